@@ -1,0 +1,89 @@
+# One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup build abis docs demo up test check format test-deep bench bench-indexer deploy verify lock clean
+
+PY := .venv/bin/python
+FORGE := $(CURDIR)/node_modules/.bin/forge-native
+export PYTHONPATH := $(CURDIR)
+export SOLCX_BINARY_PATH := $(CURDIR)/scripts/solc
+export PYTHONDONTWRITEBYTECODE := 1
+
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+setup: .venv/.ready node_modules/.ready ## install everything that the other commands need
+
+.venv/.ready: requirements.lock
+	@scripts/preflight.sh python
+	@test -x $(PY) || python3.11 -m venv .venv 2>/dev/null || python3 -m venv .venv
+	@$(PY) -m uv --version >/dev/null 2>&1 || $(PY) -m pip install --quiet --disable-pip-version-check "$$(grep -oE '^uv==[0-9.]+' requirements.lock)"
+	@echo "installing Python packages (requirements.lock)"
+	@$(PY) -m uv pip sync --quiet --python $(PY) --require-hashes requirements.lock
+	@touch $@
+
+node_modules/.ready: package-lock.json
+	@scripts/preflight.sh node
+	@echo "installing compiler, forge and anvil (package-lock.json)"
+	@npm install --no-save --no-progress --loglevel=error  # not ci: the lock has no entries for platforms that the registry lacks
+	@for tool in forge anvil cast; do ln -sfn "$$(find $(CURDIR)/node_modules/@foundry-rs/$$tool-*/bin -type f | head -1)" node_modules/.bin/$$tool-native; done
+	@touch $@
+
+SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
+.build/forge/.ready: node_modules/.ready foundry.toml $(SOURCES)
+	@$(FORGE) build --quiet
+	@touch $@
+
+build: setup .build/forge/.ready ## compile the contracts
+abis: build ## write the ABIs that the processes read
+	@$(PY) scripts/export_abis.py
+
+docs: setup ## write docs/api.md and docs/openapi.json from the catalogue
+	@$(PY) -m scripts.export_api
+
+demo: build ## the whole story of a mandate, told and checked step by step on a local chain and database
+	@$(PY) -m scripts.demo
+
+up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API; writes .local/stack.json
+	@$(PY) -m scripts.devstack
+
+test: build ## all tests, or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
+	@$(PY) -m pytest $(T)
+
+check: build ## format, lint, types, import laws, migrations, ABIs
+	@$(PY) -m ruff format --check .
+	@$(PY) -m ruff check .
+	@$(PY) -m mypy
+	@.venv/bin/lint-imports --no-cache
+	@$(FORGE) fmt --check contracts tests/contracts
+	@$(PY) scripts/export_abis.py --check
+	@$(PY) -m scripts.export_api --check
+	@$(PY) -m pytest tests/architecture
+
+format: setup ## format Python and Solidity
+	@$(PY) -m ruff format .
+	@$(PY) -m ruff check --fix --quiet .
+	@$(FORGE) fmt contracts tests/contracts
+
+test-deep: build ## slow proofs: 2,048 fuzz runs a contract property, 2,000 examples a domain property
+	FOUNDRY_FUZZ_RUNS=2048 $(FORGE) test
+	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core
+
+bench: bench-indexer ## every figure of speed, beside a bound measured in the same run
+
+bench-indexer: build ## from a mined block to its committed row
+	@$(PY) -m tests.bench.indexer
+
+deploy: build ## deploy to NETWORK of ape-config.yaml (devnet, sepolia); idempotent; needs RPC_URL, ACCOUNT off the local chain
+	@test -n "$(NETWORK)" || { echo "say where: make deploy NETWORK=sepolia RPC_URL=https://... ACCOUNT=<ape account>"; exit 2; }
+	@.venv/bin/ape run deploy --network base:$(NETWORK):node $(if $(ACCOUNT),--account $(ACCOUNT))
+
+verify: build ## read the deployment of NETWORK back from the chain
+	@test -n "$(NETWORK)" || { echo "say where: make verify NETWORK=sepolia RPC_URL=https://..."; exit 2; }
+	@.venv/bin/ape run verify --network base:$(NETWORK):node
+
+lock: .venv/.ready ## pin the Python packages again after a change of pyproject.toml
+	@$(PY) -m uv pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url --no-header --quiet -o requirements.lock
+
+clean: ## remove everything that the commands made
+	rm -rf .venv node_modules .build .local out cache

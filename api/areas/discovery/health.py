@@ -1,0 +1,114 @@
+"""Whether each part works, with its lag and what to do: /health/live and /health/ready.
+
+A part is `down` when the service can't do its job without it, `degraded` when it works late. One part's failure never
+hides another's: what can't be read is null, and its part says why.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.kernel.caller import Nobody
+from api.kernel.operation import Answer, Call, NoInput
+from core.chain.reader import LATEST
+from core.db import migrate
+from core.db.repositories import chain, health
+from core.db.repositories.leader import leader_row
+from core.domain.errors import OutsideError
+
+INDEXER_LEADER, INDEXER_CURSOR, KEEPER_LEADER = "indexer", "tip", "keeper"
+BEAT_DOWN_S = 15  # a loop beats at least once a second; a spare takes over within seconds
+LATE_BLOCKS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    status: str  # ok, degraded, down
+    lag_s: int | None = None
+    lag_blocks: int | None = None
+    note: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {"status": self.status, "lag_s": self.lag_s, "lag_blocks": self.lag_blocks, "note": self.note}
+
+
+def live(call: Call, caller: Nobody, command: NoInput) -> Answer:
+    return Answer({"status": "ok"})
+
+
+def ready(call: Call, caller: Nobody, command: NoInput) -> Answer:
+    """200 while every part is ok or degraded, 503 while one is down."""
+    head, chain_part = _chain(call)
+    checks: dict[str, Callable[[], Part]] = {
+        "database": lambda: _database(call),
+        "migrations": lambda: _migrations(call),
+        "indexer": lambda: _indexer(call, head),
+        "keeper": lambda: _loop(call, KEEPER_LEADER, "python -m keeper.main run"),
+    }
+    parts = {name: _checked(call, check) for name, check in checks.items()} | {"chain": chain_part}
+    worst = next((status for status in ("down", "degraded") if any(part.status == status for part in parts.values())), "ok")
+    body = {"status": worst, "parts": {name: part.as_json() for name, part in parts.items()}}
+    return Answer(body, 503 if worst == "down" else 200)
+
+
+def _checked(call: Call, check: Callable[[], Part]) -> Part:
+    try:
+        return check()
+    except SQLAlchemyError as error:
+        call.db.rollback()  # a failed statement ends its transaction; the next part asks in a new one
+        return Part("down", note=f"The database did not answer ({type(error).__name__}); check DATABASE_URL and that Postgres runs.")
+
+
+def _database(call: Call) -> Part:
+    health.revision(call.db)
+    return Part("ok", lag_s=0)
+
+
+def _migrations(call: Call) -> Part:
+    found, wanted = health.revision(call.db), migrate.head()
+    if found == wanted:
+        return Part("ok")
+    return Part("down", note=f"The database is at revision {found or 'none'}, the code needs {wanted}; run core.db.migrate upgrade.")
+
+
+def _chain(call: Call) -> tuple[int | None, Part]:
+    """The node's height, and its part. `lag_s`: how long ago the newest block was mined, by this machine's clock."""
+    try:
+        chain_id = call.deps.chain.chain_id()
+        header = call.deps.chain.header(LATEST)
+    except OutsideError as error:
+        return None, Part("down", note=f"No node of RPC_URLS answers ({type(error).__name__}); check them.")
+    if chain_id != call.deps.chain_id:
+        return None, Part("down", note=f"The node is on chain {chain_id}, not {call.deps.chain_id}; check RPC_URLS and CHAIN_ID.")
+    if header is None:
+        return None, Part("down", note="The node has no newest block; check that it is in sync.")
+    return header.number, Part("ok", lag_s=max(0, int(call.now.timestamp()) - header.timestamp))
+
+
+def _loop(call: Call, name: str, command: str) -> Part:
+    row = leader_row(call.db, name)
+    if row is None:
+        return Part("down", note=f"It never ran on this database; start `{command}`.")
+    lag_s = max(0, int((call.now - row.beat_at).total_seconds()))
+    if lag_s >= BEAT_DOWN_S:
+        return Part("down", lag_s, note=f"No heartbeat for {lag_s} s; look at its log and start `{command}` again.")
+    state = row.status.get("state")
+    if state == "halted":
+        return Part("down", lag_s, note="It halted and waits for an operator; its log says why.")
+    if state == "degraded":
+        return Part("degraded", lag_s, note="It keeps trying: its last round failed; its log says why.")
+    return Part("ok", lag_s)
+
+
+def _indexer(call: Call, head: int | None) -> Part:
+    part = _loop(call, INDEXER_LEADER, "python -m indexer.main")
+    cursor = chain.cursor(call.db, INDEXER_CURSOR)
+    if part.status == "down" or head is None or cursor is None:
+        return part
+    behind = max(0, head - cursor.number)
+    if behind <= LATE_BLOCKS or part.note is not None:
+        return replace(part, lag_blocks=behind)
+    note = f"It is {behind} blocks behind the chain; it catches up by itself, or its log says why not."
+    return Part("degraded", part.lag_s, behind, note)

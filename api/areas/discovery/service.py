@@ -1,0 +1,82 @@
+"""What this service offers, generated from the catalogue (core spec 4.1, decisions 57, 72)."""
+
+from typing import Any
+
+from api.catalog import CATALOG, Auth, Family, Row
+from api.kernel.caller import AgentCaller, Caller, Nobody, OwnerCaller
+from api.kernel.operation import Answer, Call, NoInput
+
+NAME = "Mandate Wallet"
+VERSION = "0.1.0"
+INSTRUCTIONS = (
+    "Register: POST /auth/agent/connect with {agent_name}; keep api_key and recovery_code, they are shown once.",
+    "Send the key in X-SVC-User-Key. Owners sign in with a wallet: POST /auth/wallet/nonce, sign, POST /auth/owner/login.",
+    "Money is text with six decimals, in USDC. Unknown is null.",
+    "A refusal says in service.reason why, in service.retry_safe whether to wait or to change something, and in service.next what to call.",
+    "Send Idempotency-Key with a write that you may have to repeat.",
+)
+
+
+def catalog(call: Call, caller: Caller, command: NoInput) -> Answer:
+    """Every call; with a credential, whether its caller may make it."""
+    return Answer({"calls": [_call(row, caller) for row in CATALOG]})
+
+
+def _call(row: Row, caller: Caller) -> dict[str, Any]:
+    return {
+        "method": row.method,
+        "path": row.path,
+        "auth": row.auth.value,
+        "scope": row.scope,
+        "cost": row.price_credits,
+        "summary": row.summary,
+        "idempotency_key": row.idempotent,
+        "tool": row.tool,
+        "body": None if row.example is None else dict(row.example),
+        "allowed": None if isinstance(caller, Nobody) else _is_allowed(row, caller),
+    }
+
+
+def _is_allowed(row: Row, caller: Caller) -> bool:
+    match caller:
+        case AgentCaller():
+            has_scope = row.scope is None or caller.scopes is None or row.scope in caller.scopes
+            return has_scope and row.auth in (Auth.NONE, Auth.KEY, Auth.KEY_OR_OWNER, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
+        case OwnerCaller():
+            return row.auth in (Auth.NONE, Auth.OWNER, Auth.KEY_OR_OWNER, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
+    return row.auth in (Auth.NONE, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
+
+
+def service(call: Call, caller: Nobody, command: NoInput) -> Answer:
+    """The machine-readable discovery document."""
+    deps = call.deps
+    families = {row.family for row in CATALOG}
+    return Answer(
+        {
+            "name": NAME,
+            "version": VERSION,
+            "base_url": deps.base_url,
+            "chain_id": deps.chain_id,
+            "contracts": dict(deps.contracts),
+            "capabilities": ["agents", "owner_sign_in", *(["mandates"] if Family.WALLET in families else [])],
+            "endpoints": [{"method": row.method, "path": row.path, "auth": row.auth.value} for row in CATALOG],
+            "rate_limits": _rate_limits(call),
+            "instructions": list(INSTRUCTIONS),
+        }
+    )
+
+
+def _rate_limits(call: Call) -> dict[str, Any]:
+    """The figures of both tables of the specification; the enforced one says so (decisions 16)."""
+    limits = call.deps.limits
+    return {
+        "calls_per_key_and_utc_day": {
+            "enforced": limits.daily_calls,
+            "payment_section": [2_000, 5_000, 10_000],
+            "tier_table": [100, 5_000, 50_000],
+        },
+        "unowned_registrations_per_minute": limits.registrations_per_minute,
+        "unowned_registrations_per_utc_day": limits.registrations_per_day,
+        "agents_per_owner": limits.agents_per_owner,
+        "body_bytes": limits.body_bytes,
+    }

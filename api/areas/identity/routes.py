@@ -1,0 +1,13 @@
+"""Binds the rows identity.* of the catalogue to their commands and services."""
+
+from api.areas.identity import schemas, service
+from api.kernel.operation import NoInput, Operation
+
+OPERATIONS = (
+    Operation("identity.nonce", schemas.Nonce, service.nonce, schemas.NonceIssued),
+    Operation("identity.login", schemas.Login, service.login, schemas.LoggedIn),
+    Operation("identity.logout", NoInput, service.logout, schemas.Done),
+    Operation("identity.connect", schemas.Connect, service.connect, schemas.Connected),
+    Operation("identity.link", schemas.Link, service.link, schemas.WalletStatus),
+    Operation("identity.wallet_status", NoInput, service.wallet_status, schemas.WalletStatus),
+)

@@ -1,0 +1,67 @@
+"""Commands and answers of sign-in and registration (core spec 2.2, 4.1)."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, Field
+from pydantic_core import PydanticCustomError
+
+from api.kernel.fields import Address, Signature
+from api.kernel.operation import Command
+
+
+def _printable(name: str) -> str:
+    if not name.isprintable() or name != name.strip():
+        raise PydanticCustomError("agent_name", "write printable characters, without spaces at the ends")
+    return name
+
+
+AgentName = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_printable)]
+Message = Annotated[str, Field(min_length=1, description="the text of /auth/wallet/nonce, unchanged")]
+
+
+class Nonce(Command):
+    wallet_address: Address
+    purpose: Literal["register", "link", "login"] = "register"
+
+
+class NonceIssued(BaseModel):
+    nonce: str
+    message: str = Field(description="a full EIP-4361 text; sign it as it is (personal_sign)")
+    expires_at: str
+
+
+class Login(Command):
+    message: Message
+    signature: Signature
+
+
+class LoggedIn(BaseModel):
+    bearer_token: str = Field(description="the owner's session; shown once")
+    expires_at: str
+    wallet_address: str
+
+
+class Connect(Command):
+    agent_name: AgentName
+
+
+class Connected(BaseModel):
+    api_key: str = Field(description="shown once")
+    recovery_code: str = Field(description="shown once")
+    user_id: int
+    bearer_token: str = Field(description="for wallet registration only; shown once")
+    welcome_credit_granted: bool
+
+
+class Link(Command):
+    wallet_address: Address
+    signature: Signature
+
+
+class WalletStatus(BaseModel):
+    registered: bool
+    wallet_address: str | None
+
+
+class Done(BaseModel):
+    ok: bool

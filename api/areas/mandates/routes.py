@@ -1,0 +1,51 @@
+"""Binds the rows mandates.* of the catalogue to their commands and services."""
+
+from api.areas.mandates import schemas
+from api.areas.mandates.service import (
+    acting,
+    door,
+    drafts,
+    owner_calls,
+    policy,
+    reading,
+    reports,
+    signing,
+    statements,
+    venues,
+)
+from api.kernel.operation import NoInput, Operation
+
+OPERATIONS = (
+    Operation("mandates.door", NoInput, door.door),
+    Operation("mandates.me", NoInput, reading.me),
+    Operation("mandates.offers", schemas.OffersQuery, reading.offers),
+    Operation("mandates.policy", schemas.AgentPath, policy.read),
+    Operation("mandates.policy_set", schemas.ReplacePolicy, policy.replace),
+    Operation("mandates.list", schemas.ListQuery, reading.list_own),
+    Operation("mandates.board", schemas.BoardQuery, reading.board),
+    Operation("mandates.create", schemas.CreateDraft, drafts.create),
+    Operation("mandates.update", schemas.UpdateDraft, drafts.update),
+    Operation("mandates.assign", schemas.AssignAgent, drafts.assign),
+    Operation("mandates.terms", schemas.MandatePath, signing.terms),
+    Operation("mandates.sign", schemas.SignTerms, signing.sign),
+    Operation("mandates.cancel", schemas.MandatePath, signing.cancel),
+    Operation("mandates.deploy_call", schemas.DeployQuery, owner_calls.deploy_call),
+    Operation("mandates.deposit_call", schemas.DepositQuery, owner_calls.deposit_call),
+    Operation("mandates.withdraw_call", schemas.WithdrawQuery, owner_calls.withdraw_call),
+    Operation("mandates.set_agent_call", schemas.SetAgentQuery, owner_calls.set_agent_call),
+    Operation("mandates.stop_call", schemas.MandatePath, owner_calls.stop_call),
+    Operation("mandates.accept", schemas.MandatePath, acting.accept),
+    Operation("mandates.read", schemas.MandatePath, reading.read),
+    Operation("mandates.steps", schemas.PageQuery, reading.steps),
+    Operation("mandates.ledger", schemas.PageQuery, reading.ledger),
+    Operation("mandates.record", schemas.MandatePath, reading.record),
+    Operation("mandates.approvals", schemas.MandatePath, reading.approvals),
+    Operation("mandates.report_event", schemas.ReportEvent, reports.event),
+    Operation("mandates.report_refusal", schemas.ReportRefusal, reports.refusal),
+    Operation("mandates.execute_call", schemas.ExecuteCall, acting.execute_call),
+    Operation("mandates.unwind_call", schemas.UnwindCall, venues.unwind_call),
+    Operation("mandates.stop", schemas.MandatePath, acting.stop),
+    Operation("mandates.close_all_plan", schemas.MandatePath, statements.close_plan),
+    Operation("mandates.statement", schemas.WeekQuery, statements.statement),
+    Operation("mandates.statement_all", schemas.AllWeeksQuery, statements.statement_all),
+)

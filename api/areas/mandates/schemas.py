@@ -1,0 +1,188 @@
+"""Commands of the mandate wallet: path, query and body of each route, merged. Names are those of wallet spec 2 and 4.
+
+Amounts are read into USDC base units (fields.Usdc); shapes that depend on one another are judged by the domain.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from api.kernel.fields import Address, Flag, Int, Json, JsonObject, PositiveUsdc, PublicId, Signature, TxHash, Usdc
+from api.kernel.operation import Command
+
+Bps = Annotated[Int, Field(ge=0, le=10_000)]
+Limit = Annotated[Int, Field(ge=1, le=200)]
+Seq = Annotated[Int, Field(ge=1)]
+AgentId = Annotated[str, Field(pattern=r"^[0-9]{1,18}$", description="the agent's user id, as a string")]
+Selector = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{8}$")]
+HexData = Annotated[str, Field(pattern=r"^0x([0-9a-fA-F]{2})*$", max_length=65_536)]
+Word = Annotated[str, Field(min_length=1, max_length=200)]
+Words = Annotated[list[Word], Field(max_length=200)]
+
+RefusalReason = Literal["TargetNotAllowed", "OverPerTxCap", "OverDailyCap", "MandateStopped", "MandateEnded", "server_guard"]
+Status = Literal["draft", "signed", "working", "stopped", "settled", "cancelled"]
+
+
+# Agents and their policy
+
+
+class AgentPath(Command):
+    id: AgentId
+
+
+class OffersQuery(AgentPath):
+    cursor: Seq | None = None
+    limit: Limit = 50
+
+
+class ReplacePolicy(AgentPath):
+    """The whole policy: what is left out is set to its default (wallet spec 2.15)."""
+
+    assets: Words = Field(default_factory=list)
+    venues: Words = Field(default_factory=list)
+    networks: Words = Field(default_factory=list)
+    stop_conditions: Json = None
+    per_tx_cap_usdc: PositiveUsdc | None = None
+    total_cap_usdc: PositiveUsdc | None = None
+    hold_ratio: Usdc | None = None
+    min_net_bps: Int | None = None
+    max_cost_bps: Bps | None = None
+    slippage_bps: Bps | None = None
+    credit_budget_daily: Annotated[Int, Field(ge=0)] | None = None
+    auto_vs_approval: JsonObject | None = None
+    accepts_mandates: Flag = False
+
+
+# Drafts
+
+
+class DraftTerms(Command):
+    purpose: Annotated[str, Field(min_length=1, max_length=2000)]
+    budget_usdc: Usdc
+    horizon_days: Int
+    stop_floor_bps: Int
+    target_bps: Int | None = None
+    payout_rule: JsonObject | None = None
+    allowed_targets: Annotated[list[Json], Field(max_length=64)] | None = None
+    per_tx_cap_usdc: Usdc | None = None
+    daily_cap_usdc: Usdc | None = None
+    approval_above_usdc: Usdc | None = None
+    on_floor: Literal["keep", "close"] = "keep"
+    chain_id: Int | None = None
+    market_mode: Literal["paper", "testnet"] | None = None
+    open_board: Flag = False
+
+
+class CreateDraft(DraftTerms):
+    agent_id: AgentId | None = None
+
+
+class UpdateDraft(DraftTerms):
+    """A draft is replaced whole but for its agent, whom assign designates."""
+
+    id: PublicId
+
+
+class AssignAgent(Command):
+    id: PublicId
+    agent_id: AgentId
+
+
+class MandatePath(Command):
+    id: PublicId
+
+
+# Signing
+
+
+class SignTerms(MandatePath):
+    signature: Signature
+
+
+# Calls of the owner
+
+
+class DeployQuery(MandatePath):
+    fund: Literal["none", "approve", "authorization"] = "none"
+    authorization_signature: Signature | None = None
+
+
+class DepositQuery(MandatePath):
+    amount_usdc: PositiveUsdc
+
+
+class WithdrawQuery(MandatePath):
+    amount_usdc: PositiveUsdc | None = None
+    to: Address | None = None
+
+
+class SetAgentQuery(MandatePath):
+    agent_wallet: Address | None = None
+
+
+# The agent acts
+
+
+class StopMandate(MandatePath):
+    why: Annotated[str, Field(max_length=4000)] | None = None
+
+
+class ExecuteCall(MandatePath):
+    """One call: function and args, or selector and data (arguments without the selector), or data alone (with it)."""
+
+    target: Address
+    function: Annotated[str, Field(max_length=400, description="such as buy(uint256)")] | None = None
+    selector: Selector | None = None
+    args: Annotated[list[Json], Field(max_length=32)] | None = None
+    data: HexData | None = None
+    amount_usdc: Usdc
+    dry_run: Flag = True
+
+
+class UnwindCall(MandatePath):
+    position_id: Annotated[str, Field(max_length=128)] | None = None
+    adapter: Address | None = None
+
+
+class ReportEvent(MandatePath):
+    """Wallet spec 2.10. Kinds and payload are judged by the domain, so that a break is stored and flagged."""
+
+    kind: Annotated[str, Field(max_length=32)]
+    amount_usdc: Usdc | None = None
+    tx_hash: TxHash | None = None
+    why: Annotated[str, Field(max_length=4000)] | None = None
+    payload: JsonObject | None = None
+    detail: JsonObject | None = None
+
+
+class ReportRefusal(MandatePath):
+    reason: RefusalReason
+    tx_hash: TxHash | None = None
+    amount_usdc: Usdc | None = None
+
+
+# Reading
+
+
+class ListQuery(Command):
+    status: Status | None = None
+    cursor: Seq | None = None
+    limit: Limit = 50
+
+
+class BoardQuery(Command):
+    cursor: Seq | None = None
+    limit: Limit = 50
+
+
+class PageQuery(MandatePath):
+    cursor: Seq | None = None
+    limit: Limit = 50
+
+
+class WeekQuery(MandatePath):
+    week: Annotated[str, Field(max_length=16, description="<year>-W<week>, ISO week in UTC")] | None = None
+
+
+class AllWeeksQuery(Command):
+    week: Annotated[str, Field(max_length=16)] | None = None

@@ -1,0 +1,62 @@
+"""Who may see or move a mandate. One that the caller is no party to does not exist for the caller (decisions 26)."""
+
+from api.kernel.caller import AgentCaller, OwnerCaller
+from api.kernel.operation import Call, Refusal
+from core.db.repositories import identity, mandates
+from core.db.tables.identity import Account
+from core.db.tables.mandate import Mandate
+
+
+def owned(call: Call, caller: OwnerCaller, public_id: str, *, lock: bool = False) -> Mandate:
+    """The owner's mandate. Errors: Refusal not_found."""
+    mandate = _find(call, public_id, lock=lock)
+    if mandate is None or mandate.owner_id != caller.account_id:
+        raise not_found(public_id)
+    return mandate
+
+
+def named_to(call: Call, caller: AgentCaller, public_id: str, *, lock: bool = False) -> Mandate:
+    """The mandate that names the agent. Errors: Refusal not_found."""
+    mandate = _find(call, public_id, lock=lock)
+    if mandate is None or mandate.agent_id != caller.account_id:
+        raise not_found(public_id)
+    return mandate
+
+
+def party_of(call: Call, caller: AgentCaller | OwnerCaller, public_id: str, *, lock: bool = False) -> Mandate:
+    """As `owned` for an owner, as `named_to` for an agent; the agent that proposed a draft may see it too."""
+    if isinstance(caller, OwnerCaller):
+        return owned(call, caller, public_id, lock=lock)
+    mandate = _find(call, public_id, lock=lock)
+    if mandate is None or caller.account_id not in (mandate.agent_id, mandate.proposed_by_agent_id):
+        raise not_found(public_id)
+    return mandate
+
+
+def readable_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
+    """As `party_of`; what stands on the open board every agent may read before it accepts."""
+    mandate = mandates.find_mandate(call.db, public_id)
+    if mandate is not None and isinstance(caller, AgentCaller) and is_on_board(mandate):
+        return mandate
+    return party_of(call, caller, public_id)
+
+
+def is_on_board(mandate: Mandate) -> bool:
+    return mandate.open_board and mandate.agent_id is None and mandate.status in mandates.LIVE
+
+
+def agent_of_id(call: Call, agent_id: str) -> Account:
+    """Agents are public: an unknown one is not_found. Errors: Refusal."""
+    agent = identity.find_agent(call.db, int(agent_id))
+    if agent is None:
+        raise Refusal("not_found", f"No agent has the id {agent_id}.", next_calls=("mandates.list",))
+    return agent
+
+
+def not_found(public_id: str) -> Refusal:
+    return Refusal("not_found", f"You have no mandate {public_id}.")
+
+
+def _find(call: Call, public_id: str, *, lock: bool) -> Mandate | None:
+    mandate = mandates.find_mandate(call.db, public_id)
+    return mandates.lock_mandate(call.db, mandate.id) if lock and mandate is not None else mandate

@@ -1,0 +1,186 @@
+"""What an agent does by the API: accept, build a call, ask for the end. Nothing here sends (wallet spec 4.2, 5.4)."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from api.areas.mandates.schemas import ExecuteCall, MandatePath
+from api.areas.mandates.service.access import is_on_board, named_to, not_found, party_of
+from api.areas.mandates.service.drafts import require_accepting
+from api.areas.mandates.service.limits_now import Standing, limits_view, standing_of, vault_model
+from api.areas.mandates.service.owner_calls import built, cancel_terms_call, stop_call_of
+from api.areas.mandates.service.views import chain_now, is_paper, mandate_view, terms_of, vault_of
+from api.kernel.caller import AgentCaller, OwnerCaller
+from api.kernel.operation import Answer, Call, Refusal
+from core.books import mandate_ledger
+from core.chain import calldata
+from core.chain.abi import hex_bytes
+from core.chain.reader import refusal_name
+from core.chain.rpc import RpcError, RpcRevertedError
+from core.db.repositories import mandates
+from core.db.tables.mandate import Mandate
+from core.domain.errors import InvalidParameterError
+from core.domain.mandate import limits
+from core.domain.mandate.ledger import ReportedBy, stop_request_note, stop_row
+from core.domain.mandate.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
+from core.domain.mandate.limits import check_call
+from core.domain.mandate.lock import StoppedBy, check_stop
+from core.domain.mandate.refusals import UNKNOWN
+from core.domain.mandate.selectors import head_words
+from core.domain.mandate.terms import ZERO_ADDRESS
+from core.domain.money import usdc_text
+
+INTEGER_KINDS = ("uint", "int")
+
+# Accept
+
+
+def accept(call: Call, caller: AgentCaller, command: MandatePath) -> Answer:
+    """Accept a mandate that names the agent, or one of the open board. Accepting again changes nothing (decisions 25)."""
+    found = mandates.find_mandate(call.db, command.id)
+    mandate = None if found is None else mandates.lock_mandate(call.db, found.id)
+    if mandate is None:
+        raise not_found(command.id)
+    next_status(Status(mandate.status), Move.ACCEPT, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
+    _require_designated(caller, mandate)
+    require_accepting(call, caller.account_id)
+    mandate.agent_id, mandate.accepted_at = caller.account_id, mandate.accepted_at or call.now
+    call.db.flush()
+    return Answer({"mandate": mandate_view(call, mandate)})
+
+
+def _require_designated(caller: AgentCaller, mandate: Mandate) -> None:
+    """Errors: Refusal agent_not_designated, agent_owner_mismatch. The open board asks for no owner."""
+    if is_on_board(mandate):
+        return
+    if mandate.agent_id != caller.account_id:
+        raise Refusal("agent_not_designated", "This mandate names another agent, or none; accept one that names you.")
+    if not mandate.open_board and caller.owner_id != mandate.owner_id:
+        raise Refusal("agent_owner_mismatch", "This mandate's owner is not your owner; an owner designates agents of the owner's own.")
+
+
+# Building calls
+
+
+def execute_call(call: Call, caller: AgentCaller, command: ExecuteCall) -> Answer:
+    """The vault's execute call, with what the vault would say to it. The call is there even when the answer is no.
+
+    `check.source` is chain when the vault itself was asked at the latest block, ledger when the record's model answered
+    (dry_run false, or the chain is out of reach). Errors: Refusal mandate_budget_exceeded above the mandate's own cash.
+    """
+    mandate = named_to(call, caller, command.id)
+    vault = _vault_to_call(mandate)
+    standing = standing_of(call, mandate)
+    _require_in_budget(standing, command.amount_usdc)
+    inner = calldata.Call(command.target, command.amount_usdc, call_data(command))
+    data = calldata.execute(inner)
+    wallet = caller.wallet_address or ZERO_ADDRESS
+    check, gas = _checked(call, standing, vault, inner, wallet, ask_chain=command.dry_run)
+    shown = {"vault_address": vault, "target": command.target, "amount_usdc": usdc_text(command.amount_usdc)}
+    return Answer(built(call, vault, data) | shown | {"gas": gas, "check": check | {"remaining": limits_view(standing)["used"]}})
+
+
+def _vault_to_call(mandate: Mandate) -> str:
+    vault = vault_of(mandate)
+    if is_paper(mandate):
+        raise Refusal("wrong_status", "A paper mandate has no vault to call; report what you did with POST .../events.")
+    if vault is None:
+        raise Refusal("wrong_status", f"The mandate is {mandate.status} and has no vault yet; its owner deploys it first.")
+    return vault
+
+
+def _require_in_budget(standing: Standing, amount_usdc_e6: int) -> None:
+    cash = max(0, standing.state.cash_usdc_e6)
+    if standing.status is Status.WORKING and amount_usdc_e6 > cash:
+        raise Refusal(
+            "mandate_budget_exceeded",
+            f"The mandate's own cash is {usdc_text(cash)} USDC; ask for that at most, or wait until money comes back.",
+            remaining={"left_total": usdc_text(cash)},
+        )
+
+
+def _checked(
+    call: Call, standing: Standing, vault: str, inner: calldata.Call, wallet: str, *, ask_chain: bool
+) -> tuple[dict[str, Any], int | None]:
+    """(check, gas). Gas is known only when the chain ran the call."""
+    if ask_chain:
+        try:
+            return _checked_by_chain(call, vault, inner, wallet)
+        except RpcError:
+            pass  # the model of the record answers instead, and says so
+    model = vault_model(standing, vault)
+    refused = check_call(model, wallet, [limits.Call(inner.target, inner.max_spend, hex_bytes(inner.data))], standing.now)
+    return _verdict(None if refused is None else refused.reason, "ledger"), None
+
+
+def _checked_by_chain(call: Call, vault: str, inner: calldata.Call, wallet: str) -> tuple[dict[str, Any], int | None]:
+    """The vault's own check, then the whole call as it would run: a target's own failure is seen only there."""
+    refusal = call.deps.chain.check(vault, [inner])
+    if refusal:
+        return _verdict(refusal_name(refusal) or UNKNOWN, "chain"), None
+    try:
+        return _verdict(None, "chain"), call.deps.chain.estimate_gas(wallet, vault, calldata.execute(inner))
+    except RpcRevertedError as error:
+        return _verdict(refusal_name(error.revert_data) or UNKNOWN, "chain"), None
+
+
+def _verdict(reason: str | None, source: str) -> dict[str, Any]:
+    return {"ok": reason is None, "reason": reason, "source": source}
+
+
+def call_data(command: ExecuteCall) -> str:
+    """The target's call data: of function and args, of selector and data, or data alone.
+
+    Errors: InvalidParameterError, AbiEncodeError.
+    """
+    if command.function is not None:
+        if command.data is not None or command.selector is not None:
+            raise InvalidParameterError("function", "send function with args, or selector with data, or data alone")
+        return calldata.call_by_signature(command.function, _arguments(command.function, command.args or []))
+    if command.args is not None:
+        raise InvalidParameterError("args", "they go with function, such as buy(uint256)")
+    data = (command.selector or "0x") + (command.data or "0x").removeprefix("0x")
+    if len(data) < len("0x12345678"):
+        raise InvalidParameterError("data", "send function with args, or selector with data, or data that begins with its selector")
+    return data.lower()
+
+
+def _arguments(signature: str, args: Sequence[Any]) -> list[Any]:
+    """JSON values as ABI values: digits as text are integers where the function takes one (JavaScript has no uint256)."""
+    kinds = head_words(signature, "function")
+    if len(kinds) != len(args):
+        raise InvalidParameterError("args", f"{signature} takes {len(kinds)} arguments, not {len(args)}; send each as one value")
+    return [_argument(kind, value) for kind, value in zip(kinds, args, strict=True)]
+
+
+def _argument(kind: str, value: Any) -> Any:
+    if kind.startswith(INTEGER_KINDS) and isinstance(value, str):
+        digits = value.removeprefix("-")
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= 78):
+            raise InvalidParameterError("args", f"{kind} takes a whole number in digits")
+        return int(value)
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+# The end
+
+
+def stop(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
+    """End the mandate: at once in the record where there is no vault, else by the call that its sender sends.
+
+    An agent's request for a vault is a note; the stop row is written when the chain confirms (decisions 37, 42).
+    """
+    mandate = party_of(call, caller, command.id, lock=True)
+    next_status(Status(mandate.status), Move.STOP, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
+    by = StoppedBy.OWNER if isinstance(caller, OwnerCaller) else StoppedBy.AGENT
+    check_stop(by, terms_of(mandate).ends_at, chain_now(call, mandate))
+    stop_call = None
+    if mandate.vault_address is None:
+        mandate_ledger.append(call.db, mandate.id, stop_row(by=ReportedBy(by.value), reason=by.value, now=call.now), call.now)
+    else:
+        stop_call = stop_call_of(call, mandate, by)
+        if by is StoppedBy.AGENT:
+            note = stop_request_note(why=None, fact=uuid.uuid4().hex, now=call.now)
+            mandate_ledger.append(call.db, mandate.id, note, call.now)
+    cancel_call = cancel_terms_call(call, mandate) if isinstance(caller, OwnerCaller) else None
+    return Answer({"status": mandate.status, "mandate": mandate_view(call, mandate), "call": stop_call, "cancel_call": cancel_call})

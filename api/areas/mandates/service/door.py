@@ -1,0 +1,19 @@
+"""The door: what a mandate is and how to come by one, for a caller that knows nothing yet. Nothing is charged (decisions 4)."""
+
+from typing import Any
+
+from api.areas.mandates.schemas import CreateDraft
+from api.kernel.caller import Nobody
+from api.kernel.operation import Answer, Call, NoInput
+from api.kernel.refusals import next_items
+
+DETAIL = "A mandate gives an agent a budget instead of a key. Nothing is charged here: connect, let your owner sign a mandate, accept it."
+NEXT = ("identity.connect", "identity.nonce", "mandates.board", "mandates.list")
+
+
+def door(call: Call, caller: Nobody, command: NoInput) -> Answer:
+    """402 without `accepts`: a client that pays 402s finds nothing to pay."""
+    calls = next_items(NEXT, {})
+    block: dict[str, Any] = {"reason": "mandate_required", "error": "mandate_required", "retry_safe": False, "who_fixes": "owner"}
+    body = {"detail": DETAIL, "charged": False, "schema": CreateDraft.model_json_schema(), "next": calls}
+    return Answer(body | {"service": block | {"next": calls}}, status=402)

@@ -1,0 +1,211 @@
+"""Drafts: written by the owner, each write freezing the terms that would be signed (wallet spec 2.1, 2.9, decisions 48)."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from api.areas.mandates.schemas import AssignAgent, CreateDraft, DraftTerms, UpdateDraft
+from api.areas.mandates.service.access import agent_of_id, owned
+from api.areas.mandates.service.views import mandate_view
+from api.kernel.caller import OwnerCaller
+from api.kernel.fields import storable
+from api.kernel.operation import Answer, Call, NextCall, Refusal
+from core.chain.typed_data import guard_targets_hash, rules_hash, terms_digest
+from core.db.repositories import identity, mandates, policies
+from core.db.tables.identity import Account
+from core.db.tables.mandate import Mandate
+from core.domain.errors import InvalidNumberError, InvalidParameterError
+from core.domain.mandate.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
+from core.domain.mandate.targets import ListedContracts, expand_rules, guard_targets, parse_targets, targets_to_json
+from core.domain.mandate.terms import (
+    SHARE_OF_VERIFIED_GAIN,
+    MandateTerms,
+    Rule,
+    TermsDraft,
+    agent_fee_bps,
+    rules_from_json,
+    rules_to_json,
+    terms_from_draft,
+    terms_to_json,
+)
+
+TERMS_VERSION: Final = 2
+MAX_TARGET_BPS: Final = 1_000_000
+PUBLIC_ID_CHARACTERS: Final = "abcdefghijklmnopqrstuvwxyz234567"
+NEVER_TARGETS: Final = {"usdc": "USDC", "factory": "the factory", "vault_implementation": "the vault's implementation"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Frozen:
+    """What one write of a draft freezes."""
+
+    terms: MandateTerms
+    rules: tuple[Rule, ...]
+    allowed_targets: list[dict[str, Any]]
+    guard_targets: list[dict[str, Any]]
+    digest: str
+
+
+def create(call: Call, caller: OwnerCaller, command: CreateDraft) -> Answer:
+    if command.agent_id is not None and command.open_board:
+        raise InvalidParameterError("open_board", "a draft names its agent or stands on the open board; send one of the two")
+    agent = None if command.agent_id is None else designated(call, caller, command.agent_id)
+    mandate = Mandate(
+        public_id=_new_public_id(call),
+        owner_id=caller.account_id,
+        agent_id=None if agent is None else agent.id,
+        status=Status.DRAFT.value,
+        created_at=call.now,
+        strategy=None,
+    )
+    _write(call, caller, mandate, command, agent)
+    mandates.add_mandate(call.db, mandate)
+    return Answer({"mandate": mandate_view(call, mandate)}, status=201)
+
+
+def update(call: Call, caller: OwnerCaller, command: UpdateDraft) -> Answer:
+    """Replace a draft whole. Its agent stays, unless the draft now opens to any agent."""
+    mandate = owned(call, caller, command.id, lock=True)
+    _require_draft(mandate, "an update")
+    if command.open_board:
+        mandate.agent_id = None
+    agent = None if mandate.agent_id is None else identity.find_agent(call.db, mandate.agent_id)
+    _write(call, caller, mandate, command, agent)
+    call.db.flush()
+    return Answer({"mandate": mandate_view(call, mandate)})
+
+
+def assign(call: Call, caller: OwnerCaller, command: AssignAgent) -> Answer:
+    """Designate the agent of a draft; its terms are frozen anew, since they name the agent's wallet."""
+    mandate = owned(call, caller, command.id, lock=True)
+    next_status(Status(mandate.status), Move.ASSIGN, MoveFacts())
+    agent = designated(call, caller, command.agent_id)
+    mandate.agent_id, mandate.open_board = agent.id, False
+    _freeze_into(call, mandate, _frozen(call, caller, mandate, agent))
+    call.db.flush()
+    return Answer({"mandate": mandate_view(call, mandate)})
+
+
+def designated(call: Call, caller: OwnerCaller, agent_id: str) -> Account:
+    """The agent, if the owner may designate it. Errors: Refusal agent_owner_mismatch, agent_not_accepting."""
+    agent = agent_of_id(call, agent_id)
+    if agent.owner_id != caller.account_id:
+        raise Refusal("agent_owner_mismatch", f"Agent {agent.id} is not owned by you; designate an agent of your own, or use open_board.")
+    require_accepting(call, agent.id)
+    return agent
+
+
+def require_accepting(call: Call, agent_id: int) -> None:
+    """Errors: Refusal agent_not_accepting, whose next call is the policy that says yes."""
+    if policies.accepts_mandates(call.db, agent_id):
+        return
+    yes = NextCall("mandates.policy_set", {"id": str(agent_id)}, {"accepts_mandates": True})
+    raise Refusal(
+        "agent_not_accepting",
+        f"The policy of agent {agent_id} does not accept mandates; its owner sets accepts_mandates to true.",
+        next_calls=(yes,),
+    )
+
+
+def _require_draft(mandate: Mandate, what: str) -> None:
+    if mandate.status != Status.DRAFT.value:
+        raise Refusal("wrong_status", f"The mandate is {mandate.status}; {what} takes a draft.")
+
+
+def _write(call: Call, caller: OwnerCaller, mandate: Mandate, command: DraftTerms, agent: Account | None) -> None:
+    """Put the owner's words and the terms that they come to into the row. Errors: InvalidParameterError, InvalidNumberError."""
+    if command.chain_id not in (None, call.deps.chain_id):
+        raise InvalidParameterError("chain_id", f"mandates live on chain {call.deps.chain_id}")
+    if command.target_bps is not None and not 0 < command.target_bps <= MAX_TARGET_BPS:
+        raise InvalidNumberError("target_bps", str(command.target_bps), f"write a whole number from 1 to {MAX_TARGET_BPS}")
+    mandate.market_mode = command.market_mode or MarketMode.TESTNET.value
+    mandate.chain_id = call.deps.chain_id
+    mandate.purpose = command.purpose
+    mandate.budget_usdc_e6 = command.budget_usdc
+    mandate.horizon_days = command.horizon_days
+    mandate.stop_floor_bps = command.stop_floor_bps
+    mandate.target_bps = command.target_bps
+    mandate.payout_rule = {"kind": SHARE_OF_VERIFIED_GAIN, "bps": agent_fee_bps(command.payout_rule)}
+    mandate.per_tx_cap_usdc_e6 = command.per_tx_cap_usdc
+    mandate.daily_cap_usdc_e6 = command.daily_cap_usdc
+    mandate.approval_above_usdc_e6 = command.approval_above_usdc
+    mandate.on_floor = command.on_floor
+    mandate.open_board = command.open_board
+    targets = parse_targets(storable(command.allowed_targets), call.deps.chain_id)
+    mandate.allowed_targets = targets_to_json(targets)
+    _freeze_into(call, mandate, _frozen(call, caller, mandate, agent))
+
+
+def _frozen(call: Call, caller: OwnerCaller, mandate: Mandate, agent: Account | None) -> _Frozen:
+    targets = parse_targets(mandate.allowed_targets, mandate.chain_id)
+    rules, guards = expand_rules(targets, listed_contracts(call)), guard_targets(targets)
+    terms = terms_from_draft(
+        _terms_draft(mandate, caller, agent),
+        issued_at=int(call.now.timestamp()),
+        nonce=secrets.randbits(63),
+        allowed_targets_hash=rules_hash(rules),
+        guard_targets_hash=guard_targets_hash(guards),
+    )
+    digest = terms_digest(terms, call.deps.contracts["factory"], mandate.chain_id, TERMS_VERSION)
+    return _Frozen(terms, rules, targets_to_json(targets), guards, digest)
+
+
+def _terms_draft(mandate: Mandate, caller: OwnerCaller, agent: Account | None) -> TermsDraft:
+    return TermsDraft(
+        public_id=mandate.public_id,
+        owner=caller.wallet_address,
+        agent=None if agent is None else identity.address_text(agent.wallet_address),
+        budget_usdc_e6=_amount(mandate.budget_usdc_e6),
+        horizon_days=mandate.horizon_days,
+        stop_floor_bps=mandate.stop_floor_bps,
+        per_tx_cap_usdc_e6=_amount_or_none(mandate.per_tx_cap_usdc_e6),
+        daily_cap_usdc_e6=_amount_or_none(mandate.daily_cap_usdc_e6),
+        approval_above_usdc_e6=_amount_or_none(mandate.approval_above_usdc_e6),
+        on_floor="close" if mandate.on_floor == "close" else "keep",
+        payout_rule=mandate.payout_rule,
+    )
+
+
+def _freeze_into(call: Call, mandate: Mandate, frozen: _Frozen) -> None:
+    mandate.terms = terms_to_json(frozen.terms)
+    mandate.rules = rules_to_json(frozen.rules)
+    mandate.guard_targets = frozen.guard_targets
+    mandate.terms_digest = bytes.fromhex(frozen.digest.removeprefix("0x"))
+    mandate.terms_version = TERMS_VERSION
+    mandate.ends_at = datetime.fromtimestamp(frozen.terms.ends_at, UTC)
+    mandate.updated_at = call.now
+
+
+def listed_contracts(call: Call) -> ListedContracts:
+    """What the factory lists now: from the indexer's facts, or from the chain while the indexer has none.
+
+    Errors: OutsideError when neither can say.
+    """
+    contracts = call.deps.contracts
+    listed = mandates.listed_adapters(call.db, call.deps.chain_id)
+    adapters = {identity.address_text(bytes.fromhex(address[2:])) or "": rules_from_json(rules) for address, rules in listed}
+    never = {contracts[name]: label for name, label in NEVER_TARGETS.items() if name in contracts}
+    return ListedContracts(call.deps.chain_id, adapters or _adapters_on_chain(call), never)
+
+
+def _adapters_on_chain(call: Call) -> Mapping[str, tuple[Rule, ...]]:
+    named = [address for name, address in call.deps.contracts.items() if name.endswith("_adapter")]
+    return {address: call.deps.chain.adapter_rules(address) for address in named if call.deps.chain.is_adapter(address)}
+
+
+def _amount(value: int) -> Any:
+    return int(value)
+
+
+def _amount_or_none(value: int | None) -> Any:
+    return None if value is None else int(value)
+
+
+def _new_public_id(call: Call) -> str:
+    """`m_` and ten characters; drawn again in the rare case that it is taken."""
+    while True:
+        public_id = "m_" + "".join(secrets.choice(PUBLIC_ID_CHARACTERS) for _ in range(10))
+        if not mandates.public_id_is_taken(call.db, public_id):
+            return public_id

@@ -1,0 +1,97 @@
+"""The limits as the ledger has them now: one place for reads, built calls and the judging of reports (decisions 51)."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from api.areas.mandates.service.views import chain_now, facts_of, is_paper, rules_of, state_of, terms_of, vault_of
+from api.kernel.operation import Call
+from core.db.repositories import mandates
+from core.db.tables.mandate import Mandate
+from core.domain.mandate.ledger import Kind, MandateState
+from core.domain.mandate.lifecycle import Status
+from core.domain.mandate.limits import LimitsFacts, SpendWindow, VaultModel, VaultStatus, limits_block
+from core.domain.mandate.outflows import Outflow, outflows
+from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms
+from core.domain.times import DAY_S
+
+VAULT_STATUS = {
+    Status.SIGNED: VaultStatus.FUNDING,
+    Status.WORKING: VaultStatus.WORKING,
+    Status.STOPPED: VaultStatus.STOPPED,
+    Status.SETTLED: VaultStatus.SETTLED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A mandate as of its newest row. `now`: unix seconds of the latest block, for paper of the clock."""
+
+    mandate: Mandate
+    state: MandateState
+    terms: MandateTerms
+    outflows: tuple[Outflow, ...]
+    now: int
+
+    @property
+    def window(self) -> SpendWindow:
+        return SpendWindow.of([(outflow.at, outflow.amount_usdc_e6) for outflow in self.outflows if outflow.is_proven])
+
+    @property
+    def status(self) -> Status:
+        return self.state.status
+
+    @property
+    def is_past_end(self) -> bool:
+        return self.now >= self.terms.ends_at
+
+
+def standing_of(call: Call, mandate: Mandate) -> Standing:
+    """Loads the head and the day's rows; nothing of the past before them."""
+    now = chain_now(call, mandate)
+    day_start = datetime.fromtimestamp(now - DAY_S, UTC) - timedelta(seconds=1)
+    rows = mandates.ledger_rows_since(call.db, mandate.id, day_start, (Kind.MOVE, Kind.BUY))
+    return Standing(mandate, state_of(call, mandate), terms_of(mandate), outflows(rows, facts_of(mandate)), now)
+
+
+def limits_view(standing: Standing) -> dict[str, Any]:
+    """The block {allowed, used, breaches} of wallet spec 2.3."""
+    state = standing.state
+    facts = LimitsFacts(
+        status=standing.status,
+        market_mode=facts_of(standing.mandate).market_mode,
+        terms=standing.terms,
+        cash_usdc_e6=state.cash_usdc_e6,
+        window=standing.window,
+        reverts_count=None if is_paper(standing.mandate) else state.reverts_count,
+        refusals_count=state.refusals_count,
+        violation_codes=state.violation_codes,
+    )
+    return limits_block(facts, standing.now)
+
+
+def vault_model(standing: Standing, vault: str) -> VaultModel:
+    """What the vault's own check looks at, from the ledger. The factory's pause is not in the record: it counts as off."""
+    state, terms = standing.state, standing.terms
+    agent = state.agent_on_chain if state.agent_known else terms.agent
+    return VaultModel(
+        address=vault,
+        status=VAULT_STATUS[standing.status],
+        agent=agent or ZERO_ADDRESS,
+        budget=terms.budget_usdc,
+        per_tx_cap=terms.per_tx_cap,
+        daily_cap=terms.daily_cap,
+        ends_at=terms.ends_at,
+        rules=rules_of(standing.mandate),
+        deposited=state.deposited_usdc_e6,
+        spent=state.spent_usdc_e6,
+        received=state.received_usdc_e6,
+        stopped_at=0 if state.stopped_at is None else int(state.stopped_at.timestamp()),
+        window=standing.window,
+    )
+
+
+def allowed_addresses(mandate: Mandate) -> frozenset[str]:
+    """Lower-case addresses that a report may name: targets of the rules, and the vault, which the default list names."""
+    vault = vault_of(mandate)
+    return frozenset({rule.target.lower() for rule in rules_of(mandate)} | ({vault.lower()} if vault else set()))

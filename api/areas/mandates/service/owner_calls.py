@@ -1,0 +1,223 @@
+"""Calls that the owner's wallet signs and sends: vault, deposits, agent, stop, withdrawal. Nothing here sends (wallet spec 1.3).
+
+A call is {to, data, value, chain_id}: `value` is in wei and always "0". Where nothing can be sent now, `data` is null and
+`reason`, `what_happens` and `locked_until` say why, what would happen and from when on.
+"""
+
+from typing import Any
+
+from api.areas.mandates.schemas import DeployQuery, DepositQuery, MandatePath, SetAgentQuery, WithdrawQuery
+from api.areas.mandates.service.access import owned
+from api.areas.mandates.service.views import (
+    chain_now,
+    digest_of,
+    is_paper,
+    rules_of,
+    signature_of,
+    state_of,
+    terms_of,
+    vault_of,
+)
+from api.kernel.caller import OwnerCaller
+from api.kernel.operation import Answer, Call, Refusal
+from core.chain import calldata
+from core.chain.rpc import RpcError
+from core.chain.typed_data import receive_authorization_typed_data
+from core.db.tables.mandate import Mandate
+from core.domain.errors import InvalidNumberError, SettleGraceError
+from core.domain.mandate.ledger import MandateState
+from core.domain.mandate.lifecycle import ACTIVE, MarketMode, Status
+from core.domain.mandate.lock import LockFacts, StoppedBy, check_stop, lock_of
+from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms
+from core.domain.money import UsdcE6, bps_of_down, usdc_text
+from core.domain.times import utc_text
+
+STOP_HAPPENS = (
+    "The vault stops for good and revokes the agent in the same transaction. Open positions stay where they are until you "
+    "unwind them; then you withdraw. Nobody but you can withdraw."
+)
+RECORD_STOP_HAPPENS = "There is no vault to stop: POST .../stop ends the mandate in the record at once."
+
+
+def built(call: Call, to: str, data: str) -> dict[str, Any]:
+    return {"to": to, "data": data, "value": "0", "chain_id": call.deps.chain_id}
+
+
+def nothing_to_send(call: Call, to: str | None, reason: str, what_happens: str, locked_until: str | None = None) -> dict[str, Any]:
+    empty = {"to": to, "data": None, "value": "0", "chain_id": call.deps.chain_id}
+    return empty | {"reason": reason, "what_happens": what_happens, "locked_until": locked_until}
+
+
+# Creating and funding
+
+
+def deploy_call(call: Call, caller: OwnerCaller, command: DeployQuery) -> Answer:
+    """The call that makes the vault of the signed terms, at an address that follows from their digest alone.
+
+    fund none: an empty vault. approve: two calls, the owner's approval of the vault-to-be and the creation that takes the
+    budget. authorization: the EIP-3009 document to sign; asked again with its signature, the creation that carries it.
+    """
+    mandate = owned(call, caller, command.id)
+    _require_signed(mandate)
+    vault = vault_of(mandate) or call.deps.chain.predict_vault(digest_of(mandate))
+    shown = {"vault_address": vault, "digest": digest_of(mandate), "fund": command.fund}
+    if command.fund == "approve":
+        return Answer(_approved(call, mandate, vault) | shown)
+    if command.fund == "authorization":
+        return Answer(_authorized(call, mandate, vault, command.authorization_signature) | shown)
+    return Answer(_creation(call, mandate, calldata.NO_FUNDING) | shown)
+
+
+def _require_signed(mandate: Mandate) -> None:
+    if is_paper(mandate):
+        raise Refusal("wrong_status", "A paper mandate has no vault; it works from the signature on.")
+    if mandate.status != Status.SIGNED.value:
+        raise Refusal("wrong_status", f"The mandate is {mandate.status}; a vault is made and funded while it is signed.")
+
+
+def _creation(call: Call, mandate: Mandate, funding: calldata.Funding) -> dict[str, Any]:
+    data = calldata.create_vault(terms_of(mandate), rules_of(mandate), signature_of(mandate), funding)
+    return built(call, call.deps.contracts["factory"], data)
+
+
+def _approved(call: Call, mandate: Mandate, vault: str) -> dict[str, Any]:
+    """The creation call itself, and in `calls` both in the order in which the owner sends them."""
+    budget = terms_of(mandate).budget_usdc
+    creation = _creation(call, mandate, calldata.Funding(amount=budget))
+    return creation | {"calls": [built(call, call.deps.contracts["usdc"], calldata.approve(vault, budget)), creation]}
+
+
+def _authorized(call: Call, mandate: Mandate, vault: str, signature: str | None) -> dict[str, Any]:
+    """The authorization is valid until the mandate's end; its nonce is the digest, so it can fund this vault alone, once."""
+    terms, digest = terms_of(mandate), digest_of(mandate)
+    document = receive_authorization_typed_data(
+        call.deps.contracts["usdc"], mandate.chain_id, terms.owner, vault, terms.budget_usdc, 0, terms.ends_at, digest
+    )
+    if signature is None:
+        what = "Sign typed_data with eth_signTypedData_v4 and ask again with authorization_signature; data then carries it."
+        factory = call.deps.contracts["factory"]
+        return nothing_to_send(call, factory, "authorization_signature_needed", what) | {"typed_data": document}
+    funding = calldata.Funding(terms.budget_usdc, 0, terms.ends_at, signature)
+    return _creation(call, mandate, funding) | {"typed_data": document}
+
+
+def deposit_call(call: Call, caller: OwnerCaller, command: DepositQuery) -> Answer:
+    """Approval and deposit, in order. The vault takes no more than what is missing to the budget."""
+    mandate = owned(call, caller, command.id)
+    _require_signed(mandate)
+    vault = vault_of(mandate)
+    if vault is None:
+        what = "There is no vault yet: deploy-call makes it, and can fund it in the same transaction."
+        return Answer(nothing_to_send(call, None, "no_vault", what) | {"calls": [], "vault_address": None})
+    missing = terms_of(mandate).budget_usdc - state_of(call, mandate).deposited_usdc_e6
+    if command.amount_usdc > missing:
+        raise InvalidNumberError("amount_usdc", usdc_text(command.amount_usdc), f"the vault takes at most {usdc_text(missing)} more")
+    calls = [
+        built(call, call.deps.contracts["usdc"], calldata.approve(vault, command.amount_usdc)),
+        built(call, vault, calldata.deposit(command.amount_usdc)),
+    ]
+    return Answer(calls[1] | {"calls": calls, "vault_address": vault})
+
+
+def cancel_terms_call(call: Call, mandate: Mandate) -> dict[str, Any] | None:
+    """The call that keeps signed terms from ever becoming a vault; None when no signature for the chain is out."""
+    if is_paper(mandate) or mandate.signature is None or mandate.vault_address is not None:
+        return None
+    what = "Your signature is out: send this call so that no vault can ever be made of these terms."
+    return built(call, call.deps.contracts["factory"], calldata.cancel_terms(terms_of(mandate))) | {"what_happens": what}
+
+
+# The agent
+
+
+def set_agent_call(call: Call, caller: OwnerCaller, command: SetAgentQuery) -> Answer:
+    """Without agent_wallet: remove the agent, which pauses. With it: set the agent, which resumes."""
+    mandate = owned(call, caller, command.id)
+    vault = vault_of(mandate)
+    if vault is None:
+        return Answer(nothing_to_send(call, None, "no_vault", "There is no vault yet whose agent could change."))
+    if Status(mandate.status) not in ACTIVE:
+        return Answer(nothing_to_send(call, vault, "mandate_ended", "The mandate has ended; its vault never has an agent again."))
+    if command.agent_wallet is None:
+        what = "The vault obeys no agent until you set one again; the mandate is paused, its limits and positions stay."
+        return Answer(built(call, vault, calldata.remove_agent()) | {"action": "pause", "what_happens": what})
+    what = f"The vault obeys {command.agent_wallet} inside the signed limits; the day's window is not reset."
+    return Answer(built(call, vault, calldata.set_agent(command.agent_wallet)) | {"action": "resume", "what_happens": what})
+
+
+# Leaving
+
+
+def stop_call(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
+    mandate = owned(call, caller, command.id)
+    return Answer(stop_call_of(call, mandate, StoppedBy.OWNER))
+
+
+def stop_call_of(call: Call, mandate: Mandate, by: StoppedBy) -> dict[str, Any]:
+    """The vault's stop call, or why there is none to send now (decisions 37)."""
+    vault = vault_of(mandate)
+    if Status(mandate.status) not in ACTIVE:
+        return nothing_to_send(call, vault, "mandate_not_working", f"The mandate is {mandate.status}; there is nothing to stop.")
+    if vault is None:
+        return nothing_to_send(call, None, "no_vault", RECORD_STOP_HAPPENS)
+    try:
+        check_stop(by, terms_of(mandate).ends_at, chain_now(call, mandate))
+    except SettleGraceError as grace:
+        what = "The end date has passed and the agent's fee is settled first; from locked_until on you can withdraw without a stop."
+        return nothing_to_send(call, vault, "settle_grace", what, utc_text(grace.until))
+    return built(call, vault, calldata.stop(by.value)) | {"reason": None, "what_happens": STOP_HAPPENS, "locked_until": None}
+
+
+def withdraw_call(call: Call, caller: OwnerCaller, command: WithdrawQuery) -> Answer:
+    """USDC of the vault to `to` (default: the owner's wallet); without an amount all that is not owed as a fee."""
+    mandate = owned(call, caller, command.id)
+    state, vault = state_of(call, mandate), vault_of(mandate)
+    lock = lock_of(lock_facts(mandate, state), chain_now(call, mandate))
+    if vault is None or not lock.withdrawable:
+        until = None if lock.until is None else utc_text(lock.until)
+        return Answer(nothing_to_send(call, vault, str(lock.reason), lock.message, until) | {"amount_usdc": None})
+    most, source = _withdrawable_now(call, vault, terms_of(mandate), state)
+    amount = most if command.amount_usdc is None else command.amount_usdc
+    if amount > most:
+        raise InvalidNumberError("amount_usdc", usdc_text(amount), f"at most {usdc_text(most)} can be withdrawn now")
+    to = command.to or caller.wallet_address
+    sent = built(call, vault, calldata.withdraw(call.deps.contracts["usdc"], to, amount))
+    what = f"{usdc_text(amount)} USDC go to {to}."
+    return Answer(sent | {"amount_usdc": usdc_text(amount), "reason": None, "source": source, "what_happens": what, "locked_until": None})
+
+
+def _withdrawable_now(call: Call, vault: str, terms: MandateTerms, state: MandateState) -> tuple[int, str]:
+    """What the vault would pay out, donated USDC included; the ledger's word while the chain cannot be asked."""
+    try:
+        return max(0, call.deps.chain.usdc_balance(vault) - call.deps.chain.fee_owed(vault)), "chain"
+    except RpcError:
+        return withdrawable_usdc_e6(terms, state), "ledger"
+
+
+def withdrawable_usdc_e6(terms: MandateTerms, state: MandateState) -> UsdcE6:
+    """The mandate's own cash less the fee that the vault still owes; never below 0. Source: MandateVault.withdraw."""
+    return UsdcE6(max(0, state.cash_usdc_e6 - fee_owed_usdc_e6(terms, state)))
+
+
+def fee_owed_usdc_e6(terms: MandateTerms, state: MandateState) -> UsdcE6:
+    """bps of max(0, received - spent), rounded down, less what was paid; 0 while nobody is to be paid.
+
+    Source: MandateVault.feeOwed.
+    """
+    if terms.agent == ZERO_ADDRESS and state.last_agent_set is None:
+        return UsdcE6(0)
+    gain = max(0, state.received_usdc_e6 - state.spent_usdc_e6)
+    return UsdcE6(max(0, bps_of_down(gain, terms.agent_fee_bps) - state.paid_out_usdc_e6))
+
+
+def lock_facts(mandate: Mandate, state: MandateState) -> LockFacts:
+    terms = terms_of(mandate)
+    return LockFacts(
+        status=Status(mandate.status),
+        market_mode=MarketMode(mandate.market_mode),
+        has_vault=mandate.vault_address is not None,
+        ends_at=terms.ends_at,
+        withdrawable_usdc_e6=withdrawable_usdc_e6(terms, state),
+        stopped_at=None if state.stopped_at is None else int(state.stopped_at.timestamp()),
+        stopped_by=None if state.stopped_by is None else StoppedBy(state.stopped_by),
+    )

@@ -1,0 +1,243 @@
+"""Reads: one mandate whole, lists, the record in steps and as the raw book (wallet spec 2.2 to 2.8, decisions 45)."""
+
+from typing import Any
+
+from api.areas.mandates.schemas import BoardQuery, ListQuery, MandatePath, OffersQuery, PageQuery
+from api.areas.mandates.service.access import readable_by
+from api.areas.mandates.service.limits_now import Standing, limits_view, standing_of
+from api.areas.mandates.service.owner_calls import lock_facts
+from api.areas.mandates.service.policy import current_policy
+from api.areas.mandates.service.reports import event_view
+from api.areas.mandates.service.venues import spread_bps
+from api.areas.mandates.service.views import (
+    digest_of,
+    facts_of,
+    mandate_view,
+    rules_of,
+    signature_of,
+    state_of,
+    targets_of,
+    terms_of,
+)
+from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
+from api.kernel.operation import Answer, Call, NoInput, Refusal
+from core.chain.signatures import recovered_address
+from core.chain.typed_data import terms_digest
+from core.db.repositories import identity, mandates
+from core.db.tables.mandate import Mandate
+from core.domain.mandate.agent_status import HeldMandate, agent_status
+from core.domain.mandate.clauses import card_footer, card_header, clauses
+from core.domain.mandate.fold import effective
+from core.domain.mandate.ledger import Kind, ReportedBy
+from core.domain.mandate.lifecycle import MarketMode, Status
+from core.domain.mandate.lock import chain_state, how_to_act, lock_of, lock_to_json, settle_note
+from core.domain.mandate.progress import ProgressFacts, progress_block
+from core.domain.mandate.record import genesis_hash, record_line
+from core.domain.mandate.steps import DEFAULT_LIMIT, step_groups, steps_page
+from core.domain.mandate.terms import rules_to_json, terms_to_json
+from core.domain.money import usdc_text_or_none
+from core.domain.times import instant_text
+
+ACTIVE_SHOWN = 200
+ENDED_SHOWN = 10
+
+
+# One mandate
+
+
+def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
+    mandate = readable_by(call, caller, command.id)
+    standing = standing_of(call, mandate)
+    steps, next_cursor = _steps(call, mandate, None, DEFAULT_LIMIT)
+    progress = _progress(call, standing)
+    return Answer(
+        {
+            "mandate": mandate_view(call, mandate, standing.state),
+            **_card(call, mandate, standing),
+            "terms_status": _terms_status(call, mandate),
+            "limits": limits_view(standing),
+            "progress": progress,
+            "fees": progress["fees"],
+            "steps": steps,
+            "next_cursor": next_cursor,
+            **_locks(call, standing),
+        }
+    )
+
+
+def _card(call: Call, mandate: Mandate, standing: Standing) -> dict[str, Any]:
+    """Clauses, header and footer: what the owner saw."""
+    agent = None if mandate.agent_id is None else identity.find_agent(call.db, mandate.agent_id)
+    header = card_header(
+        public_id=mandate.public_id,
+        chain_id=mandate.chain_id,
+        agent_id=None if agent is None else str(agent.id),
+        agent_name=None if agent is None else agent.name,
+        terms_agent=standing.terms.agent,
+        wallet_on_file=None if agent is None else identity.address_text(agent.wallet_address),
+        last_chain_agent=standing.state.last_agent_set,
+        strategy=mandate.strategy,
+    )
+    shown = clauses(standing.terms, targets_of(mandate), version=mandate.terms_version)
+    return {"clauses": shown, "card_header": header, "card_footer": card_footer()}
+
+
+def _terms_status(call: Call, mandate: Mandate) -> dict[str, Any] | None:
+    """Whether the stored terms still give the signed digest, and the signature its owner; None for drafts.
+
+    A contract wallet's signature was asked of the chain when it came in; no key explains it, so it reads null here.
+    """
+    if mandate.status == Status.DRAFT.value:
+        return None
+    terms, digest = terms_of(mandate), digest_of(mandate)
+    computed = terms_digest(terms, call.deps.contracts["factory"], mandate.chain_id, mandate.terms_version)
+    signer = None if mandate.signature is None else recovered_address(digest, signature_of(mandate))
+    return {
+        "signed": mandate.signed_at is not None,
+        "version": mandate.terms_version,
+        "digest": digest,
+        "digest_matches": computed == digest,
+        "signer_matches": True if signer == terms.owner else None,
+    }
+
+
+def _progress(call: Call, standing: Standing) -> dict[str, Any]:
+    about = ProgressFacts(
+        facts=facts_of(standing.mandate),
+        terms=standing.terms,
+        spread_bps=spread_bps(call, standing.mandate),
+        now=standing.now,
+    )
+    return progress_block(standing.state, about)
+
+
+def _locks(call: Call, standing: Standing) -> dict[str, Any]:
+    mandate, state = standing.mandate, standing.state
+    has_vault = mandate.vault_address is not None
+    note = settle_note(standing.status, agent_fee_bps=standing.terms.agent_fee_bps, has_vault=has_vault)
+    return {
+        "lock": lock_to_json(lock_of(lock_facts(mandate, state), standing.now)),
+        "chain_state": chain_state(
+            has_vault=has_vault,
+            stopped=state.stopped_at is not None,
+            settled=state.settled_at is not None,
+            agent=state.agent_on_chain,
+            agent_known=state.agent_known,
+        ),
+        "how_to_act": how_to_act(standing.status, paused=state.paused, is_past_end=standing.is_past_end),
+    } | ({} if note is None else {"settle_note": note})
+
+
+# The record
+
+
+def steps(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer:
+    mandate = readable_by(call, caller, command.id)
+    cursor = None if command.cursor is None else str(command.cursor)
+    page, next_cursor = _steps(call, mandate, cursor, command.limit)
+    return Answer({"steps": page, "next_cursor": next_cursor})
+
+
+def _steps(call: Call, mandate: Mandate, cursor: str | None, limit: int) -> tuple[list[dict[str, Any]], str | None]:
+    groups = step_groups(mandates.ledger_rows(call.db, mandate.id), mandate.purpose)
+    return steps_page(groups, cursor, limit)
+
+
+def ledger(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer:
+    """The raw book, newest first, reversed rows and reversals included."""
+    mandate = readable_by(call, caller, command.id)
+    rows = mandates.ledger_rows_before(call.db, mandate.id, command.cursor, command.limit + 1)
+    page = rows[: command.limit]
+    next_cursor = str(page[-1].seq) if len(rows) > command.limit else None
+    return Answer({"events": [event_view(row) for row in page], "next_cursor": next_cursor})
+
+
+def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
+    """The whole book to be verified by anyone: each line is the exact canonical JSON of {body, prev_hash, row_hash}."""
+    mandate = readable_by(call, caller, command.id)
+    rows = mandates.ledger_rows(call.db, mandate.id)
+    genesis = genesis_hash(mandate.public_id)
+    return Answer(
+        {
+            "mandate_id": mandate.public_id,
+            "genesis_hash": genesis,
+            "lines": [record_line(row).decode() for row in rows],
+            "head": {"seq": len(rows), "row_hash": rows[-1].row_hash if rows else genesis},
+            "terms": terms_to_json(terms_of(mandate)),
+            "rules": rules_to_json(rules_of(mandate)),
+            "guard_targets": mandate.guard_targets,
+            "terms_digest": digest_of(mandate),
+            "signature": None if mandate.signature is None else signature_of(mandate),
+        }
+    )
+
+
+def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
+    """Reported actions above the owner's asking line. They are shown; nothing waits for an approval yet (decisions 50)."""
+    mandate = readable_by(call, caller, command.id)
+    above = terms_of(mandate).approval_above
+    rows = effective(mandates.ledger_rows(call.db, mandate.id)) if above else []
+    reports = [row for row in rows if row.reported_by is ReportedBy.AGENT and row.kind in (Kind.MOVE, Kind.BUY)]
+    items = [
+        {
+            "id": row.seq,
+            "status": "recorded",
+            "amount_usdc": usdc_text_or_none(row.amount_usdc_e6),
+            "tx_hash": row.tx_hash,
+            "at": instant_text(row.occurred_at),
+        }
+        for row in reports
+        if row.amount_usdc_e6 is not None and row.amount_usdc_e6 > above
+    ]
+    return Answer({"items": items})
+
+
+# Lists
+
+
+def list_own(call: Call, caller: AgentCaller | OwnerCaller, command: ListQuery) -> Answer:
+    statuses = None if command.status is None else (command.status,)
+    of_caller = mandates.mandates_of_owner if isinstance(caller, OwnerCaller) else mandates.mandates_of_agent
+    found = of_caller(call.db, caller.account_id, statuses, command.cursor, command.limit + 1)
+    return Answer(_page(call, found, command.limit, "mandates", with_card=False))
+
+
+def offers(call: Call, caller: AgentCaller, command: OffersQuery) -> Answer:
+    """Mandates that wait for the agent, with their clauses. Errors: Refusal not_owner for another agent's offers."""
+    if command.id != str(caller.account_id):
+        raise Refusal("not_owner", f"These are the offers of agent {command.id}; read your own.")
+    found = mandates.offers_of_agent(call.db, caller.account_id, command.cursor, command.limit + 1)
+    return Answer(_page(call, found, command.limit, "offers", with_card=True))
+
+
+def board(call: Call, caller: Nobody, command: BoardQuery) -> Answer:
+    """Mandates that any agent may accept."""
+    found = mandates.open_board(call.db, command.cursor, command.limit + 1)
+    return Answer(_page(call, found, command.limit, "mandates", with_card=True))
+
+
+def _page(call: Call, found: list[Mandate], limit: int, name: str, *, with_card: bool) -> dict[str, Any]:
+    page = found[:limit]
+    items = [mandate_view(call, one) | (_card(call, one, standing_of(call, one)) if with_card else {}) for one in page]
+    return {name: items, "next_cursor": str(page[-1].id) if len(found) > limit else None}
+
+
+def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
+    """The agent's own id and data, and what it holds (agent_status)."""
+    held = mandates.mandates_of_agent(call.db, caller.account_id, mandates.LIVE, None, ACTIVE_SHOWN)
+    held += mandates.ended_mandates_of_agent(call.db, caller.account_id, ENDED_SHOWN)
+    named = [one for one in held if one.agent_id == caller.account_id]
+    status = agent_status(
+        [HeldMandate(public_id=one.public_id, market_mode=MarketMode(one.market_mode), state=state_of(call, one)) for one in named]
+    )
+    return Answer(
+        {
+            "agent_id": str(caller.account_id),
+            "name": caller.name,
+            "wallet_address": caller.wallet_address,
+            "is_owned": caller.owner_id is not None,
+            "scopes": None if caller.scopes is None else list(caller.scopes),
+            "accepts_mandates": current_policy(call, caller.account_id)["accepts_mandates"],
+            "agent_status": status,
+        }
+    )

@@ -1,0 +1,161 @@
+"""What an agent reports: events and refused attempts. A broken rule is stored and flagged, never dropped (wallet spec 2.10, 2.11)."""
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from api.areas.mandates.schemas import ReportEvent, ReportRefusal
+from api.areas.mandates.service.access import named_to
+from api.areas.mandates.service.limits_now import Standing, allowed_addresses, standing_of
+from api.areas.mandates.service.views import is_paper
+from api.kernel.caller import AgentCaller
+from api.kernel.operation import Answer, Call, Refusal
+from core.books import mandate_ledger
+from core.db.repositories import mandates
+from core.db.tables.mandate import Mandate
+from core.domain.mandate.agent_rows import agent_kind, refuse_reserved_keys
+from core.domain.mandate.fold import effective
+from core.domain.mandate.ledger import Kind, LedgerRow, after_stop_note, event_row, refusal_note
+from core.domain.mandate.refusals import REFUSAL_REPORTS_PER_DAY, RefusalReport, refusal_report
+from core.domain.mandate.violations import Judgement, Report, Violation, judge
+from core.domain.money import usdc_text_or_none
+from core.domain.times import instant_text
+
+TRADES = (Kind.MOVE, Kind.BUY, Kind.SELL)
+
+
+def event_view(row: LedgerRow) -> dict[str, Any]:
+    """A row of the book as the API shows it. `id` is the row's number in its mandate's book."""
+    return {
+        "id": row.seq,
+        "kind": row.kind.value,
+        "amount_usdc": usdc_text_or_none(row.amount_usdc_e6),
+        "tx_hash": row.tx_hash,
+        "chain_id": row.chain_id,
+        "block_number": row.block_number,
+        "log_index": row.log_index,
+        "payload": row.payload,
+        "reported_by": row.reported_by.value,
+        "occurred_at": instant_text(row.occurred_at),
+        "created_at": instant_text(row.created_at),
+        "row_hash": row.row_hash,
+    }
+
+
+# Events
+
+
+def event(call: Call, caller: AgentCaller, command: ReportEvent) -> Answer:
+    """Store a report: 200, or 202 with `violation` true and its codes when it breaks a rule."""
+    mandate = named_to(call, caller, command.id, lock=True)
+    _require_signed(mandate)
+    kind, payload = agent_kind(command.kind), _payload(command)
+    refuse_reserved_keys(payload)
+    standing = standing_of(call, mandate)
+    if is_paper(mandate) and standing.state.is_ended and kind in TRADES:
+        raise _refused_after_stop(call, mandate, command, kind)
+    report = Report(kind=kind, amount_usdc_e6=command.amount_usdc, tx_hash=command.tx_hash, payload=payload)
+    violation = judge(report, _judgement(standing))
+    row = event_row(
+        kind=command.kind,
+        amount_usdc_e6=command.amount_usdc,
+        tx_hash=command.tx_hash,
+        why=command.why,
+        payload=payload,
+        violation=violation,
+        fact=uuid.uuid4().hex,
+        now=call.now,
+    )
+    appended = mandate_ledger.append(call.db, mandate.id, row, call.now)
+    return _stored(mandate, appended.row, violation)
+
+
+def _require_signed(mandate: Mandate) -> None:
+    if mandate.signature is None and mandate.vault_address is None:
+        raise Refusal("wrong_status", f"The mandate is {mandate.status}; its record begins with the owner's signature.")
+
+
+def _payload(command: ReportEvent) -> dict[str, Any]:
+    """The payload as sent; the tool form's `detail` stands in it, where its target is read too."""
+    return dict(command.payload or {}) | ({} if command.detail is None else {"detail": command.detail})
+
+
+def _judgement(standing: Standing) -> Judgement:
+    return Judgement(
+        status=standing.status,
+        was_stopped=standing.state.stopped_at is not None,
+        terms=standing.terms,
+        chain_id=standing.mandate.chain_id,
+        allowed=allowed_addresses(standing.mandate),
+        cash_usdc_e6=standing.state.cash_usdc_e6,
+        outflows=standing.outflows,
+        now=standing.now,
+    )
+
+
+def _stored(mandate: Mandate, row: LedgerRow, violation: Violation | None) -> Answer:
+    codes = [] if violation is None else list(violation.codes)
+    body: dict[str, Any] = {"mandate_id": mandate.public_id, "recorded": True, "violation": bool(codes), "codes": codes}
+    if violation is not None:
+        body["violation_detail"] = {"codes": codes, "detail": dict(violation.detail)}
+    return Answer(body | {"event": event_view(row)}, status=202 if codes else 200)
+
+
+def _refused_after_stop(call: Call, mandate: Mandate, command: ReportEvent, kind: Kind) -> Refusal:
+    """A paper trade after the end: refused, and the refusal itself is in the record (decisions 20)."""
+    note = after_stop_note(
+        kind=kind,
+        amount_usdc_e6=command.amount_usdc,
+        tx_hash=command.tx_hash,
+        why=command.why,
+        fact=command.tx_hash or uuid.uuid4().hex,
+        now=call.now,
+    )
+    mandate_ledger.append(call.db, mandate.id, note, call.now)
+    return Refusal(
+        "wrong_status",
+        f"The mandate is {mandate.status}; the agent cannot act. The attempt is in the record.",
+        extra={"recorded": True, "codes": ["mandate_stopped"]},
+        keeps_write=True,
+    )
+
+
+# Refusals
+
+
+def refusal(call: Call, caller: AgentCaller, command: ReportRefusal) -> Answer:
+    """Store a refused attempt: one row for each transaction; one that the record has already is answered, not written again."""
+    mandate = named_to(call, caller, command.id, lock=True)
+    _require_signed(mandate)
+    report = refusal_report(command.reason, command.tx_hash, command.amount_usdc)
+    known = _known_refusal(call, mandate, report)
+    if known is None:
+        _require_reports_left(call, mandate)
+        note = refusal_note(report, fact=uuid.uuid4().hex, now=call.now)
+        known = mandate_ledger.append(call.db, mandate.id, note, call.now).row
+        return _refusal_answer(mandate, known, is_new=True)
+    return _refusal_answer(mandate, known, is_new=False)
+
+
+def _known_refusal(call: Call, mandate: Mandate, report: RefusalReport) -> LedgerRow | None:
+    """The refusal of this transaction that the record has, the chain's before the agent's."""
+    if report.tx_hash is None:
+        return None
+    rows = effective(mandates.ledger_rows_of_tx(call.db, mandate.id, report.tx_hash))
+    found = [row for row in rows if "refusal" in row.payload]
+    return next((row for row in found if row.payload.get("reverted") is True), found[0] if found else None)
+
+
+def _require_reports_left(call: Call, mandate: Mandate) -> None:
+    day = datetime.combine(call.now.astimezone(UTC).date(), datetime.min.time(), UTC)
+    if mandates.count_refusal_reports(call.db, mandate.id, day) >= REFUSAL_REPORTS_PER_DAY:
+        raise Refusal(
+            "rate_limited",
+            f"A mandate takes {REFUSAL_REPORTS_PER_DAY} refusal reports a UTC day; the block scan finds reverted calls by itself.",
+            retry_at=day + timedelta(days=1),
+        )
+
+
+def _refusal_answer(mandate: Mandate, row: LedgerRow, *, is_new: bool) -> Answer:
+    shown = row.payload["refusal"]
+    return Answer({"mandate_id": mandate.public_id, "recorded": True, "is_new": is_new, "refusal": shown, "event": event_view(row)})

@@ -1,0 +1,111 @@
+"""How a mandate is shown, and the domain values that a stored mandate stands for. Unknown is null; no internal id leaves."""
+
+from dataclasses import replace
+from typing import Any
+
+from api.kernel.operation import Call
+from core.books import mandate_ledger
+from core.db.repositories import identity, mandates
+from core.db.tables.mandate import Mandate
+from core.domain.mandate.ledger import LedgerRow, MandateFacts, MandateState
+from core.domain.mandate.lifecycle import MarketMode, Status
+from core.domain.mandate.record import row_body
+from core.domain.mandate.targets import Target, parse_targets, targets_to_json
+from core.domain.mandate.terms import MandateTerms, Rule, rules_from_json, terms_from_json
+from core.domain.money import usdc_text, usdc_text_or_none
+from core.domain.times import instant_text_or_none
+
+
+def terms_of(mandate: Mandate) -> MandateTerms:
+    return terms_from_json(mandate.terms)
+
+
+def rules_of(mandate: Mandate) -> tuple[Rule, ...]:
+    return rules_from_json(mandate.rules)
+
+
+def targets_of(mandate: Mandate) -> tuple[Target, ...]:
+    return parse_targets(mandate.allowed_targets, mandate.chain_id)
+
+
+def digest_of(mandate: Mandate) -> str:
+    return "0x" + mandate.terms_digest.hex()
+
+
+def signature_of(mandate: Mandate) -> str:
+    return "0x" + (mandate.signature or b"").hex()
+
+
+def vault_of(mandate: Mandate) -> str | None:
+    return identity.address_text(mandate.vault_address)
+
+
+def is_paper(mandate: Mandate) -> bool:
+    return mandate.market_mode == MarketMode.PAPER.value
+
+
+def facts_of(mandate: Mandate) -> MandateFacts:
+    return MandateFacts(market_mode=MarketMode(mandate.market_mode), budget_usdc_e6=int(mandate.budget_usdc_e6))
+
+
+def state_of(call: Call, mandate: Mandate) -> MandateState:
+    """The fold of the book; a draft has no rows, so its status (draft, cancelled) is the mandate's own."""
+    return replace(mandate_ledger.load_head(call.db, mandate.id), status=Status(mandate.status))
+
+
+def chain_now(call: Call, mandate: Mandate) -> int:
+    """Unix seconds that limits and gates go by: the newest indexed block's time, for paper the clock (decisions 46).
+
+    The clock may run ahead of the chain, so it never opens a gate that the vault still keeps shut; it stands in only
+    where no block was seen yet.
+    """
+    block = None if is_paper(mandate) else mandates.latest_block(call.db, mandate.chain_id)
+    return int(call.now.timestamp()) if block is None else block[1]
+
+
+def row_view(row: LedgerRow) -> dict[str, Any]:
+    """A row of the book as it is hashed, with its place in the chain of hashes."""
+    return {"id": row.seq, **row_body(row), "prev_hash": row.prev_hash, "row_hash": row.row_hash}
+
+
+def mandate_view(call: Call, mandate: Mandate, state: MandateState | None = None) -> dict[str, Any]:
+    """The mandate's fields of wallet spec 2.1, and the pause flags of 2.7."""
+    state = state_of(call, mandate) if state is None else state
+    vault = vault_of(mandate)
+    return {
+        "id": mandate.public_id,
+        "public_id": mandate.public_id,
+        "agent_id": None if mandate.agent_id is None else str(mandate.agent_id),
+        "open_board": mandate.open_board,
+        "purpose": mandate.purpose,
+        "budget_usdc": usdc_text(int(mandate.budget_usdc_e6)),
+        "horizon_days": mandate.horizon_days,
+        "stop_floor_bps": mandate.stop_floor_bps,
+        "stop_floor_usdc": usdc_text(terms_of(mandate).stop_floor),
+        "target_bps": mandate.target_bps,
+        "payout_rule": mandate.payout_rule,
+        "allowed_targets": targets_to_json(targets_of(mandate), vault),
+        "per_tx_cap_usdc": _money(mandate.per_tx_cap_usdc_e6),
+        "daily_cap_usdc": _money(mandate.daily_cap_usdc_e6),
+        "approval_above_usdc": _money(mandate.approval_above_usdc_e6),
+        "on_floor": mandate.on_floor,
+        "chain_id": mandate.chain_id,
+        "market_mode": mandate.market_mode,
+        "vault_address": vault,
+        "status": mandate.status,
+        "paused": state.paused,
+        "paused_at": instant_text_or_none(state.paused_at),
+        "last_paused_at": instant_text_or_none(state.last_paused_at),
+        "last_resumed_at": instant_text_or_none(state.last_resumed_at),
+        "created_at": instant_text_or_none(mandate.created_at),
+        "signed_at": instant_text_or_none(mandate.signed_at),
+        "accepted_at": instant_text_or_none(mandate.accepted_at),
+        "ends_at": instant_text_or_none(mandate.ends_at),
+        "ended_at": instant_text_or_none(mandate.ended_at),
+        "strategy": mandate.strategy,
+        "proposed_by_agent_id": None if mandate.proposed_by_agent_id is None else str(mandate.proposed_by_agent_id),
+    }
+
+
+def _money(amount_usdc_e6: int | None) -> str | None:
+    return usdc_text_or_none(None if amount_usdc_e6 is None else int(amount_usdc_e6))

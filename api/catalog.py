@@ -1,0 +1,303 @@
+"""The one table of every route and tool.
+
+Laws
+- A row stands here only when its route exists; create_app refuses to start on a row without an operation and on an
+  operation without a row. A route that does not exist yet is absent, never a stub (law 9).
+- `/agent/catalog`, the discovery document, the next calls of refusals, OpenAPI and the tool list are generated from it.
+- `key` is `<area>.<verb>`; the area is the folder in api/areas that serves it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Auth(StrEnum):
+    """Which credentials a route takes. Others that are sent must still be valid (decisions 64)."""
+
+    NONE = "none"
+    KEY = "key"  # X-SVC-User-Key of an agent
+    OWNER = "owner"  # Authorization: Bearer, an owner's signed session
+    BEARER = "bearer"  # Authorization: Bearer, the token that connect returned
+    OPERATOR = "operator"
+    KEY_OR_OWNER = "key or owner"
+    NONE_OR_OWNER = "none or owner"
+    OPTIONAL = "optional"  # key, owner or nothing
+
+
+class Family(StrEnum):
+    """Which rules of refusal apply: wallet routes carry the block and `scope_denied`, core ones `agent_key_scope`."""
+
+    CORE = "core"
+    WALLET = "wallet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One route. `path` has {names} that are fields of the command. `price_credits` 0: nothing is charged.
+
+    `block`: every refusal carries the machine-readable object; without it a core refusal is a sentence alone, but for
+    401, 402 and 429 (decisions 1). `takes_body`: the command has fields that the path doesn't fill and that are required.
+    `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
+    `status`: of a plain success.
+    """
+
+    key: str
+    method: str
+    path: str
+    auth: Auth
+    section: str
+    summary: str
+    family: Family = Family.CORE
+    scope: str | None = None
+    block: bool = True
+    takes_body: bool = False
+    example: Mapping[str, Any] | None = None
+    idempotent: bool = False
+    price_credits: int = 0
+    status: int = 200
+    tool: str | None = None
+
+    @property
+    def area(self) -> str:
+        return self.key.partition(".")[0]
+
+
+def _wallet(key: str, method: str, path: str, auth: Auth, section: str, summary: str, **more: Any) -> Row:
+    """A wallet row: GETs by key need the scope read (decisions 41), writes take an idempotency key."""
+    by_key = auth in (Auth.KEY, Auth.KEY_OR_OWNER)
+    more.setdefault("scope", "read" if by_key and method == "GET" else None)
+    more.setdefault("idempotent", method != "GET")
+    full = "/mandate-wallet" + path
+    return Row(key=key, method=method, path=full, auth=auth, section=section, summary=summary, family=Family.WALLET, **more)
+
+
+_IDENTITY = (
+    Row(
+        key="identity.nonce",
+        method="POST",
+        path="/auth/wallet/nonce",
+        auth=Auth.NONE,
+        section="core 4.1",
+        takes_body=True,
+        summary="Get the message that your wallet signs to sign in (purpose login) or to link itself (purpose link).",
+    ),
+    Row(
+        key="identity.login",
+        method="POST",
+        path="/auth/owner/login",
+        auth=Auth.NONE,
+        section="added",
+        takes_body=True,
+        summary="Sign in as an owner with the signed message; the answer's bearer_token is your session.",
+    ),
+    Row(
+        key="identity.logout",
+        method="POST",
+        path="/auth/owner/logout",
+        auth=Auth.OWNER,
+        section="added",
+        summary="End this owner session at once.",
+    ),
+    Row(
+        key="identity.connect",
+        method="POST",
+        path="/auth/agent/connect",
+        auth=Auth.NONE_OR_OWNER,
+        section="core 4.1",
+        takes_body=True,
+        example={"agent_name": "my-agent"},
+        tool="agent_connect",
+        summary="Register an agent in one call; sent with an owner's session the agent is owned. Keys are shown once.",
+    ),
+    Row(
+        key="identity.link",
+        method="POST",
+        path="/auth/wallet/link",
+        auth=Auth.BEARER,
+        section="core 4.1",
+        takes_body=True,
+        summary="Link a wallet to the agent's account with the signed message of purpose link.",
+    ),
+    Row(
+        key="identity.wallet_status",
+        method="GET",
+        path="/auth/wallet/status",
+        auth=Auth.BEARER,
+        section="core 4.1",
+        summary="Read whether a wallet is linked to the agent's account.",
+    ),
+)
+
+_DISCOVERY = (
+    Row(
+        key="discovery.catalog",
+        method="GET",
+        path="/agent/catalog",
+        auth=Auth.OPTIONAL,
+        section="core 4.1",
+        summary="Read every call of this service; with a key, which of them it may make.",
+    ),
+    Row(
+        key="discovery.service",
+        method="GET",
+        path="/.well-known/service.json",
+        auth=Auth.NONE,
+        section="core 4.1",
+        summary="Read the discovery document: capabilities, endpoints, rate limits and instructions.",
+    ),
+    Row(
+        key="discovery.live",
+        method="GET",
+        path="/health/live",
+        auth=Auth.NONE,
+        section="added",
+        summary="Read whether the process answers.",
+    ),
+    Row(
+        key="discovery.ready",
+        method="GET",
+        path="/health/ready",
+        auth=Auth.NONE,
+        section="added",
+        summary="Read the state of each part, with its lag; 503 while one is down.",
+    ),
+)
+
+_MANDATES = (
+    _wallet("mandates.door", "GET", "/door", Auth.NONE, "wallet 4", "Read what a mandate is and how to come by one; 402, free."),
+    _wallet("mandates.me", "GET", "/agents/me", Auth.KEY, "wallet 4", "Read the agent's own id, wallet and mandates."),
+    _wallet(
+        "mandates.offers",
+        "GET",
+        "/agents/{id}/offers",
+        Auth.KEY,
+        "wallet 4",
+        "List mandates that wait for the agent.",
+        tool="mandate_offers",
+    ),
+    _wallet(
+        "mandates.policy", "GET", "/agents/{id}/policy", Auth.KEY_OR_OWNER, "added", "Read an agent's policy.", tool="agent_policy_get"
+    ),
+    _wallet(
+        "mandates.policy_set",
+        "PUT",
+        "/agents/{id}/policy",
+        Auth.OWNER,
+        "added",
+        "Replace an agent's whole policy; a body without accepts_mandates sets it to false.",
+        tool="agent_policy_set",
+    ),
+    _wallet("mandates.list", "GET", "/mandates", Auth.KEY_OR_OWNER, "added", "List your mandates.", tool="mandate_list"),
+    _wallet("mandates.board", "GET", "/board", Auth.NONE, "added", "List mandates of the open board."),
+    _wallet(
+        "mandates.approvals",
+        "GET",
+        "/mandates/{id}/approvals",
+        Auth.KEY_OR_OWNER,
+        "added",
+        "Read the reported actions above the owner's asking line.",
+        tool="mandate_approvals",
+    ),
+    _wallet("mandates.create", "POST", "/mandates", Auth.OWNER, "wallet 4", "Create a draft mandate.", takes_body=True),
+    _wallet("mandates.update", "PUT", "/mandates/{id}", Auth.OWNER, "wallet 4", "Change a draft mandate.", takes_body=True),
+    _wallet("mandates.assign", "POST", "/mandates/{id}/assign", Auth.OWNER, "wallet 4", "Name the agent of a draft.", takes_body=True),
+    _wallet("mandates.terms", "GET", "/mandates/{id}/terms", Auth.OWNER, "added", "Read the typed data that the owner's wallet signs."),
+    _wallet(
+        "mandates.sign", "POST", "/mandates/{id}/sign", Auth.OWNER, "added", "Hand in the owner's signature of the terms.", takes_body=True
+    ),
+    _wallet("mandates.cancel", "POST", "/mandates/{id}/cancel", Auth.OWNER, "added", "Cancel a draft or a signed mandate without a vault."),
+    _wallet("mandates.deploy_call", "GET", "/mandates/{id}/deploy-call", Auth.OWNER, "added", "Build the call that creates the vault."),
+    _wallet("mandates.deposit_call", "GET", "/mandates/{id}/deposit-call", Auth.OWNER, "added", "Build the calls that fund the vault."),
+    _wallet("mandates.withdraw_call", "GET", "/mandates/{id}/withdraw-call", Auth.OWNER, "added", "Build the owner's withdraw call."),
+    _wallet(
+        "mandates.set_agent_call",
+        "GET",
+        "/mandates/{id}/set-agent-call",
+        Auth.OWNER,
+        "added",
+        "Build the call that sets or removes the vault's agent (resume and pause).",
+    ),
+    _wallet(
+        "mandates.accept",
+        "POST",
+        "/mandates/{id}/accept",
+        Auth.KEY,
+        "wallet 4",
+        "Accept a mandate that names you.",
+        scope="tx",
+        tool="mandate_accept",
+    ),
+    _wallet(
+        "mandates.read",
+        "GET",
+        "/mandates/{id}",
+        Auth.KEY_OR_OWNER,
+        "wallet 4",
+        "Read a mandate: clauses, limits, progress, lock and the newest steps.",
+        tool="mandate_get",
+    ),
+    _wallet("mandates.steps", "GET", "/mandates/{id}/steps", Auth.KEY_OR_OWNER, "added", "Page through the record of steps."),
+    _wallet("mandates.ledger", "GET", "/mandates/{id}/ledger", Auth.KEY_OR_OWNER, "added", "Page through the raw book."),
+    _wallet(
+        "mandates.record", "GET", "/mandates/{id}/record", Auth.KEY_OR_OWNER, "added", "Read the whole book with row hashes, to verify it."
+    ),
+    _wallet(
+        "mandates.report_event",
+        "POST",
+        "/mandates/{id}/events",
+        Auth.KEY,
+        "wallet 4",
+        "Report what you did, with the chain call's tx_hash; a rule break is stored and flagged.",
+        scope="tx",
+        takes_body=True,
+        tool="mandate_report_event",
+    ),
+    _wallet(
+        "mandates.report_refusal",
+        "POST",
+        "/mandates/{id}/refusals",
+        Auth.KEY,
+        "wallet 4",
+        "Report an attempt that was refused.",
+        scope="tx",
+        takes_body=True,
+        tool="mandate_report_refusal",
+    ),
+    _wallet(
+        "mandates.execute_call",
+        "POST",
+        "/mandates/{id}/execute-call",
+        Auth.KEY,
+        "added",
+        "Build the vault's execute call and check it; nothing is sent.",
+        scope="read",
+        takes_body=True,
+        idempotent=False,
+        tool="mandate_execute_call",
+    ),
+    _wallet(
+        "mandates.unwind_call",
+        "POST",
+        "/mandates/{id}/unwind-call",
+        Auth.KEY_OR_OWNER,
+        "added",
+        "Build the vault's unwind call and check it; nothing is sent.",
+        scope="read",
+        idempotent=False,
+        tool="mandate_unwind_call",
+    ),
+    _wallet(
+        "mandates.stop", "POST", "/mandates/{id}/stop", Auth.KEY_OR_OWNER, "added", "Stop your mandate.", scope="tx", tool="mandate_stop"
+    ),
+    _wallet("mandates.stop_call", "GET", "/mandates/{id}/stop-call", Auth.OWNER, "wallet 4", "Build the owner's stop call."),
+    _wallet(
+        "mandates.close_all_plan", "GET", "/mandates/{id}/close-all-plan", Auth.OWNER, "wallet 4", "Read the steps that end a mandate."
+    ),
+    _wallet("mandates.statement", "GET", "/mandates/{id}/statement", Auth.OWNER, "wallet 4", "Read a week's statement."),
+    _wallet("mandates.statement_all", "GET", "/me/statement", Auth.OWNER, "wallet 4", "Read the week's statement of all mandates."),
+)
+
+CATALOG: tuple[Row, ...] = _IDENTITY + _DISCOVERY + _MANDATES
+ROWS: Mapping[str, Row] = {row.key: row for row in CATALOG}

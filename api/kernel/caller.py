@@ -1,0 +1,49 @@
+"""Who calls: what a valid credential proves, and nothing more.
+
+Laws
+- An agent's key makes an AgentCaller, an owner's signed session an OwnerCaller, connect's token a BearerCaller.
+- A BearerCaller proves the agent's account for wallet registration only; it is never an owner (decisions 8).
+- `account_id` of an owner never leaves the service: not in an answer, a log or a token (decisions 9).
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentCaller:
+    """`account_id` is the agent's public user id. `scopes` None: full access; empty: none. Addresses are checksummed."""
+
+    account_id: int
+    key_id: int
+    name: str
+    owner_id: int | None
+    wallet_address: str | None
+    scopes: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerCaller:
+    account_id: int
+    wallet_address: str
+    session_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BearerCaller:
+    account_id: int
+    name: str
+    wallet_address: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorCaller:
+    account_id: int
+    key_id: int | None  # None: signed in with a wallet of OPERATOR_ADDRESSES
+
+
+@dataclass(frozen=True, slots=True)
+class Nobody:
+    """No credential was sent, and the route needs none."""
+
+
+Caller = AgentCaller | OwnerCaller | BearerCaller | OperatorCaller | Nobody

@@ -1,0 +1,39 @@
+"""Where a call comes from, as limits count it.
+
+X-Forwarded-For is believed from configured proxies only, right to left: the first address that is no trusted proxy is the
+client. IPv6 counts by /64, since one subscriber has at least that (decisions 19).
+"""
+
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+
+UNKNOWN = "unknown"
+
+
+def client_address(peer: str | None, forwarded_for: Sequence[str], trusted_proxies: Sequence[str]) -> str:
+    """`peer` is the connection's address, `forwarded_for` the header's values in order; trusted are addresses or networks."""
+    trusted = [ip_network(proxy, strict=False) for proxy in trusted_proxies]
+    hops = [hop.strip() for value in forwarded_for for hop in value.split(",")]
+    client = _parsed(peer)
+    while client is not None and any(client in network for network in trusted) and hops:
+        further = _parsed(hops.pop())
+        if further is None:
+            break
+        client = further
+    return UNKNOWN if client is None else _counted(client)
+
+
+def _parsed(text: str | None) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(text or "")
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
+
+
+def _counted(address: IPv4Address | IPv6Address) -> str:
+    if isinstance(address, IPv4Address):
+        return str(address)
+    return str(IPv6Network((int(address) >> 64 << 64, 64)))

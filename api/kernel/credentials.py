@@ -1,0 +1,128 @@
+"""What came with a call, who that proves the caller to be, and which of it a route takes.
+
+Laws
+- Each credential that is sent must be valid, on every route: an invalid one is 401, never ignored (decisions 64).
+- Of several valid ones the route's kind decides.
+- A token of connect is no owner session, an owner session no token of connect, a key neither.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from api.catalog import Auth, Family, Row
+from api.kernel.caller import AgentCaller, BearerCaller, Caller, Nobody, OperatorCaller, OwnerCaller
+from api.kernel.operation import Deps, Refusal
+from api.kernel.tokens import token_hash
+from core.db.repositories import identity
+
+KEY_HEADER = "X-SVC-User-Key"
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """`key` and `bearer` as sent (None: not sent); `client` is the network address as limits count it."""
+
+    key: str | None
+    bearer: str | None
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """Who each credential belongs to. `key_id`: the key whose day counts this call."""
+
+    by_key: AgentCaller | OperatorCaller | None
+    by_bearer: OwnerCaller | BearerCaller | None
+    key_id: int | None
+
+
+def prove(session: Session, credentials: Credentials, deps: Deps, now: datetime) -> Proven:
+    """Errors: Refusal auth_invalid."""
+    by_key = None if credentials.key is None else _by_key(session, credentials.key, deps)
+    by_bearer = None if credentials.bearer is None else _by_bearer(session, credentials.bearer, deps, now)
+    return Proven(by_key, by_bearer, None if by_key is None else by_key.key_id)
+
+
+def _by_key(session: Session, key: str, deps: Deps) -> AgentCaller | OperatorCaller:
+    found = identity.find_key(session, token_hash(deps.pepper, key))
+    if found is None:
+        raise Refusal("auth_invalid", f"The key in {KEY_HEADER} is not valid; send a live one, or register with /auth/agent/connect.")
+    row, account = found
+    if account.kind == "operator":
+        return OperatorCaller(account_id=account.id, key_id=row.id)
+    return AgentCaller(
+        account_id=account.id,
+        key_id=row.id,
+        name=account.name,
+        owner_id=account.owner_id,
+        wallet_address=identity.address_text(account.wallet_address),
+        scopes=None if row.scopes is None else tuple(row.scopes),
+    )
+
+
+def _by_bearer(session: Session, token: str, deps: Deps, now: datetime) -> OwnerCaller | BearerCaller:
+    found = identity.find_session(session, token_hash(deps.pepper, token), now)
+    if found is None:
+        raise Refusal("auth_invalid", "The bearer token is not valid or has expired; sign in again and send the new one.")
+    row, account = found
+    address = identity.address_text(account.wallet_address)
+    if row.kind == "owner":
+        assert address is not None, "an owner's account is made from its wallet"
+        return OwnerCaller(account_id=account.id, wallet_address=address, session_id=row.id)
+    return BearerCaller(account_id=account.id, name=account.name, wallet_address=address)
+
+
+def caller_for(row: Row, proven: Proven, operator_addresses: frozenset[str]) -> Caller:
+    """The one caller that this route sees. `operator_addresses` (lower case) are wallets whose sign-in makes an operator.
+
+    Errors: Refusal auth_required, auth_invalid, scope_denied, not_authorized.
+    """
+    match row.auth:
+        case Auth.NONE:
+            return Nobody()
+        case Auth.OPERATOR:
+            return _operator(proven, operator_addresses)
+        case Auth.BEARER:
+            return _bearer(proven)
+    takes_key = row.auth in (Auth.KEY, Auth.KEY_OR_OWNER, Auth.OPTIONAL)
+    takes_owner = row.auth in (Auth.OWNER, Auth.KEY_OR_OWNER, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
+    if takes_key and isinstance(proven.by_key, AgentCaller):
+        return proven.by_key
+    if takes_owner and isinstance(proven.by_bearer, OwnerCaller):
+        return proven.by_bearer
+    if row.auth in (Auth.NONE_OR_OWNER, Auth.OPTIONAL):
+        return Nobody()
+    raise _lacking(row, proven)
+
+
+def _operator(proven: Proven, operator_addresses: frozenset[str]) -> OperatorCaller:
+    if isinstance(proven.by_key, OperatorCaller):
+        return proven.by_key
+    owner = proven.by_bearer
+    if isinstance(owner, OwnerCaller) and owner.wallet_address.lower() in operator_addresses:
+        return OperatorCaller(account_id=owner.account_id, key_id=None)
+    if proven.by_key is None and owner is None:
+        raise Refusal("auth_required", f"This call is the operator's; send the operator's key in {KEY_HEADER}.")
+    raise Refusal("not_authorized", "not authorized")
+
+
+def _bearer(proven: Proven) -> BearerCaller:
+    if isinstance(proven.by_bearer, BearerCaller):
+        return proven.by_bearer
+    if proven.by_bearer is not None:
+        raise Refusal("auth_invalid", "An owner's session is no agent's token; send the bearer_token that /auth/agent/connect returned.")
+    raise Refusal("auth_required", "Send the bearer_token that /auth/agent/connect returned: Authorization: Bearer <token>.")
+
+
+def _lacking(row: Row, proven: Proven) -> Refusal:
+    if row.auth is Auth.KEY:
+        return Refusal("auth_required", f"This call is the agent's; send the agent's key in {KEY_HEADER}.")
+    if isinstance(proven.by_bearer, BearerCaller):
+        return Refusal("auth_invalid", "An agent's bearer token is no owner's session; sign in with /auth/owner/login.")
+    if row.auth is Auth.KEY_OR_OWNER:
+        return Refusal("auth_required", f"Send an agent's key in {KEY_HEADER}, or an owner's session: Authorization: Bearer <token>.")
+    if proven.by_key is not None and row.family is Family.WALLET:
+        return Refusal("scope_denied", "Only the owner's signed session may do this; an agent's key cannot.", missing="owner session")
+    return Refusal("auth_required", "This call is the owner's; sign in with /auth/owner/login and send Authorization: Bearer <token>.")

@@ -1,0 +1,166 @@
+"""Field types of commands. Each reads what a caller wrote, exactly, and says in a sentence what to write instead.
+
+Laws
+- A number of a JSON body keeps its literal text (JsonInt, JsonDecimal): no binary float on the way (decisions 11).
+- Path and query values arrive as QueryText; only those may be numbers written as text.
+"""
+
+import re
+from decimal import Decimal
+from typing import Annotated, Any, NoReturn
+
+from eth_utils.address import to_checksum_address
+from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from core.domain.errors import InvalidNumberError
+from core.domain.money import UsdcE6, usdc_e6_from_text
+
+ADDRESS_PATTERN = r"^0x[0-9a-fA-F]{40}$"
+TX_HASH_PATTERN = r"^0x[0-9a-fA-F]{64}$"
+PUBLIC_ID_PATTERN = r"^m_[a-z2-7]{10}$"
+MAX_EXACT_JSON_INT = 2**53 - 1  # beyond it RFC 8785 cannot write an integer
+
+_INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
+
+
+class JsonInt(int):
+    """An integer of a JSON body, with the text it was written as."""
+
+    literal: str
+
+    def __new__(cls, literal: str) -> "JsonInt":
+        number = super().__new__(cls, literal)
+        number.literal = literal
+        return number
+
+
+class JsonDecimal(Decimal):
+    """A number with a fraction or an exponent of a JSON body, with the text it was written as."""
+
+    literal: str
+
+    def __new__(cls, literal: str) -> "JsonDecimal":
+        number = super().__new__(cls, literal)
+        number.literal = literal
+        return number
+
+
+class QueryText(str):
+    """A value of the path or the query: text, that may stand for a number or a flag."""
+
+    __slots__ = ()
+
+
+def _refuse(kind: str, rule: str) -> NoReturn:
+    raise PydanticCustomError(kind, "{rule}", {"rule": rule})
+
+
+def _usdc(value: Any) -> UsdcE6:
+    if isinstance(value, bool) or not isinstance(value, str | int | JsonDecimal):
+        _refuse("invalid_number", 'write the amount as text with at most 6 decimals, such as "12.500000"')
+    try:
+        return usdc_e6_from_text(getattr(value, "literal", str(value)))
+    except InvalidNumberError as error:
+        _refuse("invalid_number", error.rule)
+
+
+def _positive(amount: int) -> int:
+    if amount <= 0:
+        _refuse("invalid_number", "write an amount above 0, such as 12.500000")
+    return amount
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, QueryText) and _INTEGER.fullmatch(value):
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    _refuse("invalid_number", "write a whole number")
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, QueryText) and value in ("1", "0", "true", "false"):
+        return value in ("1", "true")
+    _refuse("invalid_parameter", "write true or false")
+
+
+def _address(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(ADDRESS_PATTERN, value):
+        _refuse("invalid_parameter", "write an address: 0x and 40 hex characters")
+    return str(to_checksum_address(value.lower()))
+
+
+def _tx_hash(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(TX_HASH_PATTERN, value):
+        _refuse("invalid_parameter", "write a transaction hash: 0x and 64 hex characters")
+    return value.lower()
+
+
+def _public_id(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(PUBLIC_ID_PATTERN, value):
+        _refuse("not_found", "no mandate has this id; an id is m_ and 10 characters from a to z and 2 to 7")
+    return str(value)
+
+
+def storable(value: Any) -> Any:
+    """Free JSON without floats: a fraction, or an integer that JSON can't carry exactly, becomes its literal text."""
+    match value:
+        case bool() | None:
+            return value
+        case JsonDecimal():
+            return value.literal
+        case int():
+            return int(value) if abs(value) <= MAX_EXACT_JSON_INT else str(int(value))
+        case str():
+            return str(value)
+        case list() | tuple():
+            return [storable(item) for item in value]
+        case dict():
+            return {str(name): storable(item) for name, item in value.items()}
+    _refuse("invalid_parameter", "write JSON")
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        _refuse("invalid_parameter", "write a JSON object")
+    return {str(name): storable(item) for name, item in value.items()}
+
+
+_AMOUNT_SCHEMA = {"type": "string", "pattern": r"^-?\d{1,13}(\.\d{1,6})?$", "examples": ["12.500000"]}
+
+Usdc = Annotated[UsdcE6, BeforeValidator(_usdc), WithJsonSchema(_AMOUNT_SCHEMA)]
+"""USDC base units, read from text or from a JSON number's literal; signed. Errors: invalid_number."""
+
+PositiveUsdc = Annotated[UsdcE6, BeforeValidator(lambda value: _positive(_usdc(value))), WithJsonSchema(_AMOUNT_SCHEMA)]
+"""As Usdc, above 0."""
+
+Int = Annotated[int, BeforeValidator(_integer)]
+"""A whole number, in a body a JSON integer, in path and query its digits. Bounds: Annotated[Int, Field(ge=..., le=...)]."""
+
+Flag = Annotated[bool, BeforeValidator(_flag)]
+"""true or false; in a query 1 and 0 too."""
+
+Address = Annotated[str, BeforeValidator(_address), WithJsonSchema({"type": "string", "pattern": ADDRESS_PATTERN})]
+"""Any case in, checksum form out."""
+
+TxHash = Annotated[str, BeforeValidator(_tx_hash), WithJsonSchema({"type": "string", "pattern": TX_HASH_PATTERN})]
+"""0x and 64 hex characters, lower case out."""
+
+PublicId = Annotated[str, BeforeValidator(_public_id), WithJsonSchema({"type": "string", "pattern": PUBLIC_ID_PATTERN})]
+"""A mandate's id. One of another form names no mandate: not_found."""
+
+Json = Annotated[Any, BeforeValidator(storable)]
+"""Any JSON, storable in a book: as JsonObject. A plain Any would keep JsonDecimal, which no column takes."""
+
+JsonObject = Annotated[dict[str, Any], BeforeValidator(_object), WithJsonSchema({"type": "object"})]
+"""Free JSON, storable in a book: strings, ints, booleans, nulls, lists and objects; fractions as their literal text."""
+
+Signature = Annotated[
+    str,
+    Field(
+        pattern=r"^0x([0-9a-fA-F]{2})+$", max_length=16_384, description="0x and hex: 65 bytes of an EOA, or what an ERC-1271 wallet takes"
+    ),
+]

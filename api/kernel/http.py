@@ -1,0 +1,184 @@
+"""HTTP in, the pipeline, HTTP out: every route is built here from its row of the catalogue.
+
+Laws
+- A route knows nothing but its operation; what differs between routes stands in the catalogue.
+- Path, query and body are merged into the fields of one command; a name that comes twice is refused, not chosen from.
+- Every answer carries X-Request-Id, nosniff and no-store.
+"""
+
+import json
+import re
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import structlog
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.catalog import ROWS, Row
+from api.kernel.body import parse_object, require_storable
+from api.kernel.client_address import client_address
+from api.kernel.credentials import KEY_HEADER, Credentials
+from api.kernel.fields import QueryText
+from api.kernel.operation import Deps, Operation, Outcome, Refusal
+from api.kernel.pipeline import perform
+from api.kernel.refusals import refused
+
+REQUEST_ID_HEADER = "X-Request-Id"
+IDEMPOTENCY_HEADER = "Idempotency-Key"
+EXPOSED_HEADERS = (
+    REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
+    "PAYMENT-REQUIRED", "PAYMENT-RESPONSE",
+)  # fmt: skip
+
+log = structlog.get_logger("api")
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+def routes_of(operations: Iterable[Operation], deps: Deps) -> list[Route]:
+    """One route a path, its methods inside; a literal segment goes before a placeholder (`/agents/me`, `/agents/{id}`)."""
+    by_path: dict[str, dict[str, Operation]] = {}
+    for operation in operations:
+        by_path.setdefault(operation.row.path, {})[operation.row.method] = operation
+    paths = sorted(by_path, key=lambda path: [segment.startswith("{") for segment in path.split("/")])
+    return [Route(path, _endpoint(by_path[path], deps), methods=list(by_path[path])) for path in paths]
+
+
+def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        operation = by_method["GET" if request.method == "HEAD" else request.method]
+        fields, unreadable = await _fields(request, operation.row, deps.limits.body_bytes)
+        outcome = await run_in_threadpool(
+            perform,
+            operation,
+            _credentials(request, deps),
+            fields,
+            deps,
+            idempotency_key=request.headers.get(IDEMPOTENCY_HEADER),
+            request_id=request.state.request_id,
+            unreadable=unreadable,
+        )
+        return response_of(outcome)
+
+    return endpoint
+
+
+def response_of(outcome: Outcome) -> Response:
+    text = json.dumps(outcome.body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(text, outcome.status, dict(outcome.headers), media_type="application/json")
+
+
+def _credentials(request: Request, deps: Deps) -> Credentials:
+    peer = None if request.client is None else request.client.host
+    client = client_address(peer, request.headers.getlist("x-forwarded-for"), deps.trusted_proxies)
+    authorization = request.headers.get("authorization")
+    # Another scheme than Bearer is a credential that was sent and proves nothing: it stays, and is refused as invalid.
+    scheme, _, token = (authorization or "").partition(" ")
+    bearer = token.strip() if scheme.lower() == "bearer" else authorization
+    return Credentials(request.headers.get(KEY_HEADER), bearer, client)
+
+
+async def _fields(request: Request, row: Row, body_bytes: int) -> tuple[dict[str, Any], Refusal | None]:
+    """The merged fields, and why they are not whole, if so. What could be read is given in either case."""
+    fields: dict[str, Any] = {name: QueryText(value) for name, value in request.path_params.items()}
+    try:
+        _merge(fields, [(name, QueryText(value)) for name, value in request.query_params.multi_items()], "the query")
+        if row.method not in ("GET", "DELETE"):
+            _merge(fields, parse_object(await _body(request, body_bytes)).items(), "the body")
+        require_storable(dict(fields))
+    except Refusal as refusal:
+        return fields, refusal
+    return fields, None
+
+
+def _merge(fields: dict[str, Any], more: Iterable[tuple[str, Any]], place: str) -> None:
+    for name, value in more:
+        if name in fields:
+            raise Refusal("invalid_parameter", f"{name[:40]}: it came twice, the second time in {place}; send it once.")
+        fields[name] = value
+
+
+async def _body(request: Request, limit: int) -> bytes:
+    raw = bytearray()
+    async for chunk in request.stream():
+        raw += chunk
+        if len(raw) > limit:
+            raise Refusal("body_too_large", f"The body is larger than {limit} bytes; send less.")
+    media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if raw and media_type != "application/json" and not media_type.endswith("+json"):
+        raise Refusal("unsupported_media_type", "The body is not JSON; send it with Content-Type: application/json.")
+    return bytes(raw)
+
+
+class Envelope:
+    """Gives each call its id and each answer its standing headers, and answers for defects of ours."""
+
+    def __init__(self, app: ASGIApp, deps: Deps) -> None:
+        self.app = app
+        self.deps = deps
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request_id = _request_id(scope)
+        scope.setdefault("state", {})["request_id"] = request_id
+        started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message["headers"] = [*message.get("headers", []), *_standing_headers(request_id)]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_with_headers)
+        except Exception:  # the process's edge: nothing above it answers
+            log.exception("defect", request_id=request_id)
+            if started:
+                raise
+            detail = f"This service failed at this call; it is our defect. Name the request id {request_id} when you report it."
+            outcome = refused(Refusal("internal_error", detail), None, {}, self.deps.clock())
+            await response_of(outcome)(scope, receive, send_with_headers)
+
+
+def _request_id(scope: Scope) -> str:
+    sent = dict(scope["headers"]).get(REQUEST_ID_HEADER.lower().encode(), b"").decode("latin-1")
+    return sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
+
+
+def _standing_headers(request_id: str) -> list[tuple[bytes, bytes]]:
+    return [
+        (REQUEST_ID_HEADER.lower().encode(), request_id.encode()),
+        (b"x-content-type-options", b"nosniff"),
+        (b"cache-control", b"no-store"),
+    ]
+
+
+def not_routed(deps: Deps) -> Callable[[Request, HTTPException], Response]:
+    """Answers calls that no route takes: 404 and 405, with the refusal block."""
+
+    def handler(request: Request, error: HTTPException) -> Response:
+        if error.status_code == 405:
+            allowed = (error.headers or {}).get("Allow", "")
+            detail = f"{request.method} is not a method of this path; it takes {allowed}."
+            refusal = Refusal("method_not_allowed", detail, headers={"Allow": allowed})
+        else:
+            refusal = Refusal("unknown_route", "There is no such path; GET /agent/catalog lists every call.")
+        return response_of(refused(refusal, None, {}, deps.clock()))
+
+    return handler
+
+
+def require_catalogue(operations: Iterable[Operation]) -> None:
+    """Each row has one operation, each operation one row, and their paths and bodies agree. Errors: ValueError."""
+    bound = [operation.key for operation in operations]
+    if sorted(bound) != sorted(ROWS):
+        raise ValueError(f"catalogue and operations differ: {sorted(set(bound) ^ set(ROWS)) or 'an operation is bound twice'}")

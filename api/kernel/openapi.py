@@ -1,0 +1,151 @@
+"""OpenAPI 3.1 of the catalogue: fields of each call, its answers and its refusals."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from api.catalog import Auth, Row
+from api.kernel.credentials import KEY_HEADER
+from api.kernel.http import IDEMPOTENCY_HEADER
+from api.kernel.operation import Operation
+from api.kernel.refusals import REASONS
+
+REF = "#/components/schemas/{model}"
+SECURITY: Mapping[Auth, list[dict[str, list[str]]]] = {
+    Auth.NONE: [],
+    Auth.KEY: [{"AgentKey": []}],
+    Auth.OWNER: [{"OwnerSession": []}],
+    Auth.BEARER: [{"AgentBearer": []}],
+    Auth.OPERATOR: [{"AgentKey": []}],
+    Auth.KEY_OR_OWNER: [{"AgentKey": []}, {"OwnerSession": []}],
+    Auth.NONE_OR_OWNER: [{}, {"OwnerSession": []}],
+    Auth.OPTIONAL: [{}, {"AgentKey": []}, {"OwnerSession": []}],
+}
+REFUSAL_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "description": "A refused call: what is wrong in one sentence, and for programs why and which calls fix it.",
+    "required": ["detail"],
+    "properties": {
+        "detail": {"type": "string"},
+        "service": {
+            "type": "object",
+            "required": ["reason", "error", "retry_safe", "who_fixes", "next"],
+            "properties": {
+                "reason": {"type": "string", "enum": sorted(REASONS)},
+                "error": {"type": "string"},
+                "retry_safe": {"type": "boolean", "description": "the same request can succeed later unchanged"},
+                "who_fixes": {"type": "string", "enum": ["agent", "caller", "owner", "service"]},
+                "next": {"type": "array", "items": {"$ref": REF.format(model="NextCall")}},
+                "remaining": {"description": "what is left of the limit that refused"},
+                "retry_at": {"type": "string", "format": "date-time"},
+                "missing": {"description": "what is lacking"},
+            },
+        },
+    },
+}
+NEXT_CALL_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["method", "path", "auth", "cost"],
+    "properties": {
+        "method": {"type": "string"},
+        "path": {"type": "string"},
+        "auth": {"type": "string", "enum": [auth.value for auth in Auth]},
+        "cost": {"type": "integer", "description": "credits"},
+        "body": {"type": "object"},
+    },
+}
+
+_PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
+
+
+def document(operations: Iterable[Operation], title: str, version: str, base_url: str) -> dict[str, Any]:
+    schemas: dict[str, Any] = {"Refusal": REFUSAL_SCHEMA, "NextCall": NEXT_CALL_SCHEMA}
+    paths: dict[str, Any] = {}
+    for operation in operations:
+        row = operation.row
+        path = _PATH_NAME.sub(r"{\1}", row.path)
+        paths.setdefault(path, {})[row.method.lower()] = _entry(operation, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": title, "version": version},
+        "servers": [{"url": base_url}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "AgentKey": {"type": "apiKey", "in": "header", "name": KEY_HEADER},
+                "OwnerSession": {"type": "http", "scheme": "bearer", "description": "from /auth/owner/login"},
+                "AgentBearer": {"type": "http", "scheme": "bearer", "description": "from /auth/agent/connect"},
+            },
+        },
+    }
+
+
+def _entry(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+    row = operation.row
+    command = _schema(operation.command_type, schemas)
+    in_path = _PATH_NAME.findall(row.path)
+    takes_query = row.method in ("GET", "DELETE")
+    entry: dict[str, Any] = {
+        "operationId": row.key.replace(".", "_"),
+        "summary": row.summary,
+        "tags": [row.area],
+        "parameters": _parameters(row, command, in_path, takes_query),
+        "responses": _responses(operation, schemas),
+        "security": SECURITY[row.auth],
+    }
+    rest = {name: value for name, value in command.get("properties", {}).items() if name not in in_path}
+    if rest and not takes_query:
+        required = [name for name in command.get("required", []) if name in rest]
+        schema = {"type": "object", "properties": rest, "required": required, "additionalProperties": False}
+        body: dict[str, Any] = {"schema": schema} if row.example is None else {"schema": schema, "example": dict(row.example)}
+        entry["requestBody"] = {"required": bool(required), "content": {"application/json": body}}
+    return entry
+
+
+def _schema(model: type[BaseModel], schemas: dict[str, Any]) -> dict[str, Any]:
+    """The model's schema, what it refers to put among the components."""
+    schema = model.model_json_schema(ref_template=REF)
+    schemas.update(schema.pop("$defs", {}))
+    return schema
+
+
+def _parameters(row: Row, command: Mapping[str, Any], in_path: list[str], takes_query: bool) -> list[dict[str, Any]]:
+    properties: Mapping[str, Any] = command.get("properties", {})
+    found = [{"name": name, "in": "path", "required": True, "schema": properties.get(name, {"type": "string"})} for name in in_path]
+    if takes_query:
+        required = command.get("required", [])
+        query = [name for name in properties if name not in in_path]
+        found += [{"name": name, "in": "query", "required": name in required, "schema": properties[name]} for name in query]
+    if row.idempotent:
+        schema = {"type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$"}
+        found.append({"name": IDEMPOTENCY_HEADER, "in": "header", "required": False, "schema": schema})
+    return found
+
+
+def _responses(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+    row = operation.row
+    answer: dict[str, Any] = {"type": "object"}
+    if operation.answer_type is not None:
+        schemas[operation.answer_type.__name__] = _schema(operation.answer_type, schemas)
+        answer = {"$ref": REF.format(model=operation.answer_type.__name__)}
+    found: dict[str, Any] = {str(row.status): {"description": "OK", "content": {"application/json": {"schema": answer}}}}
+    content = {"application/json": {"schema": {"$ref": REF.format(model="Refusal")}}}
+    for status in _refusal_statuses(row):
+        reasons = sorted(name for name, reason in REASONS.items() if reason.status == status)
+        found[str(status)] = {"description": "Refused: " + ", ".join(reasons), "content": content}
+    return found
+
+
+def _refusal_statuses(row: Row) -> list[int]:
+    """401 and 429 may answer every call: a credential that is sent must be valid, and a key's calls are counted."""
+    statuses = {400, 401, 429, 503}
+    if row.auth is not Auth.NONE:
+        statuses.add(403)
+    if "{" in row.path:
+        statuses.add(404)
+    if row.method not in ("GET", "HEAD"):
+        statuses |= {409, 413, 415}
+    return sorted(statuses)

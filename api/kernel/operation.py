@@ -1,0 +1,151 @@
+"""What an operation is: one row of the catalogue, the command it takes and the service that answers.
+
+A service is `def name(call: Call, caller: AgentCaller | OwnerCaller | ..., command: Command) -> Answer`. It raises Refusal
+(or a MandateError of the domain) and never commits: `perform` (api/kernel/pipeline.py) owns the transaction.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from api.catalog import ROWS, Row
+from core.chain.reader import ChainReader
+from core.db.engine import Database, WriteSession
+
+
+class Command(BaseModel):
+    """Base of every command: path, query and body merged; unknown fields are refused; types are strict (no "5" for 5)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class NoInput(Command):
+    """The command of a call that takes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`body` is JSON: no Decimal, no float. `headers` are added to the answer and are not replayed."""
+
+    body: Mapping[str, Any]
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NextCall:
+    """A call that fixes a refusal: a row of the catalogue, ids for its path and a valid body, if it needs one."""
+
+    key: str
+    ids: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Any] | None = None
+
+
+class Refusal(Exception):
+    """A call is refused; `reason` is a row of api.kernel.refusals.REASONS, `detail` one sentence that says what to do.
+
+    `status` differs from the reason's own only where a decision says so. `remaining` and `missing` are JSON values,
+    `retry_at` is aware UTC. `extra` adds top-level keys to the body (`recorded`, `codes`). `next_calls` names calls first to
+    last; without it the reason's own list stands; ids of the refused call's path are filled in either way.
+    `keeps_write`: what the service wrote before it raised is kept, and so is the call's idempotency key.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        detail: str,
+        *,
+        status: int | None = None,
+        remaining: Any = None,
+        retry_at: datetime | None = None,
+        missing: Any = None,
+        extra: Mapping[str, Any] | None = None,
+        next_calls: tuple[str | NextCall, ...] | None = None,
+        headers: Mapping[str, str] | None = None,
+        keeps_write: bool = False,
+    ) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+        self.status = status
+        self.remaining = remaining
+        self.retry_at = retry_at
+        self.missing = missing
+        self.extra = dict(extra or {})
+        self.next_calls = next_calls
+        self.headers = dict(headers or {})
+        self.keeps_write = keeps_write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Figures that the specification names and settings may change (decisions 16, 18, 53)."""
+
+    daily_calls: int = 2_000  # calls a key and UTC day
+    registrations_per_minute: int = 10  # unowned, a network address, sliding 60 s
+    registrations_per_day: int = 30  # unowned, a network address, UTC day
+    agents_per_owner: int = 20
+    welcome_credits: int = 10
+    welcome_per_address_per_day: int = 3
+    owner_session_s: int = 24 * 3600
+    nonce_s: int = 300
+    body_bytes: int = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deps:
+    """What create_app is given. `contracts` has stack.json's names. `clock` gives aware UTC."""
+
+    database: Database
+    chain: ChainReader
+    chain_id: int
+    base_url: str
+    contracts: Mapping[str, str]
+    pepper: bytes
+    clock: Callable[[], datetime]
+    limits: Limits = field(default_factory=Limits)
+    operator_addresses: frozenset[str] = frozenset()
+    trusted_proxies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call as a service sees it. `now` is the call's one time; `client` the caller's network address, IPv6 by /64.
+
+    On a GET `db` is one snapshot that the database itself keeps read-only (core.db.engine.ReadSession).
+    """
+
+    db: WriteSession
+    now: datetime
+    deps: Deps
+    request_id: str
+    client: str
+
+
+Service = Callable[[Call, Any, Any], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`key` names a row of the catalogue. `answer_type` documents the answer in OpenAPI; it does not shape it."""
+
+    key: str
+    command_type: type[Command]
+    service: Service
+    answer_type: type[BaseModel] | None = None
+
+    @property
+    def row(self) -> Row:
+        return ROWS[self.key]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What goes out, by HTTP or as a tool's result."""
+
+    status: int
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]

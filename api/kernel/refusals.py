@@ -1,0 +1,163 @@
+"""Refusals: one table of reasons, and the body that a refusal becomes.
+
+Laws
+- A reason's status, retry_safe, who_fixes and default next calls stand in REASONS and nowhere else.
+- A next call is callable as written: its ids are filled and its body is valid, or it is left out (decisions 3, 57).
+- The body is {"detail": sentence, ..., "service": {...}}; which refusals carry `service` is decisions 1.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from math import ceil
+from typing import Any
+from urllib.parse import quote
+
+from api.catalog import ROWS, Row
+from api.kernel.operation import NextCall, Outcome, Refusal
+from core.domain.errors import InvalidNumberError, InvalidParameterError, MandateError, SettleGraceError, WrongStatusError
+
+LAST_RESORT = "discovery.catalog"
+ALWAYS_WITH_BLOCK = (401, 402, 429)
+
+_PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """`retry_safe`: the same request can succeed later unchanged. `who_fixes`: caller, agent, owner or service."""
+
+    status: int
+    retry_safe: bool
+    who_fixes: str
+    next_calls: tuple[str, ...] = ()
+
+
+REASONS: Mapping[str, Reason] = {
+    # wallet spec 7
+    "auth_required": Reason(401, False, "caller", ("identity.connect",)),
+    "auth_invalid": Reason(401, False, "caller", ("identity.connect",)),
+    "scope_denied": Reason(403, False, "owner"),
+    "spend_limit_reached": Reason(403, True, "owner"),
+    "not_owner": Reason(403, False, "owner"),
+    "not_found": Reason(404, False, "caller", ("mandates.list",)),
+    "wrong_status": Reason(409, False, "caller", ("mandates.read",)),
+    "invalid_parameter": Reason(400, False, "caller"),
+    "invalid_number": Reason(400, False, "caller"),
+    "agent_not_designated": Reason(409, False, "owner", ("mandates.offers",)),
+    "agent_not_accepting": Reason(409, False, "owner", ("mandates.policy",)),
+    "agent_owner_mismatch": Reason(403, False, "owner"),
+    "insufficient_idle": Reason(409, False, "agent"),
+    "mandate_budget_exceeded": Reason(402, True, "owner", ("mandates.read",)),
+    "signature_invalid": Reason(400, False, "caller", ("mandates.terms",)),
+    "idempotency_key_reused": Reason(409, False, "caller"),
+    "idempotency_in_flight": Reason(409, True, "caller"),
+    "rate_limited": Reason(429, True, "caller"),
+    "temporarily_unavailable": Reason(503, True, "service", ("discovery.ready",)),
+    "schema_not_applied": Reason(503, True, "service", ("discovery.ready",)),
+    # decisions 5, 38, 54, 63, 66 and the edge
+    "agent_key_scope": Reason(403, False, "owner"),
+    "secret_field_refused": Reason(400, False, "caller"),
+    "duplicate_transfer": Reason(409, False, "caller"),
+    "tw_feature_disabled": Reason(404, False, "service"),
+    "server_guard": Reason(403, False, "agent"),
+    "wallet_taken": Reason(409, False, "caller"),
+    "account_has_wallet": Reason(409, False, "caller"),
+    "owned_agents_limit": Reason(409, False, "owner"),
+    "not_authorized": Reason(403, False, "service"),
+    "unknown_route": Reason(404, False, "caller"),
+    "method_not_allowed": Reason(405, False, "caller"),
+    "body_too_large": Reason(413, False, "caller"),
+    "unsupported_media_type": Reason(415, False, "caller"),
+    "internal_error": Reason(500, False, "service"),
+}
+
+
+def refusal_of(error: MandateError) -> Refusal:
+    """The refusal that a domain error becomes; both name the field and its rule."""
+    match error:
+        case InvalidNumberError():
+            return Refusal("invalid_number", f"{error.field}: {error.rule}.")
+        case InvalidParameterError():
+            return Refusal("invalid_parameter", f"{error.field}: {error.rule}.")
+        case WrongStatusError():
+            return Refusal("wrong_status", f"{error}.")
+        case SettleGraceError():
+            return Refusal("wrong_status", f"{error}.", retry_at=datetime.fromtimestamp(error.until, UTC))
+    return Refusal("invalid_parameter", str(error))
+
+
+def refused(refusal: Refusal, row: Row | None, ids: Mapping[str, str], now: datetime) -> Outcome:
+    """The answer to a refused call. `ids` fills next calls: the path segment before a placeholder -> its value.
+
+    `row` None: no route was found. A refusal with a time carries Retry-After in whole seconds, rounded up.
+    """
+    reason = REASONS[refusal.reason]
+    status = refusal.status or reason.status
+    body: dict[str, Any] = {"detail": str(refusal), **refusal.extra}
+    if row is None or row.block or status in ALWAYS_WITH_BLOCK:
+        body["service"] = _block(refusal, reason, ids)
+    headers = dict(refusal.headers)
+    if refusal.retry_at is not None:
+        headers["Retry-After"] = str(max(1, ceil((refusal.retry_at - now).total_seconds())))
+    return Outcome(status, body, headers)
+
+
+def _block(refusal: Refusal, reason: Reason, ids: Mapping[str, str]) -> dict[str, Any]:
+    block: dict[str, Any] = {
+        "reason": refusal.reason,
+        "error": refusal.reason,
+        "retry_safe": reason.retry_safe,
+        "who_fixes": reason.who_fixes,
+        "next": next_items(reason.next_calls if refusal.next_calls is None else refusal.next_calls, ids),
+    }
+    if refusal.remaining is not None:
+        block["remaining"] = refusal.remaining
+    if refusal.retry_at is not None:
+        block["retry_at"] = _rfc3339(refusal.retry_at)
+    if refusal.missing is not None:
+        block["missing"] = refusal.missing
+    return block
+
+
+def next_items(calls: tuple[str | NextCall, ...], ids: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Calls as a client can make them, in order, the catalogue of calls last."""
+    wanted = [NextCall(call) if isinstance(call, str) else call for call in (*calls, LAST_RESORT)]
+    return [item for call in wanted for item in _item(call, ids)]
+
+
+def _item(call: NextCall, ids: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    row = ROWS.get(call.key)
+    if row is None:
+        return
+    body = row.example if call.body is None else call.body
+    path = fill_path(row.path, call.ids, ids)
+    if path is None or (row.takes_body and body is None):
+        return
+    item = {"method": row.method, "path": path, "auth": row.auth.value, "cost": row.price_credits}
+    yield item if body is None else item | {"body": dict(body)}
+
+
+def fill_path(path: str, by_name: Mapping[str, str], by_segment: Mapping[str, str]) -> str | None:
+    """`path` with its placeholders filled by name, else by the segment before each; None when one can't be."""
+    values = {name: by_name.get(name) or by_segment.get(segment) for segment, name in _placeholders(path)}
+    if None in values.values():
+        return None
+    return _PATH_NAME.sub(lambda found: quote(str(values[found[1]]), safe=""), path)
+
+
+def path_ids(path: str, fields: Mapping[str, Any]) -> dict[str, str]:
+    """What a call's own path says: the segment before each placeholder -> the value sent."""
+    return {segment: str(fields[name]) for segment, name in _placeholders(path) if name in fields}
+
+
+def _placeholders(path: str) -> list[tuple[str, str]]:
+    """(segment before, name) of each placeholder: `/mandates/{id}/events` has (`mandates`, `id`)."""
+    return [(path[: found.start()].rstrip("/").rpartition("/")[2], found[1]) for found in _PATH_NAME.finditer(path)]
+
+
+def _rfc3339(at: datetime) -> str:
+    """Whole seconds, rounded up: a caller that waits until then has waited long enough."""
+    whole = at.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=1 if at.microsecond else 0)
+    return whole.isoformat().replace("+00:00", "Z")

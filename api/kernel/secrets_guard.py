@@ -1,0 +1,44 @@
+"""No wallet route takes a secret: a body with a secret-like field name, at any depth, is refused before anything reads it.
+
+Names count, not values; case, dashes, dots, spaces and underscores do not (apiKey, API-KEY and api_key are one name).
+Source: wallet spec 1.5, decisions 27.
+"""
+
+import re
+from typing import Any
+
+from api.kernel.operation import Refusal
+
+SECRET_LIKE = (
+    "apikey", "apisecret", "secret", "privatekey", "privkey", "passphrase", "password", "passwd", "mnemonic", "seedphrase",
+    "seedwords", "recoveryphrase", "accesskey", "accesstoken", "authtoken", "bearertoken", "refreshtoken", "keystore", "signingkey",
+)  # fmt: skip
+
+_SEPARATORS = re.compile(r"[^a-z0-9]")
+_PRINTABLE = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def refuse_secrets(fields: Any) -> None:
+    """Errors: Refusal secret_field_refused that names the field, never its value."""
+    name = _secret_like_name(fields)
+    if name is not None:
+        shown = _PRINTABLE.sub("", name)[:40]
+        raise Refusal(
+            "secret_field_refused",
+            f"{shown}: this service never takes keys or secrets; leave the field out, and replace the secret if it was a real one.",
+        )
+
+
+def _secret_like_name(value: Any) -> str | None:
+    """The first secret-like name in reading order, or None."""
+    waiting = [value]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict):
+            for name in here:
+                if any(word in _SEPARATORS.sub("", str(name).lower()) for word in SECRET_LIKE):
+                    return str(name)
+            waiting.extend(here.values())
+        elif isinstance(here, list | tuple):
+            waiting.extend(here)
+    return None

@@ -1,0 +1,173 @@
+"""The API process: `python -m api.main`. Reads settings, builds the parts, serves; nothing else."""
+
+import logging
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+
+from api.areas.discovery.routes import OPERATIONS as DISCOVERY
+from api.areas.discovery.service import NAME, VERSION
+from api.areas.identity.routes import OPERATIONS as IDENTITY
+from api.areas.mandates.routes import OPERATIONS as MANDATES
+from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, require_catalogue, routes_of
+from api.kernel.openapi import document
+from api.kernel.operation import Deps, Limits, Operation
+from api.kernel.tokens import token_hash
+from core.chain.reader import ChainReader
+from core.chain.rpc import Rpc
+from core.db.engine import Database
+from core.db.repositories.identity import set_operator_key
+from core.domain.errors import InvalidParameterError
+from core.settings import Settings
+
+MIN_PEPPER_CHARACTERS = 32
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+GRACE_S = 10  # what an answer under way gets when the process is asked to end
+
+OPERATIONS: tuple[Operation, ...] = (*IDENTITY, *DISCOVERY, *MANDATES)
+
+log = structlog.get_logger("api")
+
+
+def create_app(deps: Deps, operations: Sequence[Operation] = OPERATIONS) -> FastAPI:
+    """The whole application. Errors: ValueError when catalogue and operations differ."""
+    require_catalogue(operations)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        deps.database.close()
+
+    app = FastAPI(title=NAME, version=VERSION, docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan)
+    app.router.routes.extend(routes_of(operations, deps))
+    app.add_exception_handler(HTTPException, not_routed(deps))  # type: ignore[arg-type]  # narrower than any Exception
+    app.openapi = lambda: document(operations, NAME, VERSION, deps.base_url)  # type: ignore[method-assign]  # FastAPI's documented hook
+    app.add_middleware(Envelope, deps=deps)
+    app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED_HEADERS)
+    return app
+
+
+def deps_of(settings: Settings) -> Deps:
+    """Errors: InvalidParameterError that names the variable and says what to write."""
+    deployment = settings.deployment()
+    if deployment.chain_id != settings.chain_id:
+        rule = f"it is {settings.chain_id}, the record in DEPLOYMENT_FILE is of chain {deployment.chain_id}; make them agree"
+        raise InvalidParameterError("CHAIN_ID", rule)
+    return Deps(
+        database=Database(settings.database_url, application_name="api"),
+        chain=ChainReader(Rpc(settings.rpc_urls), deployment.contracts),
+        chain_id=settings.chain_id,
+        base_url=settings.base_url.rstrip("/"),
+        contracts=deployment.contracts,
+        pepper=_pepper(settings),
+        clock=lambda: datetime.now(UTC),
+        limits=_limits(settings),
+        operator_addresses=frozenset(address.lower() for address in settings.operator_addresses),
+        trusted_proxies=tuple(settings.trusted_proxies),
+    )
+
+
+def _pepper(settings: Settings) -> bytes:
+    pepper = settings.key_pepper.get_secret_value()
+    if len(pepper) < MIN_PEPPER_CHARACTERS:
+        rule = (
+            f"set a secret of at least {MIN_PEPPER_CHARACTERS} characters (`openssl rand -hex 32`) and keep it: changing it voids every key"
+        )
+        raise InvalidParameterError("KEY_PEPPER", rule)
+    return pepper.encode()
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        daily_calls=settings.daily_ceiling,
+        registrations_per_minute=settings.registrations_per_minute,
+        registrations_per_day=settings.registrations_per_day,
+        agents_per_owner=settings.agents_per_owner,
+        welcome_credits=settings.welcome_credits,
+        welcome_per_address_per_day=settings.welcome_per_address_per_day,
+        owner_session_s=settings.owner_session_hours * 3600,
+    )
+
+
+def admit_operator(settings: Settings, deps: Deps) -> None:
+    """The operator's key is the one that is set now, and no other. Errors: InvalidParameterError off a local chain."""
+    key = settings.operator_key
+    if key is not None and not all(urlsplit(url).hostname in LOOPBACK for url in settings.rpc_urls):
+        raise InvalidParameterError("OPERATOR_KEY", "it is for a local chain only; name operators' wallets in OPERATOR_ADDRESSES instead")
+    key_hash = None if key is None else token_hash(deps.pepper, key.get_secret_value())
+    try:
+        with deps.database.write() as session:
+            set_operator_key(session, key_hash, deps.clock())
+    except SQLAlchemyError as error:
+        log.warning("operator key not set", error=type(error).__name__)
+
+
+def configure_logs(log_format: str) -> None:
+    """One line an event. Tracebacks stay plain: a pretty one shows local values, and those may be secrets."""
+    as_json = log_format == "json"
+    plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    renderers: list[Any] = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()] if as_json else [plain]
+    structlog.configure(
+        processors=[structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt="iso", utc=True), *renderers],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+    )
+    logging.basicConfig(level=logging.WARNING, stream=sys.stdout, format="%(levelname)s %(name)s %(message)s")
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Errors: InvalidParameterError when the port is taken."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+    except OSError as error:
+        listener.close()
+        raise InvalidParameterError("PORT", f"{host}:{port} cannot be listened on ({error.strerror}); set PORT to a free one") from error
+    return listener
+
+
+def _setting_sentence(error: ErrorDetails) -> str:
+    """What is wrong with a setting, and what it is."""
+    name = str(error["loc"][0])
+    field = Settings.model_fields.get(name)
+    return f"{name.upper()}: {error['msg']}" + (f" ({field.description})" if field is not None and field.description else "")
+
+
+def main() -> None:
+    # uvicorn ends gracefully and then raises the signal again; this makes that a clean exit.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        settings = Settings()
+        configure_logs(settings.log_format)
+        deps = deps_of(settings)
+        admit_operator(settings, deps)
+        listener = listen(settings.host, settings.port)
+    except ValidationError as error:
+        sys.exit("\n".join(_setting_sentence(one) for one in error.errors(include_input=False)))
+    except InvalidParameterError as error:
+        sys.exit(str(error))
+    # The kernel reads X-Forwarded-For itself, from trusted proxies only; uvicorn would believe any caller on this machine.
+    config = uvicorn.Config(
+        create_app(deps), log_config=None, access_log=False, proxy_headers=False, server_header=False, timeout_graceful_shutdown=GRACE_S
+    )
+    log.info("serving", base_url=settings.base_url, host=settings.host, port=settings.port)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+if __name__ == "__main__":
+    main()

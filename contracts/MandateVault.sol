@@ -1,0 +1,756 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.30;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {Address} from "@openzeppelin/contracts/utils/Address.sol";
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+
+import {IAdapter} from "./interfaces/IAdapter.sol";
+import {Call, IMandateVault, Status, Totals} from "./interfaces/IMandateVault.sol";
+import {IMandateVaultFactory} from "./interfaces/IMandateVaultFactory.sol";
+import {IUSDC} from "./interfaces/IUSDC.sol";
+import {
+    BPS,
+    KIND_EXIT,
+    KIND_VALUED_SPEND,
+    LOCK_NOTHING_LEFT,
+    LOCK_SETTLE_GRACE,
+    LOCK_WORKING,
+    MAX_MARK_AGE_BLOCKS,
+    REASON_STOP_LINE,
+    SETTLE_GRACE
+} from "./libraries/ConstantsLib.sol";
+import {ErrorsLib} from "./libraries/ErrorsLib.sol";
+import {EventsLib} from "./libraries/EventsLib.sol";
+import {RuleLib} from "./libraries/RuleLib.sol";
+import {Flow, SpendWindow, SpendWindowLib} from "./libraries/SpendWindowLib.sol";
+import {Funding, Rule} from "./libraries/TermsLib.sol";
+import {VaultCodeLib, VaultTerms} from "./libraries/VaultCodeLib.sol";
+
+/// @title MandateVault
+/// @notice One owner's USDC, worked by one agent under one signed mandate.
+///
+/// WHO MAY DO WHAT
+/// - The owner deposits, sets and removes the agent, stops, unwinds positions, and alone withdraws.
+/// - The agent calls the listed functions of the listed contracts inside the caps, and may stop.
+/// - The keeper marks the worth, stops, unwinds after the stop or the end, and settles. It never receives money and
+///   chooses no receiver.
+/// - The payee gets the fee and may pass that right on.
+/// - The factory's pauser holds up execute and removes the agent. Nobody holds up a way home for money.
+/// - Nobody changes the terms, the rules or this code.
+///
+/// LIFE
+/// - Funding: deposits come in, up to the budget and not above. Nothing else is possible but stop, withdraw, and the
+///   choice of the agent. No stop line applies: an empty vault is not a loss.
+/// - Working: from the deposit that completes the budget. The agent acts while block.timestamp < endsAt.
+/// - Stopped: final. The agent is gone, the rest is unwinding, settling and withdrawing.
+/// - Settled: the fee was paid. Money that comes home later may be settled again.
+///
+/// ```
+///   Funding --budget reached--> Working --stop, stop line--> Stopped --settle--> Settled
+///      |                           |                           ^                    ^
+///      |                           '--- settle after endsAt ---|--------------------'
+///      '------------- stop ------------------------------------'
+/// ```
+///
+/// CAPS
+/// - A cap binds the drop of the vault's USDC, measured around each call; calldata is never trusted for amounts.
+/// - maxSpend bounds the drop of a call: the vault approves it before the call and nothing after it.
+/// - perTxCap binds a call, and the sum over a batch. dailyCap binds what leaves in any 24 hours, to the second.
+/// - Both count gross: what comes back, later or in the same batch, gives neither back.
+/// - The mandate's own cash binds in total: deposited + received - spent. Donated USDC is not the agent's to spend.
+/// - Limits are judged before the first call, on the sum of maxSpend, so that `check` knows the answer too.
+///
+/// RULES
+/// - A call is allowed when a rule names its target and selector, and the rule's pinned word of the arguments is
+///   the vault. Without a pin, an allowed venue could be told to pay somebody else, which no balance shows.
+/// - The vault makes no delegatecall, sends no value, has no fallback, and signs nothing: it implements no ERC-1271,
+///   because a token that accepts contract signatures could be emptied by one.
+///
+/// WORTH AND THE STOP LINE
+/// - Worth is own cash plus what the mandate's adapters say its positions are worth. At or below stopFloor anyone
+///   may stop the mandate.
+/// - While money is out at targets that no adapter values, only the keeper's mark can stop it by worth.
+///
+/// FEE
+/// - agentFeeBps of max(0, received - spent), less what was paid. Deposits, donations and airdrops are no gain.
+/// - Withdrawals leave the fee owed behind, whoever is late to settle.
+///
+/// UNITS
+/// - Amounts are USDC base units (1e-6), times unix seconds, shares basis points.
+///
+/// NOT GUARANTEED
+/// - That a listed venue is honest, solvent or fairly priced: the loss by any one action is bounded by the caps, the
+///   loss by all of them by the mandate's own cash.
+/// - That the stop line stops in time: a price may jump across it, and a mark is as good as the keeper.
+/// - That unrealised gain is charged: an owner who takes positions out as tokens pays no fee on them.
+/// - That USDC moves: Circle can pause it or freeze an account.
+contract MandateVault is IMandateVault, ReentrancyGuardTransient {
+    using Address for address;
+    using RuleLib for bytes;
+    using SafeCast for uint256;
+    using SafeERC20 for IERC20;
+    using SpendWindowLib for SpendWindow;
+
+    /// @dev One slot: what every entry reads first.
+    struct Control {
+        address agent;
+        Status status;
+        uint40 stoppedAt;
+        uint48 lastMarkBlock;
+    }
+
+    /// @dev One slot: what changes seldom.
+    struct Book {
+        uint80 deposited;
+        uint80 unvaluedOut;
+        uint80 feePaid;
+    }
+
+    /// @dev One slot: written after the end, or when the payee is not the agent of the terms.
+    struct Payout {
+        address payee;
+        uint96 withdrawn;
+    }
+
+    /// @dev A batch that passed every limit, and the flow it was judged by.
+    struct Plan {
+        bytes4[] selectors;
+        uint8[] kinds;
+        Flow flow;
+    }
+
+    IUSDC private immutable USDC;
+    IMandateVaultFactory private immutable FACTORY;
+
+    Control private _control;
+    Flow private _flow;
+    Book private _book;
+    Payout private _payout;
+    SpendWindow private _window;
+
+    /// @dev Deployed once, by the factory. The implementation itself is born settled and holds nothing.
+    constructor(address usdc) {
+        USDC = IUSDC(usdc);
+        FACTORY = IMandateVaultFactory(msg.sender);
+        _control.status = Status.Settled;
+    }
+
+    modifier onlyFactory() {
+        if (msg.sender != address(FACTORY)) revert ErrorsLib.NotFactory(msg.sender);
+        _;
+    }
+
+    // ------------------------------------------------------------------ the factory
+
+    /// @inheritdoc IMandateVault
+    function initialize(Funding calldata funding) external nonReentrant onlyFactory {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        _control.agent = terms.agent;
+        if (funding.amount != 0) _takeFunding(terms, funding);
+    }
+
+    /// @inheritdoc IMandateVault
+    function fund(Funding calldata funding) external nonReentrant onlyFactory {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        _requireFunding(terms);
+        _takeFunding(terms, funding);
+    }
+
+    /// @dev The factory has checked that the owner is the sender when there is no authorization.
+    function _takeFunding(VaultTerms memory terms, Funding calldata funding) private {
+        _bookDeposit(terms, funding.amount);
+        if (funding.signature.length == 0) {
+            IERC20(USDC).safeTransferFrom(terms.owner, address(this), funding.amount);
+        } else {
+            USDC.receiveWithAuthorization(
+                terms.owner,
+                address(this),
+                funding.amount,
+                funding.validAfter,
+                funding.validBefore,
+                terms.digest,
+                funding.signature
+            );
+        }
+    }
+
+    // ------------------------------------------------------------------ the owner: money
+
+    /// @inheritdoc IMandateVault
+    function deposit(uint256 amount) external nonReentrant {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        _requireFunding(terms);
+        if (msg.sender != terms.owner) revert ErrorsLib.NotOwner(msg.sender);
+
+        _bookDeposit(terms, amount);
+        IERC20(USDC).safeTransferFrom(terms.owner, address(this), amount);
+    }
+
+    /// @inheritdoc IMandateVault
+    function depositWithAuthorization(
+        address from,
+        uint256 amount,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 salt,
+        bytes calldata signature
+    ) external nonReentrant {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        _requireFunding(terms);
+        if (from != terms.owner) revert ErrorsLib.NotOwner(from);
+
+        _bookDeposit(terms, amount);
+        USDC.receiveWithAuthorization(
+            from, address(this), amount, validAfter, validBefore, depositNonce(from, amount, salt), signature
+        );
+    }
+
+    /// @dev Effects and event of a deposit; the money follows in the same call, or the transaction reverts.
+    function _bookDeposit(VaultTerms memory terms, uint256 amount) private {
+        if (amount == 0) revert ErrorsLib.ZeroAmount();
+        uint256 before = _book.deposited;
+        if (amount > terms.budget - before) revert ErrorsLib.OverBudget(amount, terms.budget - before);
+
+        uint256 deposited = before + amount;
+        _book.deposited = deposited.toUint80();
+        if (deposited == terms.budget) _control.status = Status.Working;
+        emit EventsLib.Deposited(terms.owner, amount, deposited, _balance() + amount);
+    }
+
+    /// @inheritdoc IMandateVault
+    function withdraw(address token, address to, uint256 amount) external nonReentrant {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        if (msg.sender != terms.owner) revert ErrorsLib.NotOwner(msg.sender);
+        if (to == address(0) || to == address(this)) revert ErrorsLib.BadAddress(to);
+        if (amount == 0) revert ErrorsLib.ZeroAmount();
+        (bytes32 reason, uint64 until) = _timeLock(terms);
+        if (reason != 0) revert ErrorsLib.WithdrawLocked(reason, until);
+
+        if (token == address(USDC)) _bookWithdrawal(terms, amount);
+        IERC20(token).safeTransfer(to, amount);
+        emit EventsLib.Withdrawn(token, to, amount, IERC20(token).balanceOf(address(this)));
+    }
+
+    /// @dev While Funding a withdrawal takes deposits back, so that Working always means that the whole budget is
+    /// in the vault. Donated USDC leaves first.
+    function _bookWithdrawal(VaultTerms memory terms, uint256 amount) private {
+        uint256 balance = _balance();
+        uint256 withdrawable = Math.saturatingSub(balance, _feeOwed(terms));
+        if (amount > withdrawable) revert ErrorsLib.OverWithdrawable(amount, withdrawable);
+
+        if (_control.status == Status.Funding) {
+            _book.deposited = Math.min(_book.deposited, balance - amount).toUint80();
+        } else {
+            _payout.withdrawn = (_payout.withdrawn + amount).toUint96();
+        }
+    }
+
+    // ------------------------------------------------------------------ the owner: the agent
+
+    /// @inheritdoc IMandateVault
+    function setAgent(address newAgent) external nonReentrant {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        _requireNotOver(terms);
+        if (msg.sender != terms.owner) revert ErrorsLib.NotOwner(msg.sender);
+        if (newAgent == address(0)) revert ErrorsLib.BadAddress(newAgent);
+
+        _control.agent = newAgent;
+        emit EventsLib.AgentSet(newAgent);
+        // The first agent of the open board earns the fee, as the agent of the terms otherwise does.
+        if (_payee(terms) == address(0)) {
+            _payout.payee = newAgent;
+            emit EventsLib.PayeeChanged(address(0), newAgent);
+        }
+    }
+
+    /// @inheritdoc IMandateVault
+    function removeAgent() external nonReentrant {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        _requireNotOver(terms);
+        if (msg.sender != terms.owner && !FACTORY.isPauser(msg.sender)) revert ErrorsLib.NotOwnerOrPauser(msg.sender);
+        address removed = _control.agent;
+        if (removed == address(0)) revert ErrorsLib.NotAgent(removed);
+
+        _control.agent = address(0);
+        emit EventsLib.AgentRemoved(removed, msg.sender);
+    }
+
+    // ------------------------------------------------------------------ the agent
+
+    /// @inheritdoc IMandateVault
+    function execute(Call calldata) external nonReentrant returns (bytes memory result) {
+        // A call's arguments begin with the offset of the struct, counted from the arguments' start. That is also
+        // the head of an array of one struct, so the same calldata is read as one.
+        Call[] calldata calls;
+        assembly {
+            calls.offset := 4
+            calls.length := 1
+        }
+        result = _execute(calls)[0];
+    }
+
+    /// @inheritdoc IMandateVault
+    function executeBatch(Call[] calldata calls) external nonReentrant returns (bytes[] memory results) {
+        results = _execute(calls);
+    }
+
+    function _execute(Call[] calldata calls) private returns (bytes[] memory results) {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        Plan memory plan = _requireExecutable(terms, calls, msg.sender);
+
+        results = new bytes[](calls.length);
+        uint256 spentSum;
+        uint256 receivedSum;
+        uint256 balance = _balance();
+        for (uint256 i; i < calls.length; ++i) {
+            uint256 before = balance;
+            (results[i], balance) = _callApproved(calls[i]);
+            uint256 spent = Math.saturatingSub(before, balance);
+            uint256 received = Math.saturatingSub(balance, before);
+            if (spent > calls[i].maxSpend) revert ErrorsLib.OverMaxSpend(spent, calls[i].maxSpend);
+
+            spentSum += spent;
+            receivedSum += received;
+            _countUnvalued(terms, calls[i].target, plan.kinds[i], spent, received);
+            emit EventsLib.Executed(plan.flow.nonce, calls[i].target, plan.selectors[i], spent, received, balance);
+        }
+
+        _window.count(plan.flow, spentSum);
+        plan.flow.received = (plan.flow.received + receivedSum).toUint80();
+        plan.flow.nonce += 1;
+        _flow = plan.flow;
+    }
+
+    /// @dev Reverts with the first limit that the calls break, in the order: status, end, pause, caller, rules, caps.
+    function _requireExecutable(VaultTerms memory terms, Call[] calldata calls, address caller)
+        private
+        view
+        returns (Plan memory plan)
+    {
+        address agent_ = _control.agent;
+        _requireWorking(terms);
+        if (block.timestamp >= terms.endsAt) revert ErrorsLib.MandateEnded(terms.endsAt);
+        if (FACTORY.paused()) revert ErrorsLib.MandatePaused();
+        if (caller != agent_ || agent_ == address(0)) revert ErrorsLib.NotAgent(caller);
+        if (calls.length == 0) revert ErrorsLib.EmptyBatch();
+
+        plan = Plan({selectors: new bytes4[](calls.length), kinds: new uint8[](calls.length), flow: _flow});
+        uint256 requested;
+        for (uint256 i; i < calls.length; ++i) {
+            (plan.selectors[i], plan.kinds[i]) = terms.rules.requireAllowed(calls[i].target, calls[i].data);
+            requested = Math.saturatingAdd(requested, calls[i].maxSpend);
+        }
+        _requireWithinCaps(terms, plan.flow, requested);
+    }
+
+    /// @dev Nothing can be withdrawn or paid out while the agent acts, so own cash is the budget and the flow.
+    function _requireWithinCaps(VaultTerms memory terms, Flow memory flow, uint256 requested) private view {
+        if (requested > terms.perTxCap) revert ErrorsLib.OverPerTxCap(requested, terms.perTxCap);
+        _window.advance(flow);
+        uint256 leftToday = _window.left(flow, terms.dailyCap);
+        if (requested > leftToday) revert ErrorsLib.OverDailyCap(requested, leftToday);
+        uint256 cash = terms.budget + flow.received - flow.spent;
+        if (requested > cash) revert ErrorsLib.OverBudget(requested, cash);
+    }
+
+    /// @dev Approves, calls, takes the rest of the approval back, and reads the balance.
+    function _callApproved(Call calldata call_) private returns (bytes memory result, uint256 balanceAfter) {
+        if (call_.maxSpend != 0) IERC20(USDC).forceApprove(call_.target, call_.maxSpend);
+        result = call_.target.functionCall(call_.data);
+        if (call_.maxSpend != 0 && USDC.allowance(address(this), call_.target) != 0) {
+            IERC20(USDC).forceApprove(call_.target, 0);
+            uint256 leftover = USDC.allowance(address(this), call_.target);
+            if (leftover != 0) revert ErrorsLib.ApprovalLeft(call_.target, leftover);
+        }
+        balanceAfter = _balance();
+    }
+
+    /// @dev Money at a target that an adapter values is no unknown; everywhere else what went out is, until as much
+    /// came back.
+    function _countUnvalued(VaultTerms memory terms, address target, uint8 kind, uint256 spent, uint256 received)
+        private
+    {
+        if (spent + received == 0 || !RuleLib.isPositionKind(kind) || terms.rules.isValued(target)) return;
+        _book.unvaluedOut = Math.saturatingSub(_book.unvaluedOut + spent, received).toUint80();
+    }
+
+    // ------------------------------------------------------------------ the payee
+
+    /// @inheritdoc IMandateVault
+    function setPayee(address newPayee) external nonReentrant {
+        address previous = _payee(VaultCodeLib.decode());
+        if (msg.sender != previous) revert ErrorsLib.NotPayee(msg.sender);
+        if (newPayee == address(0) || newPayee == address(this)) revert ErrorsLib.BadAddress(newPayee);
+
+        _payout.payee = newPayee;
+        emit EventsLib.PayeeChanged(previous, newPayee);
+    }
+
+    // ------------------------------------------------------------------ the keeper
+
+    /// @inheritdoc IMandateVault
+    function mark(uint256 worth_, uint64 asOfBlock, bytes32 evidence) external nonReentrant {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        _requireWorking(terms);
+        if (msg.sender != FACTORY.keeper()) revert ErrorsLib.NotKeeper(msg.sender);
+        _requireFreshMark(asOfBlock);
+
+        // The block is not above the chain's own, which fits.
+        // forge-lint: disable-next-line(unsafe-typecast)
+        _control.lastMarkBlock = uint48(asOfBlock);
+        emit EventsLib.Marked(worth_, asOfBlock, evidence);
+        if (worth_ <= terms.stopFloor) _stop(REASON_STOP_LINE, worth_, true);
+    }
+
+    function _requireFreshMark(uint64 asOfBlock) private view {
+        uint64 last = _control.lastMarkBlock;
+        if (asOfBlock <= last) revert ErrorsLib.MarkNotRising(asOfBlock, last);
+        uint64 current = uint64(block.number);
+        if (asOfBlock > current) revert ErrorsLib.MarkInFuture(asOfBlock, current);
+        if (current - asOfBlock > MAX_MARK_AGE_BLOCKS) {
+            revert ErrorsLib.MarkTooOld(asOfBlock, current - MAX_MARK_AGE_BLOCKS);
+        }
+    }
+
+    // ------------------------------------------------------------------ owner, keeper or agent
+
+    /// @inheritdoc IMandateVault
+    function stop(bytes32 reason) external nonReentrant {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        _requireNotOver(terms);
+        if (msg.sender != FACTORY.keeper()) _requireMayStop(terms);
+
+        _stop(reason, 0, false);
+    }
+
+    function _requireMayStop(VaultTerms memory terms) private view {
+        if (msg.sender != terms.owner) {
+            if (msg.sender != _control.agent) revert ErrorsLib.NotParty(msg.sender);
+            return;
+        }
+        uint64 until = terms.endsAt + SETTLE_GRACE;
+        if (block.timestamp >= terms.endsAt && block.timestamp < until) revert ErrorsLib.SettleGrace(until);
+    }
+
+    function _stop(bytes32 reason, uint256 worth_, bool worthKnown) private {
+        _control.agent = address(0);
+        _control.status = Status.Stopped;
+        _control.stoppedAt = uint40(block.timestamp);
+        emit EventsLib.Stopped(msg.sender, reason, worth_, worthKnown);
+    }
+
+    /// @inheritdoc IMandateVault
+    function unwind(Call[] calldata calls) external nonReentrant returns (bytes[] memory results) {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        _requireMayUnwind(terms);
+        if (calls.length == 0) revert ErrorsLib.EmptyBatch();
+
+        results = new bytes[](calls.length);
+        uint256 receivedSum;
+        uint256 balance = _balance();
+        for (uint256 i; i < calls.length; ++i) {
+            (bytes4 selector, uint8 kind) = terms.rules.requireAllowed(calls[i].target, calls[i].data);
+            if (kind != KIND_EXIT) revert ErrorsLib.NotAnExit(calls[i].target, selector);
+            if (calls[i].maxSpend != 0) revert ErrorsLib.UnwindNotFree(calls[i].maxSpend);
+
+            uint256 before = balance;
+            (results[i], balance) = _callApproved(calls[i]);
+            if (balance < before) revert ErrorsLib.UnwindLost(before, balance);
+            uint256 received = balance - before;
+            receivedSum += received;
+            _countUnvalued(terms, calls[i].target, kind, 0, received);
+            emit EventsLib.Unwound(msg.sender, calls[i].target, selector, received, balance);
+        }
+        _flow.received = (_flow.received + receivedSum).toUint80();
+    }
+
+    function _requireMayUnwind(VaultTerms memory terms) private view {
+        Status status_ = _control.status;
+        if (status_ == Status.Funding) revert ErrorsLib.MandateNotFunded(_book.deposited, terms.budget);
+        if (msg.sender == terms.owner) return;
+        if (msg.sender != FACTORY.keeper()) revert ErrorsLib.NotOwnerOrKeeper(msg.sender);
+        if (status_ == Status.Working && block.timestamp < terms.endsAt) revert ErrorsLib.UnwindTooEarly(terms.endsAt);
+    }
+
+    // ------------------------------------------------------------------ adapters
+
+    /// @inheritdoc IMandateVault
+    /// @dev Also an adapter that was taken off the list later: the mandate's own adapters are fixed by its rules.
+    function receiveProceeds(uint256 amount) external nonReentrant {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        if (_control.status == Status.Funding) revert ErrorsLib.MandateNotFunded(_book.deposited, terms.budget);
+        if (!FACTORY.isAdapter(msg.sender) && !terms.rules.isValued(msg.sender)) {
+            revert ErrorsLib.NotAdapter(msg.sender);
+        }
+        if (amount == 0) revert ErrorsLib.ZeroAmount();
+
+        _flow.received = (_flow.received + amount).toUint80();
+        emit EventsLib.ProceedsReceived(msg.sender, amount, _balance() + amount);
+        IERC20(USDC).safeTransferFrom(msg.sender, address(this), amount);
+    }
+
+    // ------------------------------------------------------------------ anyone
+
+    /// @inheritdoc IMandateVault
+    function enforceStopLine() external nonReentrant {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        _requireWorking(terms);
+        uint256 worth_ = _worth(terms);
+        if (worth_ > terms.stopFloor) revert ErrorsLib.AboveStopLine(worth_, terms.stopFloor);
+
+        _stop(REASON_STOP_LINE, worth_, true);
+    }
+
+    /// @inheritdoc IMandateVault
+    function settle() external nonReentrant returns (uint256 fee) {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        Status status_ = _control.status;
+        if (status_ == Status.Funding) revert ErrorsLib.MandateNotFunded(_book.deposited, terms.budget);
+        _requireMaySettle(terms);
+        fee = _feeOwed(terms);
+        if (status_ == Status.Settled && fee == 0) revert ErrorsLib.NothingToSettle();
+
+        _control.status = Status.Settled;
+        _control.agent = address(0);
+        _book.feePaid = (_book.feePaid + fee).toUint80();
+        address payee_ = _payee(terms);
+        emit EventsLib.Settled(payee_, _gain(), fee, _balance() - fee);
+        if (fee != 0) IERC20(USDC).safeTransfer(payee_, fee);
+    }
+
+    function _requireMaySettle(VaultTerms memory terms) private view {
+        uint64 graceEnd = terms.endsAt + SETTLE_GRACE;
+        if (block.timestamp >= graceEnd) return;
+        bool stopped = _control.stoppedAt != 0;
+        if (stopped && msg.sender == terms.owner) return;
+        if (msg.sender != FACTORY.keeper()) revert ErrorsLib.SettleTooEarly(graceEnd);
+        if (!stopped && block.timestamp < terms.endsAt) revert ErrorsLib.SettleTooEarly(terms.endsAt);
+    }
+
+    // ------------------------------------------------------------------ status
+
+    function _requireFunding(VaultTerms memory terms) private view {
+        _requireNotOver(terms);
+        if (_control.status != Status.Funding) revert ErrorsLib.MandateFunded(terms.budget);
+        if (block.timestamp >= terms.endsAt) revert ErrorsLib.MandateEnded(terms.endsAt);
+    }
+
+    function _requireWorking(VaultTerms memory terms) private view {
+        _requireNotOver(terms);
+        if (_control.status != Status.Working) revert ErrorsLib.MandateNotFunded(_book.deposited, terms.budget);
+    }
+
+    /// @dev Settled without a stop happens only after the end.
+    function _requireNotOver(VaultTerms memory terms) private view {
+        if (_control.stoppedAt != 0) revert ErrorsLib.MandateStopped(_control.stoppedAt);
+        if (_control.status == Status.Settled) revert ErrorsLib.MandateEnded(terms.endsAt);
+    }
+
+    /// @dev The part of the lock that time opens: zero reason when withdrawals are possible.
+    function _timeLock(VaultTerms memory terms) private view returns (bytes32 reason, uint64 until) {
+        if (_control.status != Status.Working) return (0, 0);
+        until = terms.endsAt + SETTLE_GRACE;
+        if (block.timestamp >= until) return (0, 0);
+        reason = block.timestamp < terms.endsAt ? LOCK_WORKING : LOCK_SETTLE_GRACE;
+    }
+
+    // ------------------------------------------------------------------ money
+
+    function _balance() private view returns (uint256) {
+        return USDC.balanceOf(address(this));
+    }
+
+    /// @dev Withdrawn donations could exceed what is the mandate's own, so the difference ends at 0.
+    function _ownCash() private view returns (uint256) {
+        return Math.saturatingSub(
+            uint256(_book.deposited) + _flow.received, uint256(_flow.spent) + _payout.withdrawn + _book.feePaid
+        );
+    }
+
+    function _gain() private view returns (uint256) {
+        return Math.saturatingSub(_flow.received, _flow.spent);
+    }
+
+    /// @dev Rounded down. Nothing is owed while there is nobody to pay.
+    function _feeOwed(VaultTerms memory terms) private view returns (uint256) {
+        if (_payee(terms) == address(0)) return 0;
+        return Math.saturatingSub(_gain() * terms.agentFeeBps / BPS, _book.feePaid);
+    }
+
+    function _payee(VaultTerms memory terms) private view returns (address) {
+        address changed = _payout.payee;
+        return changed == address(0) ? terms.agent : changed;
+    }
+
+    /// @dev Rules are sorted by target, so an adapter with several rules of kind 2 is asked once.
+    function _worth(VaultTerms memory terms) private view returns (uint256 worth_) {
+        uint256 out = _book.unvaluedOut;
+        if (out != 0) revert ErrorsLib.WorthUnknown(out);
+        worth_ = _ownCash();
+        address asked;
+        for (uint256 i; i < terms.rules.countOf(); ++i) {
+            Rule memory rule = terms.rules.at(i);
+            if (rule.kind != KIND_VALUED_SPEND || rule.target == asked) continue;
+            asked = rule.target;
+            worth_ += IAdapter(asked).valueOf(address(this));
+        }
+    }
+
+    // ------------------------------------------------------------------ views: limits
+
+    /// @inheritdoc IMandateVault
+    function remaining()
+        external
+        view
+        nonReentrantView
+        returns (uint256 perAction, uint256 today, uint256 total, uint256 windowFreesAt)
+    {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        Flow memory flow = _flow;
+        _window.advance(flow);
+        return (terms.perTxCap, _window.left(flow, terms.dailyCap), _ownCash(), _window.freesAt(flow));
+    }
+
+    /// @inheritdoc IMandateVault
+    function check(Call[] calldata calls) external view nonReentrantView returns (bytes memory reason) {
+        try this.requireExecutable(calls) {}
+        catch (bytes memory data) {
+            // Every refusal has data. Without it the inner call ran out of gas, which is no answer.
+            require(data.length != 0);
+            reason = data;
+        }
+    }
+
+    /// @inheritdoc IMandateVault
+    function requireExecutable(Call[] calldata calls) external view nonReentrantView {
+        _requireExecutable(VaultCodeLib.decode(), calls, _control.agent);
+    }
+
+    /// @inheritdoc IMandateVault
+    function worth() external view nonReentrantView returns (uint256) {
+        return _worth(VaultCodeLib.decode());
+    }
+
+    /// @inheritdoc IMandateVault
+    function feeOwed() external view nonReentrantView returns (uint256) {
+        return _feeOwed(VaultCodeLib.decode());
+    }
+
+    /// @inheritdoc IMandateVault
+    function lock() external view nonReentrantView returns (bool withdrawable, bytes32 reason, uint64 until) {
+        VaultTerms memory terms = VaultCodeLib.decode();
+        (reason, until) = _timeLock(terms);
+        if (reason != 0) return (false, reason, until);
+        if (_balance() <= _feeOwed(terms)) return (false, LOCK_NOTHING_LEFT, 0);
+        return (true, 0, 0);
+    }
+
+    /// @inheritdoc IMandateVault
+    function totals() external view nonReentrantView returns (Totals memory) {
+        return Totals({
+            deposited: _book.deposited,
+            spent: _flow.spent,
+            received: _flow.received,
+            withdrawn: _payout.withdrawn,
+            feePaid: _book.feePaid,
+            unvaluedOut: _book.unvaluedOut,
+            nonce: _flow.nonce,
+            lastMarkBlock: _control.lastMarkBlock
+        });
+    }
+
+    // ------------------------------------------------------------------ views: state
+
+    /// @inheritdoc IMandateVault
+    function agent() external view returns (address) {
+        return _control.agent;
+    }
+
+    /// @inheritdoc IMandateVault
+    function payee() external view returns (address) {
+        return _payee(VaultCodeLib.decode());
+    }
+
+    /// @inheritdoc IMandateVault
+    function status() external view returns (Status) {
+        return _control.status;
+    }
+
+    /// @inheritdoc IMandateVault
+    /// @dev The open board without an agent yet is not paused: it has no payee either.
+    function paused() external view returns (bool) {
+        return
+            _control.agent == address(0) && _control.status < Status.Stopped
+                && _payee(VaultCodeLib.decode()) != address(0);
+    }
+
+    /// @inheritdoc IMandateVault
+    function stoppedAt() external view returns (uint64) {
+        return _control.stoppedAt;
+    }
+
+    // ------------------------------------------------------------------ views: terms
+
+    /// @inheritdoc IMandateVault
+    function owner() external view returns (address) {
+        return VaultCodeLib.decode().owner;
+    }
+
+    /// @inheritdoc IMandateVault
+    function budget() external view returns (uint256) {
+        return VaultCodeLib.decode().budget;
+    }
+
+    /// @inheritdoc IMandateVault
+    function perTxCap() external view returns (uint256) {
+        return VaultCodeLib.decode().perTxCap;
+    }
+
+    /// @inheritdoc IMandateVault
+    function dailyCap() external view returns (uint256) {
+        return VaultCodeLib.decode().dailyCap;
+    }
+
+    /// @inheritdoc IMandateVault
+    function stopFloor() external view returns (uint256) {
+        return VaultCodeLib.decode().stopFloor;
+    }
+
+    /// @inheritdoc IMandateVault
+    function endsAt() external view returns (uint64) {
+        return VaultCodeLib.decode().endsAt;
+    }
+
+    /// @inheritdoc IMandateVault
+    function agentFeeBps() external view returns (uint256) {
+        return VaultCodeLib.decode().agentFeeBps;
+    }
+
+    /// @inheritdoc IMandateVault
+    function termsDigest() external view returns (bytes32) {
+        return VaultCodeLib.decode().digest;
+    }
+
+    /// @inheritdoc IMandateVault
+    function rules() external view returns (Rule[] memory unpacked) {
+        bytes memory packed = VaultCodeLib.decode().rules;
+        unpacked = new Rule[](packed.countOf());
+        for (uint256 i; i < unpacked.length; ++i) {
+            unpacked[i] = packed.at(i);
+        }
+    }
+
+    /// @inheritdoc IMandateVault
+    function isAllowed(address target, bytes4 selector) external view returns (bool found) {
+        (found,,) = VaultCodeLib.decode().rules.find(target, selector);
+    }
+
+    /// @inheritdoc IMandateVault
+    function depositNonce(address from, uint256 amount, bytes32 salt) public view returns (bytes32) {
+        return keccak256(abi.encode(block.chainid, address(this), from, amount, salt));
+    }
+}

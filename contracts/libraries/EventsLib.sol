@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.30;
+
+import {MandateTerms, Rule} from "./TermsLib.sol";
+
+/// @title EventsLib
+/// @notice Every event of the project's contracts, in the past tense. The state of a vault can be rebuilt from them.
+/// @dev Amounts are USDC base units unless a token is named. `balance` is the vault's balance of that token after
+/// the event.
+library EventsLib {
+    // ------------------------------------------------------------------ factory
+
+    /// @notice A vault was created. Carries the whole document, so that a reader needs no other source.
+    event VaultCreated(
+        address indexed vault,
+        bytes32 indexed termsDigest,
+        address indexed owner,
+        address agent,
+        string publicId,
+        MandateTerms terms,
+        Rule[] rules
+    );
+
+    /// @notice The owner withdrew signed terms. They can never become a vault.
+    event TermsCancelled(bytes32 indexed termsDigest, address indexed owner);
+
+    /// @notice A change of keeper began. `eta`: first second in which it can be accepted.
+    event KeeperProposed(address indexed proposedKeeper, uint64 eta);
+
+    /// @notice The keeper changed.
+    event KeeperChanged(address indexed previousKeeper, address indexed newKeeper);
+
+    /// @notice The pending keeper was dropped.
+    event KeeperProposalCancelled(address indexed proposedKeeper);
+
+    /// @notice A change of guard began. `eta`: first second in which it can be accepted.
+    event GuardProposed(address indexed proposedGuard, uint64 eta);
+
+    /// @notice The guard changed.
+    event GuardChanged(address indexed previousGuard, address indexed newGuard);
+
+    /// @notice The pending guard was dropped.
+    event GuardProposalCancelled(address indexed proposedGuard);
+
+    /// @notice Mandates may name this adapter from now on.
+    event AdapterListed(address indexed adapter);
+
+    /// @notice New mandates may not name this adapter any more.
+    event AdapterDelisted(address indexed adapter);
+
+    // ------------------------------------------------------------------ vault
+
+    /// @notice Money of the owner came in. When `deposited` is the budget, the mandate works.
+    event Deposited(address indexed from, uint256 amount, uint256 deposited, uint256 balance);
+
+    /// @notice One call of the agent. All calls of a batch share the nonce. One of `spent` and `received` is 0.
+    event Executed(
+        uint256 indexed nonce,
+        address indexed target,
+        bytes4 indexed selector,
+        uint256 spent,
+        uint256 received,
+        uint256 balance
+    );
+
+    /// @notice The agent may act. The first agent of the open board also becomes the payee.
+    event AgentSet(address indexed agent);
+
+    /// @notice The agent may not act until it is set again. A stop does not emit this.
+    event AgentRemoved(address indexed agent, address indexed by);
+
+    /// @notice The keeper judged the mandate's worth, positions included.
+    event Marked(uint256 worth, uint64 indexed asOfBlock, bytes32 evidence);
+
+    /// @notice The mandate ended. `worth` means something only when `worthKnown`: at a stop by the stop line.
+    event Stopped(address indexed by, bytes32 indexed reason, uint256 worth, bool worthKnown);
+
+    /// @notice One call of an unwind.
+    event Unwound(
+        address indexed by, address indexed target, bytes4 indexed selector, uint256 received, uint256 balance
+    );
+
+    /// @notice An adapter brought money in.
+    event ProceedsReceived(address indexed adapter, uint256 amount, uint256 balance);
+
+    /// @notice The fee on the realised gain was paid as far as it was owed. `gain` is the whole gain so far.
+    event Settled(address indexed payee, uint256 gain, uint256 fee, uint256 balance);
+
+    /// @notice The owner took `amount` of `token`; `balance` is of that token.
+    event Withdrawn(address indexed token, address indexed to, uint256 amount, uint256 balance);
+
+    /// @notice The right to the fee moved.
+    event PayeeChanged(address indexed previousPayee, address indexed newPayee);
+
+    // ------------------------------------------------------------------ adapters
+
+    /// @notice A vault paid for a resource.
+    event X402Paid(address indexed vault, address indexed payTo, uint256 amount, bytes32 resourceHash);
+
+    /// @notice The test venue's price moved. Units: USDC base units for 1e6 units of the position.
+    event PriceSet(uint256 priceE6);
+
+    /// @notice The test venue's adapter was set, once.
+    event VenueAdapterSet(address indexed adapter);
+
+    /// @notice A position at the test venue grew.
+    event PositionOpened(address indexed holder, uint256 amountUsdc, uint256 units, uint256 priceE6);
+
+    /// @notice A position at the test venue shrank.
+    event PositionClosed(address indexed holder, uint256 amountUsdc, uint256 units, uint256 priceE6);
+}

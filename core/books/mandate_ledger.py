@@ -1,0 +1,292 @@
+"""The mandate book: the only writer of mandate_event, mandate_head and the projections on mandate.
+
+    lock mandate, then head  ->  leave out what stands already  ->  price, chain, fold  ->  insert  ->  save head and projections
+
+Laws
+- Every writer takes the mandate's row first and its head second; several mandates by rising id. So nobody deadlocks.
+- A row whose fact stands already is not written again: the standing row is the answer.
+- A reversal is a row; what it reversed may come back as the next incarnation (block A, then B, then A again: +1 -1 +1).
+- Projections (status, vault_address, signed_at, ended_at) follow the fold in the same call.
+- Nothing here commits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import insert, select
+from sqlalchemy.orm import Session
+
+from core.books.chain import facts_of, lock_head, plain_payload
+from core.db.engine import WriteSession
+from core.db.repositories.mandates import ledger_row
+from core.db.tables.mandate import Mandate, MandateEvent, MandateHead
+from core.domain.mandate.ledger import (
+    EMPTY_STATE,
+    LedgerRow,
+    MandateFacts,
+    MandateState,
+    NewRow,
+    ReportedBy,
+    StateVersionError,
+    apply,
+    fold,
+    priced,
+    state_from_json,
+    state_to_json,
+)
+from core.domain.mandate.lifecycle import MarketMode, Status
+from core.domain.mandate.record import canonical_row, chain_faults, genesis_hash, row_hash
+
+FIRST_INCARNATION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """The row that now stands for the fact; `is_new` when this call wrote it."""
+
+    row: LedgerRow
+    is_new: bool
+
+
+@dataclass(slots=True)
+class _Book:
+    """A locked book: `state` moves with every row that is added, `fresh` holds the rows that this call adds."""
+
+    mandate: Mandate
+    head: MandateHead
+    facts: MandateFacts
+    state: MandateState
+    fresh: list[LedgerRow]
+
+
+def append(session: WriteSession, mandate_id: int, row: NewRow, now: datetime) -> Appended:
+    """Append one row. Errors: NoResultFound for an unknown mandate, InvalidParameterError for a payload that is not JSON."""
+    return append_many(session, mandate_id, [row], now)[0]
+
+
+def append_many(session: WriteSession, mandate_id: int, rows: Sequence[NewRow], now: datetime) -> list[Appended]:
+    """Append rows in their order, with one insert; the answers are in the same order. Errors: as `append`."""
+    book = _open(session, mandate_id)
+    known = facts_of(session, MandateEvent, MandateEvent.mandate_id == mandate_id, {row.base_key for row in rows})
+    standing = {key: ledger_row(event) for key, event in known.standing.items()}
+    is_new = []
+    for row in rows:
+        is_new.append(row.base_key not in standing)
+        if is_new[-1]:
+            incarnation = known.incarnations.get(row.base_key, FIRST_INCARNATION - 1) + 1
+            standing[row.base_key] = _add(book, priced(row, book.state, book.facts), incarnation, None, now)
+            book.state = apply(book.state, standing[row.base_key], book.facts)
+    inserted = {row.base_key: row for row in _insert(session, book)}
+    if book.fresh:
+        _save(session, book, now)
+    return [Appended(inserted.get(row.base_key, standing[row.base_key]), new) for row, new in zip(rows, is_new, strict=True)]
+
+
+def reverse_block(session: WriteSession, block_hash: str, now: datetime) -> int:
+    """Reverse every standing row of an orphaned block, in every book that has one; the number of rows reversed."""
+    of_block = MandateEvent.block_hash == _bytes(block_hash)
+    mandates = select(MandateEvent.mandate_id).where(of_block).distinct().order_by(MandateEvent.mandate_id)
+    return sum(_reverse_in(session, mandate_id, block_hash, now) for mandate_id in session.scalars(mandates).all())
+
+
+def refold(session: WriteSession, mandate_id: int, now: datetime) -> MandateState:
+    """Fold the whole book again into head and projections: after a change of the fold, or to repair them."""
+    book = _open(session, mandate_id)
+    book.state = fold(load_rows(session, mandate_id), book.facts)
+    _save(session, book, now)
+    return book.state
+
+
+def verify(session: Session, mandate_id: int) -> list[str]:
+    """What is wrong with a book, its head or its projections; empty means sound. Errors: NoResultFound."""
+    mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one()
+    head = session.get(MandateHead, mandate_id)
+    rows = load_rows(session, mandate_id)
+    faults = chain_faults(rows, mandate.public_id)
+    if head is None:
+        return [*faults, "the book has rows and no head"] if rows else faults
+    return faults + _head_faults(mandate, head, rows)
+
+
+def load_rows(session: Session, mandate_id: int, since: int | None = None) -> list[LedgerRow]:
+    """The rows after seq `since` (exclusive; all when None), oldest first, reversed ones and reversals included."""
+    query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id, MandateEvent.seq > (since or 0))
+    return [ledger_row(event) for event in session.scalars(query.order_by(MandateEvent.seq))]
+
+
+def load_head(session: Session, mandate_id: int) -> MandateState:
+    """The fold of the book as the head row holds it; EMPTY_STATE before the first row."""
+    head = session.get(MandateHead, mandate_id)
+    if head is None:
+        return EMPTY_STATE
+    return _state(session, session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one(), head)
+
+
+# Opening
+
+
+def _open(session: WriteSession, mandate_id: int) -> _Book:
+    query = select(Mandate).where(Mandate.id == mandate_id).with_for_update(key_share=True)
+    mandate = session.scalars(query.execution_options(populate_existing=True)).one()
+    empty = {"seq": 0, "row_hash": _bytes(genesis_hash(mandate.public_id)), "updated_at": mandate.created_at, **_columns(EMPTY_STATE)}
+    head = lock_head(session, MandateHead, {"mandate_id": mandate_id}, empty)
+    return _Book(mandate, head, _facts(mandate), _state(session, mandate, head), [])
+
+
+def _facts(mandate: Mandate) -> MandateFacts:
+    return MandateFacts(market_mode=MarketMode(mandate.market_mode), budget_usdc_e6=mandate.budget_usdc_e6)
+
+
+def _state(session: Session, mandate: Mandate, head: MandateHead) -> MandateState:
+    """The head's state; folded again when another version of the fold wrote it."""
+    try:
+        return state_from_json(head.state)
+    except StateVersionError:
+        return fold(load_rows(session, mandate.id), _facts(mandate))
+
+
+# Growing
+
+
+def _add(book: _Book, row: NewRow, incarnation: int, reverses_id: int | None, now: datetime) -> LedgerRow:
+    """Chain a row to the last one. It gets its id when it is inserted; until then 0, which no hash and no fold reads."""
+    prev_hash = book.fresh[-1].row_hash if book.fresh else "0x" + book.head.row_hash.hex()
+    fields: dict[str, Any] = {name: getattr(row, name) for name in NewRow.__dataclass_fields__}
+    added = LedgerRow(
+        **fields
+        | {
+            "payload": plain_payload(row.payload),
+            "occurred_at": row.occurred_at.astimezone(UTC),
+            "tx_hash": row.tx_hash and row.tx_hash.lower(),
+            "block_hash": row.block_hash and row.block_hash.lower(),
+        },
+        id=0,
+        mandate_id=book.mandate.id,
+        seq=book.head.seq + len(book.fresh) + 1,
+        incarnation=incarnation,
+        reverses_id=reverses_id,
+        created_at=now.astimezone(UTC),
+        prev_hash=prev_hash,
+        row_hash="",
+    )
+    book.fresh.append(replace(added, row_hash=row_hash(prev_hash, canonical_row(added))))
+    return book.fresh[-1]
+
+
+def _insert(session: WriteSession, book: _Book) -> list[LedgerRow]:
+    """Insert the fresh rows at once and move the head to the last; the same rows with their ids."""
+    if not book.fresh:
+        return []
+    book.head.seq, book.head.row_hash = book.fresh[-1].seq, _bytes32(book.fresh[-1].row_hash)
+    statement = insert(MandateEvent).returning(MandateEvent.seq, MandateEvent.id)
+    ids = {inserted.seq: inserted.id for inserted in session.execute(statement, [_event(row) for row in book.fresh])}
+    return [replace(row, id=ids[row.seq]) for row in book.fresh]
+
+
+def _event(row: LedgerRow) -> dict[str, Any]:
+    hashes = {name: _bytes(getattr(row, name)) for name in ("tx_hash", "block_hash", "prev_hash", "row_hash")}
+    columns = {name: getattr(row, name) for name in LedgerRow.__dataclass_fields__ if name != "id"}
+    return columns | hashes | {"kind": row.kind.value, "reported_by": row.reported_by.value}
+
+
+def _save(session: WriteSession, book: _Book, now: datetime) -> None:
+    """Bring the head's totals and the mandate's projections to the state."""
+    for name, value in {"updated_at": now, **_columns(book.state)}.items():
+        setattr(book.head, name, value)
+    projections = _projections(book.mandate, book.state)
+    if any(getattr(book.mandate, name) != value for name, value in projections.items()):
+        for name, value in {**projections, "updated_at": now}.items():
+            setattr(book.mandate, name, value)
+    session.flush()
+
+
+# Reversing
+
+
+def _reverse_in(session: WriteSession, mandate_id: int, block_hash: str, now: datetime) -> int:
+    """Reverse one book's rows of the block, newest first, and fold what is left."""
+    book = _open(session, mandate_id)
+    reversals = select(MandateEvent.reverses_id).where(MandateEvent.mandate_id == mandate_id, MandateEvent.reverses_id.is_not(None))
+    standing = select(MandateEvent).where(
+        MandateEvent.mandate_id == mandate_id,
+        MandateEvent.block_hash == _bytes(block_hash),
+        MandateEvent.reverses_id.is_(None),
+        MandateEvent.id.not_in(reversals),
+    )
+    rows = [ledger_row(event) for event in session.scalars(standing.order_by(MandateEvent.seq.desc()))]
+    for row in rows:
+        _add(book, _compensation(row, now), row.incarnation, row.id, now)
+    if rows:
+        _insert(session, book)
+        book.state = fold(load_rows(session, mandate_id), book.facts)
+        _save(session, book, now)
+    return len(rows)
+
+
+def _compensation(row: LedgerRow, now: datetime) -> NewRow:
+    """The row that takes `row` back: same kind and place on the chain, told by the chain, now."""
+    return NewRow(
+        kind=row.kind,
+        reported_by=ReportedBy.CHAIN,
+        occurred_at=now,
+        base_key=f"reversal:{row.base_key}",
+        amount_usdc_e6=row.amount_usdc_e6,
+        cash_delta_usdc_e6=-row.cash_delta_usdc_e6,
+        chain_id=row.chain_id,
+        tx_hash=row.tx_hash,
+        log_index=row.log_index,
+        block_number=row.block_number,
+        block_hash=row.block_hash,
+        payload={"reversal": True, "reverses_seq": row.seq, "cause": "reorg"},
+    )
+
+
+# Projections
+
+
+def _columns(state: MandateState) -> dict[str, Any]:
+    """The head's columns that follow the state."""
+    return {
+        "status": state.status.value,
+        "paused": state.paused,
+        "cash_usdc_e6": state.cash_usdc_e6,
+        "deposited_usdc_e6": state.deposited_usdc_e6,
+        "spent_usdc_e6": state.spent_usdc_e6,
+        "received_usdc_e6": state.received_usdc_e6,
+        "withdrawn_usdc_e6": state.withdrawn_usdc_e6,
+        "paid_out_usdc_e6": state.paid_out_usdc_e6,
+        "state": state_to_json(state),
+    }
+
+
+def _projections(mandate: Mandate, state: MandateState) -> dict[str, Any]:
+    """The mandate's columns that follow the state. A draft is cancelled without a row: its book says draft for ever."""
+    if state.status is Status.DRAFT and mandate.status == Status.CANCELLED.value:
+        return {}
+    return {
+        "status": state.status.value,
+        "vault_address": _bytes(state.vault_address),
+        "signed_at": state.signed_at,
+        "ended_at": state.ended_at,
+    }
+
+
+def _head_faults(mandate: Mandate, head: MandateHead, rows: Sequence[LedgerRow]) -> list[str]:
+    seq, last_hash = (rows[-1].seq, rows[-1].row_hash) if rows else (0, genesis_hash(mandate.public_id))
+    faults = [] if head.seq == seq else [f"head: seq is {head.seq}, the last row's is {seq}"]
+    if head.row_hash != _bytes(last_hash):
+        faults.append(f"head: row_hash is 0x{head.row_hash.hex()}, the last row's is {last_hash}")
+    state = fold(rows, _facts(mandate))
+    faults += [f"head: {name} is not the fold's" for name, value in _columns(state).items() if getattr(head, name) != value]
+    projections = _projections(mandate, state) if rows else {}
+    return faults + [f"mandate: {name} is not the fold's" for name, value in projections.items() if getattr(mandate, name) != value]
+
+
+def _bytes32(text: str) -> bytes:
+    return bytes.fromhex(text.removeprefix("0x"))
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else _bytes32(text)

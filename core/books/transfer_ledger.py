@@ -1,0 +1,192 @@
+"""The transfer book of agent wallets: the only writer of transfer_entry, transfer_head and transfer_balance.
+
+An amount is in one of four states: idle, reserved, in transit, delivered. An entry moves signed amounts between them, for
+one chain and asset; a balance is the sum of its entries and may be negative (wallet spec 2.16).
+
+Laws
+- A fact (base_key) stands once an account; after its reversal it may come back as the next incarnation.
+- A reversal is an entry with the deltas negated and `reverses_id`.
+- Balances follow in the same call. Nothing here commits.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import func, insert, select
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.orm import Session
+
+from core.books.chain import Facts, Link, chain_faults, facts_of, genesis, link_hash, lock_head, plain_payload
+from core.db.engine import WriteSession
+from core.db.tables.transfers import TransferBalance, TransferEntry, TransferHead
+from core.domain.mandate.record import utc_text
+
+BOOK = "transfer"
+STATES = ("idle", "reserved", "in_transit", "delivered")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FourStates:
+    """Base units of an asset with six decimals, by state: a balance, or signed deltas."""
+
+    idle_e6: int = 0
+    reserved_e6: int = 0
+    in_transit_e6: int = 0
+    delivered_e6: int = 0
+
+    def negated(self) -> "FourStates":
+        return FourStates(**{f"{state}_e6": -getattr(self, f"{state}_e6") for state in STATES})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTransfer:
+    """What a writer hands to the book. `tx_hash` is 0x hex; the payload holds no float."""
+
+    kind: str
+    base_key: str
+    chain_id: int
+    asset: str
+    deltas: FourStates
+    reported_by: str
+    tx_hash: str | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """The entry that stands for the fact; `is_new` when this call wrote it."""
+
+    id: int
+    seq: int
+    incarnation: int
+    is_new: bool
+
+
+def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: datetime) -> Posted:
+    """Post a fact unless it stands. Errors: InvalidParameterError for a payload that is not JSON."""
+    head = _lock(session, account_id, now)
+    known = _known(session, account_id, transfer.base_key)
+    standing = known.standing.get(transfer.base_key)
+    if standing is not None:
+        return Posted(standing.id, standing.seq, standing.incarnation, is_new=False)
+    incarnation = known.incarnations.get(transfer.base_key, 0) + 1
+    return _write(session, account_id, head, _entry(transfer, incarnation, None), now)
+
+
+def reverse(session: WriteSession, account_id: int, base_key: str, cause: str, now: datetime) -> Posted | None:
+    """Reverse the standing entry of a fact; None when none stands."""
+    head = _lock(session, account_id, now)
+    standing = _known(session, account_id, base_key).standing.get(base_key)
+    if standing is None:
+        return None
+    compensation = NewTransfer(
+        kind=standing.kind,
+        base_key=f"reversal:{base_key}",
+        chain_id=standing.chain_id,
+        asset=standing.asset,
+        deltas=_deltas(standing).negated(),
+        reported_by=standing.reported_by,
+        tx_hash=None if standing.tx_hash is None else "0x" + standing.tx_hash.hex(),
+        payload={"reversal": True, "reverses_seq": standing.seq, "cause": cause},
+    )
+    return _write(session, account_id, head, _entry(compensation, standing.incarnation, standing.id), now)
+
+
+def load_balance(session: Session, account_id: int, chain_id: int, asset: str) -> FourStates:
+    """The account's balance of an asset on a chain; all zero before the first entry."""
+    balance = session.get(TransferBalance, (account_id, chain_id, asset), populate_existing=True)
+    return FourStates() if balance is None else FourStates(**{f"{state}_e6": getattr(balance, f"{state}_e6") for state in STATES})
+
+
+def verify(session: Session, account_id: int) -> list[str]:
+    """What is wrong with an account's book, its head or its balances; empty means sound."""
+    entries = session.scalars(select(TransferEntry).where(TransferEntry.account_id == account_id).order_by(TransferEntry.seq)).all()
+    links = [Link(entry.seq, entry.prev_hash, entry.row_hash, _body(entry)) for entry in entries]
+    faults = chain_faults(links, genesis(BOOK, account_id)) + _reversal_faults(entries)
+    head = session.get(TransferHead, account_id)
+    last = (entries[-1].seq, entries[-1].row_hash) if entries else (0, genesis(BOOK, account_id))
+    if (head is not None or entries) and (head is None or (head.seq, head.row_hash) != last):
+        faults.append(f"head: it does not stand at the book's last row, seq {last[0]}")
+    return faults + _balance_faults(session, account_id)
+
+
+def _lock(session: WriteSession, account_id: int, now: datetime) -> TransferHead:
+    empty = {"seq": 0, "row_hash": genesis(BOOK, account_id), "updated_at": now}
+    return lock_head(session, TransferHead, {"account_id": account_id}, empty)
+
+
+def _known(session: WriteSession, account_id: int, base_key: str) -> Facts:
+    return facts_of(session, TransferEntry, TransferEntry.account_id == account_id, [base_key])
+
+
+def _entry(transfer: NewTransfer, incarnation: int, reverses_id: int | None) -> TransferEntry:
+    return TransferEntry(
+        kind=transfer.kind,
+        base_key=transfer.base_key,
+        incarnation=incarnation,
+        reverses_id=reverses_id,
+        chain_id=transfer.chain_id,
+        asset=transfer.asset,
+        **{f"{state}_delta_e6": getattr(transfer.deltas, f"{state}_e6") for state in STATES},
+        tx_hash=None if transfer.tx_hash is None else bytes.fromhex(transfer.tx_hash.removeprefix("0x")),
+        reported_by=transfer.reported_by,
+        payload=plain_payload(transfer.payload),
+    )
+
+
+def _write(session: WriteSession, account_id: int, head: TransferHead, entry: TransferEntry, now: datetime) -> Posted:
+    """Chain the entry to the last one, insert it, and move head and balance."""
+    entry.account_id, entry.seq = account_id, head.seq + 1
+    entry.created_at, entry.prev_hash = now.astimezone(UTC), head.row_hash
+    entry.row_hash = link_hash(entry.prev_hash, _body(entry))
+    columns = {column.name: getattr(entry, column.name) for column in TransferEntry.__table__.columns if column.name != "id"}
+    entry_id = session.scalars(insert(TransferEntry).returning(TransferEntry.id), columns).one()
+    head.seq, head.row_hash, head.updated_at = entry.seq, entry.row_hash, now
+    session.flush()
+    _add_to_balance(session, entry, now)
+    return Posted(entry_id, entry.seq, entry.incarnation, is_new=True)
+
+
+def _add_to_balance(session: WriteSession, entry: TransferEntry, now: datetime) -> None:
+    key = {"account_id": entry.account_id, "chain_id": entry.chain_id, "asset": entry.asset}
+    deltas = {f"{state}_e6": getattr(entry, f"{state}_delta_e6") for state in STATES}
+    sums: dict[str, Any] = {name: getattr(TransferBalance, name) + delta for name, delta in deltas.items()}
+    statement = upsert(TransferBalance).values(**key, **deltas, updated_at=now)
+    session.execute(statement.on_conflict_do_update(index_elements=list(key), set_=sums | {"updated_at": now}))
+
+
+def _deltas(entry: TransferEntry) -> FourStates:
+    return FourStates(**{f"{state}_e6": getattr(entry, f"{state}_delta_e6") for state in STATES})
+
+
+def _body(entry: TransferEntry) -> dict[str, Any]:
+    """What is hashed of an entry: all but ids and hashes of the chain. Amounts are text: they may pass 2**53."""
+    deltas = {f"{state}_delta_e6": str(getattr(entry, f"{state}_delta_e6")) for state in STATES}
+    names = ("seq", "kind", "base_key", "incarnation", "chain_id", "asset", "reported_by", "payload")
+    tx_hash = None if entry.tx_hash is None else "0x" + entry.tx_hash.hex()
+    is_reversal = entry.reverses_id is not None
+    rest = {"tx_hash": tx_hash, "is_reversal": is_reversal, "created_at": utc_text(entry.created_at)}
+    return {name: getattr(entry, name) for name in names} | deltas | rest
+
+
+def _reversal_faults(entries: Sequence[TransferEntry]) -> list[str]:
+    """A reversal points at the entry that its payload names."""
+    seq_by_id = {entry.id: entry.seq for entry in entries}
+    return [
+        f"seq {entry.seq}: reverses seq {seq_by_id.get(entry.reverses_id)}, its payload says {entry.payload.get('reverses_seq')}"
+        for entry in entries
+        if entry.reverses_id is not None and seq_by_id.get(entry.reverses_id) != entry.payload.get("reverses_seq")
+    ]
+
+
+def _balance_faults(session: Session, account_id: int) -> list[str]:
+    place = (TransferEntry.chain_id, TransferEntry.asset)
+    sums = [func.sum(getattr(TransferEntry, f"{state}_delta_e6")) for state in STATES]
+    entries = session.execute(select(*place, *sums).where(TransferEntry.account_id == account_id).group_by(*place)).all()
+    balances = session.scalars(select(TransferBalance).where(TransferBalance.account_id == account_id)).all()
+    summed = {(chain_id, asset): tuple(map(int, amounts)) for chain_id, asset, *amounts in entries}
+    stored = {(row.chain_id, row.asset): tuple(getattr(row, f"{state}_e6") for state in STATES) for row in balances}
+    differing = {place for place in summed.keys() | stored.keys() if summed.get(place) != stored.get(place)}
+    return [f"balance: {asset} on chain {chain_id} is not the sum of its entries" for chain_id, asset in sorted(differing)]

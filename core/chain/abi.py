@@ -1,0 +1,221 @@
+"""The contracts' ABIs as typed entries: found by name, by selector, by topic.
+
+Values outside are those of the domain: addresses checksum strings, bytes and bytesN 0x lower-case hex, integers int,
+structs and lists tuples. Source: core/chain/abis/*.json, exported from the compiler's output.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from eth_abi.abi import decode as abi_decode
+from eth_abi.abi import encode as abi_encode
+from eth_abi.exceptions import DecodingError, EncodingError
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
+
+from core.domain.errors import MandateError, OutsideError
+
+ABIS = Path(__file__).parent / "abis"
+CONTRACTS = ("MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
+SELECTOR_BYTES = 4
+WORD_BYTES = 32
+
+
+class AbiDecodeError(OutsideError):
+    """Bytes from outside do not have the form that the ABI says."""
+
+
+class AbiEncodeError(MandateError):
+    """Arguments do not fit the function's parameters."""
+
+
+def hex_text(data: bytes) -> str:
+    """Write bytes as 0x-prefixed lower-case hex."""
+    return "0x" + data.hex()
+
+
+def hex_bytes(text: str) -> bytes:
+    """Read 0x-prefixed hex. Errors: ValueError."""
+    return bytes.fromhex(text.removeprefix("0x"))
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`type` is canonical: a struct is its members in brackets, as in a signature."""
+
+    name: str
+    type: str
+    indexed: bool
+    components: tuple["Parameter", ...]
+
+    @classmethod
+    def of(cls, entry: dict[str, Any]) -> "Parameter":
+        components = tuple(cls.of(member) for member in entry.get("components", ()))
+        kind: str = entry["type"]
+        if kind.startswith("tuple"):
+            kind = "(" + ",".join(member.type for member in components) + ")" + kind.removeprefix("tuple")
+        return cls(entry.get("name", ""), kind, entry.get("indexed", False), components)
+
+
+def _types(parameters: Iterable[Parameter]) -> list[str]:
+    return [parameter.type for parameter in parameters]
+
+
+def _signature(name: str, parameters: Iterable[Parameter]) -> str:
+    return f"{name}({','.join(_types(parameters))})"
+
+
+def _inward(parameter: Parameter, value: Any) -> Any:
+    if parameter.type.endswith("]"):
+        element = Parameter(parameter.name, parameter.type[: parameter.type.rindex("[")], False, parameter.components)
+        return [_inward(element, item) for item in value]
+    if parameter.components:
+        return tuple(_inward(member, item) for member, item in zip(parameter.components, value, strict=True))
+    return hex_bytes(value) if parameter.type.startswith("bytes") and isinstance(value, str) else value
+
+
+def _outward(parameter: Parameter, value: Any) -> Any:
+    if parameter.type.endswith("]"):
+        element = Parameter(parameter.name, parameter.type[: parameter.type.rindex("[")], False, parameter.components)
+        return tuple(_outward(element, item) for item in value)
+    if parameter.components:
+        return tuple(_outward(member, item) for member, item in zip(parameter.components, value, strict=True))
+    if parameter.type == "address":
+        return to_checksum_address(value)
+    return hex_text(value) if isinstance(value, bytes) else value
+
+
+def encode_values(parameters: Sequence[Parameter], values: Sequence[Any]) -> bytes:
+    """ABI-encode domain values. Errors: AbiEncodeError."""
+    try:
+        return abi_encode(_types(parameters), [_inward(p, v) for p, v in zip(parameters, values, strict=True)])
+    except (EncodingError, ValueError, TypeError) as error:
+        raise AbiEncodeError(f"arguments do not fit ({', '.join(_types(parameters))}): {error}") from error
+
+
+def decode_values(parameters: Sequence[Parameter], data: bytes) -> tuple[Any, ...]:
+    """Read ABI-encoded bytes into domain values. Errors: AbiDecodeError."""
+    try:
+        values = abi_decode(_types(parameters), data)
+    except (DecodingError, ValueError, OverflowError) as error:
+        raise AbiDecodeError(f"not ({', '.join(_types(parameters))}): {error}") from error
+    return tuple(_outward(p, v) for p, v in zip(parameters, values, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionAbi:
+    contract: str
+    name: str
+    signature: str
+    selector: str
+    inputs: tuple[Parameter, ...]
+    outputs: tuple[Parameter, ...]
+
+    def encode(self, *arguments: Any) -> str:
+        """Call data as 0x hex. Errors: AbiEncodeError."""
+        return self.selector + encode_values(self.inputs, arguments).hex()
+
+    def decode_input(self, data: str) -> tuple[Any, ...]:
+        """The arguments of call data, selector included. Errors: AbiDecodeError."""
+        return decode_values(self.inputs, hex_bytes(data)[SELECTOR_BYTES:])
+
+    def decode_output(self, data: bytes) -> tuple[Any, ...]:
+        """What the function returned. Errors: AbiDecodeError."""
+        return decode_values(self.outputs, data)
+
+
+@dataclass(frozen=True, slots=True)
+class EventAbi:
+    name: str
+    topic: str
+    inputs: tuple[Parameter, ...]
+
+    def decode(self, topics: Sequence[str], data: str) -> dict[str, Any]:
+        """The arguments by name. Indexed strings, bytes, structs and lists would be hashes; we have none.
+
+        Errors: AbiDecodeError, also when the number of topics differs or data is longer than the form.
+        """
+        indexed = [p for p in self.inputs if p.indexed]
+        plain = [p for p in self.inputs if not p.indexed]
+        if len(topics) != len(indexed) + 1:
+            raise AbiDecodeError(f"{self.name} has {len(indexed)} indexed arguments, the log {len(topics) - 1}")
+        values = {p.name: decode_values([p], hex_bytes(topic))[0] for p, topic in zip(indexed, topics[1:], strict=True)}
+        return values | dict(zip((p.name for p in plain), decode_values(plain, hex_bytes(data)), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAbi:
+    name: str
+    selector: str
+    inputs: tuple[Parameter, ...]
+
+
+@cache
+def entries(contract: str) -> tuple[dict[str, Any], ...]:
+    """The ABI as the compiler wrote it."""
+    return tuple(json.loads((ABIS / f"{contract}.json").read_text()))
+
+
+def _parameters(entry: dict[str, Any], key: str) -> tuple[Parameter, ...]:
+    return tuple(Parameter.of(item) for item in entry.get(key, ()))
+
+
+def _function(contract: str, entry: dict[str, Any]) -> FunctionAbi:
+    inputs = _parameters(entry, "inputs")
+    signature = _signature(entry["name"], inputs)
+    selector = hex_text(keccak(text=signature)[:SELECTOR_BYTES])
+    return FunctionAbi(contract, entry["name"], signature, selector, inputs, _parameters(entry, "outputs"))
+
+
+@cache
+def functions(contract: str) -> dict[str, FunctionAbi]:
+    """Every function by its signature; those whose name is not overloaded also by name."""
+    found = [_function(contract, entry) for entry in entries(contract) if entry["type"] == "function"]
+    names = [function.name for function in found]
+    return {f.signature: f for f in found} | {f.name: f for f in found if names.count(f.name) == 1}
+
+
+def function(contract: str, name: str) -> FunctionAbi:
+    """A function by name, or by signature when the name is overloaded. Errors: KeyError."""
+    return functions(contract)[name]
+
+
+@cache
+def functions_by_selector(contract: str) -> dict[str, FunctionAbi]:
+    return {f.selector: f for f in functions(contract).values()}
+
+
+@cache
+def events_by_topic() -> dict[str, EventAbi]:
+    """Every event of every contract by topic0; equal events of two contracts are one."""
+    found = {}
+    for contract in CONTRACTS:
+        for entry in entries(contract):
+            if entry["type"] == "event" and not entry.get("anonymous", False):
+                inputs = _parameters(entry, "inputs")
+                topic = hex_text(keccak(text=_signature(entry["name"], inputs)))
+                found[topic] = EventAbi(entry["name"], topic, inputs)
+    return found
+
+
+# What Solidity itself throws: revert with a text, and failed assertions.
+_BUILT_IN = (
+    {"name": "Error", "inputs": [{"name": "message", "type": "string"}]},
+    {"name": "Panic", "inputs": [{"name": "code", "type": "uint256"}]},
+)
+
+
+@cache
+def errors_by_selector() -> dict[str, ErrorAbi]:
+    """Every error of every contract, and Solidity's own two, by selector."""
+    found = {}
+    declared = (entry for contract in CONTRACTS for entry in entries(contract) if entry["type"] == "error")
+    for entry in (*_BUILT_IN, *declared):
+        inputs = _parameters(entry, "inputs")
+        selector = hex_text(keccak(text=_signature(entry["name"], inputs))[:SELECTOR_BYTES])
+        found[selector] = ErrorAbi(entry["name"], selector, inputs)
+    return found

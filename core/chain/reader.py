@@ -1,0 +1,378 @@
+"""Typed reads of the chain, each at a named block.
+
+`at` is a block hash (66 characters: that very block or an error, never a neighbour), a height, or a tag (`latest`,
+`safe`, `finalized`). Read several things of one moment at one hash. Amounts are USDC base units, times unix seconds,
+addresses checksum strings.
+Errors of all reads: RpcUnreachableError, RpcRefusedError (RpcRevertedError when the contract reverted), AbiDecodeError.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eth_utils.address import to_checksum_address
+
+from core.chain import calldata
+from core.chain.abi import AbiDecodeError, FunctionAbi, function, hex_bytes, hex_text
+from core.chain.calldata import Call
+from core.chain.revert import decode_revert
+from core.chain.rpc import Request, Rpc, RpcRefusedError, RpcRevertedError
+from core.domain.blocks import BlockHeader, RawLog, Receipt
+from core.domain.mandate.terms import MandateTerms, Rule, RuleKind
+
+At = str | int
+LATEST = "latest"
+INVALID_PARAMS_CODE = -32602
+HASH_CHARACTERS = 66
+ERC1271_MAGIC = "0x1626ba7e"
+VAULT_STATUSES = ("funding", "working", "stopped", "settled")
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """MandateVault.remaining(). `window_frees_at` 0: nothing is counted in the window."""
+
+    per_action: int
+    today: int
+    total: int
+    window_frees_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """MandateVault.lock(). `reason` is the ASCII word, empty when withdrawable; `until` 0: no lock by time."""
+
+    withdrawable: bool
+    reason: str
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class VaultTotals:
+    """MandateVault.totals()."""
+
+    deposited: int
+    spent: int
+    received: int
+    withdrawn: int
+    fee_paid: int
+    unvalued_out: int
+    nonce: int
+    last_mark_block: int
+
+
+@dataclass(frozen=True, slots=True)
+class VaultState:
+    """What a judge of the vault needs, all at one block. `worth` None: unknown at that block (WorthUnknown, or a venue that reverts)."""
+
+    vault: str
+    status: str  # one of VAULT_STATUSES
+    worth: int | None
+    stop_floor: int
+    ends_at: int
+    fee_owed: int
+    last_mark_block: int
+    balance: int  # own USDC, donations included
+
+
+def block_argument(at: At) -> Any:
+    """The JSON-RPC form of `at`; a hash becomes EIP-1898's object."""
+    if isinstance(at, int):
+        return hex(at)
+    return {"blockHash": at} if len(at) == HASH_CHARACTERS else at
+
+
+def _number(text: str) -> int:
+    return int(text, 16)
+
+
+def header_of(raw: Mapping[str, Any]) -> BlockHeader:
+    """A block of eth_getBlockBy*, without transaction bodies."""
+    fee = raw.get("baseFeePerGas")
+    return BlockHeader(
+        number=_number(raw["number"]),
+        hash=raw["hash"].lower(),
+        parent_hash=raw["parentHash"].lower(),
+        timestamp=_number(raw["timestamp"]),
+        logs_bloom=_number(raw["logsBloom"]),
+        transaction_hashes=tuple(tx.lower() for tx in raw["transactions"]),
+        base_fee_wei=None if fee is None else _number(fee),
+    )
+
+
+def log_of(raw: Mapping[str, Any]) -> RawLog:
+    return RawLog(
+        address=to_checksum_address(raw["address"]),
+        topics=tuple(topic.lower() for topic in raw["topics"]),
+        data=raw["data"].lower(),
+        block_number=_number(raw["blockNumber"]),
+        block_hash=raw["blockHash"].lower(),
+        tx_hash=raw["transactionHash"].lower(),
+        tx_index=_number(raw["transactionIndex"]),
+        log_index=_number(raw["logIndex"]),
+    )
+
+
+def receipt_of(raw: Mapping[str, Any]) -> Receipt:
+    to = raw.get("to")
+    return Receipt(
+        tx_hash=raw["transactionHash"].lower(),
+        tx_index=_number(raw["transactionIndex"]),
+        block_number=_number(raw["blockNumber"]),
+        block_hash=raw["blockHash"].lower(),
+        status=_number(raw["status"]),
+        sender=to_checksum_address(raw["from"]),
+        to=None if to is None else to_checksum_address(to),
+        gas_used=_number(raw["gasUsed"]),
+        logs_bloom=_number(raw["logsBloom"]),
+        logs=tuple(log_of(log) for log in raw["logs"]),
+    )
+
+
+def rule_of(value: tuple[Any, ...]) -> Rule:
+    """A decoded struct `Rule`. Errors: AbiDecodeError on an unknown kind."""
+    target, selector, recipient_word, kind = value
+    try:
+        return Rule(target, selector, recipient_word, RuleKind(kind))
+    except ValueError as error:
+        raise AbiDecodeError(f"rule kind {kind} is none of 0 to 3") from error
+
+
+class ChainReader:
+    """Reads of one chain. `contracts` maps the names of stack.json (factory, usdc, ...) to addresses."""
+
+    def __init__(self, rpc: Rpc, contracts: Mapping[str, str]) -> None:
+        self.rpc = rpc
+        self.contracts = {name: to_checksum_address(address) for name, address in contracts.items()}
+
+    # Blocks and transactions
+
+    def chain_id(self) -> int:
+        return _number(self.rpc.call("eth_chainId"))
+
+    def header(self, at: At = LATEST) -> BlockHeader | None:
+        """None: the node does not have that block (yet), or no block has that tag."""
+        by_hash = isinstance(at, str) and len(at) == HASH_CHARACTERS
+        method = "eth_getBlockByHash" if by_hash else "eth_getBlockByNumber"
+        raw = self.rpc.call(method, [hex(at) if isinstance(at, int) else at, False])
+        return None if raw is None else header_of(raw)
+
+    def headers(self, numbers: Sequence[int]) -> list[BlockHeader | None]:
+        """Several headers in one request, in the order asked."""
+        answers = self.rpc.batch([("eth_getBlockByNumber", [hex(number), False]) for number in numbers])
+        return [None if raw is None else header_of(raw) for raw in answers]
+
+    def receipts(self, block_hash: str) -> tuple[Receipt, ...] | None:
+        """Every receipt of that very block, in order; None: the node does not have it."""
+        raw = self.rpc.call("eth_getBlockReceipts", [block_hash])
+        return None if raw is None else tuple(receipt_of(receipt) for receipt in raw)
+
+    def receipt(self, tx_hash: str) -> Receipt | None:
+        """None: not mined, as far as this node knows."""
+        raw = self.rpc.call("eth_getTransactionReceipt", [tx_hash])
+        return None if raw is None else receipt_of(raw)
+
+    def transaction(self, tx_hash: str) -> dict[str, Any] | None:
+        """The transaction as the node gives it; None when it does not know it."""
+        raw: dict[str, Any] | None = self.rpc.call("eth_getTransactionByHash", [tx_hash])
+        return raw
+
+    def transaction_count(self, address: str, at: At = LATEST) -> int:
+        return _number(self.rpc.call("eth_getTransactionCount", [address, block_argument(at)]))
+
+    def balance_wei(self, address: str, at: At = LATEST) -> int:
+        return _number(self.rpc.call("eth_getBalance", [address, block_argument(at)]))
+
+    def code_at(self, address: str, at: At = LATEST) -> bytes:
+        """Empty for an account without code; 0xef0100 and an address for an EIP-7702 delegation."""
+        return hex_bytes(self.rpc.call("eth_getCode", [address, block_argument(at)]))
+
+    def estimate_gas(self, sender: str, to: str, data: str) -> int:
+        """Gas units. Errors: RpcRevertedError with the revert data when it would revert."""
+        return _number(self.rpc.call("eth_estimateGas", [{"from": sender, "to": to, "data": data}]))
+
+    def priority_fee_wei(self) -> int:
+        """What the node suggests as maxPriorityFeePerGas."""
+        return _number(self.rpc.call("eth_maxPriorityFeePerGas"))
+
+    # Calls
+
+    def call(self, to: str, data: str, at: At = LATEST, sender: str | None = None) -> bytes:
+        """eth_call. Errors: RpcRevertedError with the revert data."""
+        transaction = {"to": to, "data": data} | ({} if sender is None else {"from": sender})
+        return hex_bytes(self.rpc.call("eth_call", [transaction, block_argument(at)]))
+
+    def replay(self, transaction: Mapping[str, Any], parent_hash: str, number: int, timestamp: int) -> bytes | None:
+        """Run a mined transaction on the state before its block, under its block's height and time.
+
+        Answers the revert data, or None when it does not revert there (an earlier transaction of its block made it
+        fail). A node without block overrides replays under the parent's time. Errors: RpcRefusedError when the node
+        lacks that state, or the call ran out of gas.
+        """
+        call = {"from": transaction["from"], "to": transaction["to"], "data": transaction["input"], "gas": transaction["gas"]}
+        overrides = {"number": hex(number), "time": hex(timestamp)}
+        try:
+            return self._revert_of(call, block_argument(parent_hash), {}, overrides)
+        except RpcRefusedError as error:
+            if error.code != INVALID_PARAMS_CODE:
+                raise
+            return self._revert_of(call, block_argument(parent_hash))
+
+    def _revert_of(self, *params: Any) -> bytes | None:
+        try:
+            self.rpc.call("eth_call", params)
+        except RpcRevertedError as error:
+            return error.revert_data
+        return None
+
+    def _read(self, contract: str, name: str, to: str, at: At, *arguments: Any) -> Any:
+        abi = function(contract, name)
+        values = abi.decode_output(self.call(to, abi.encode(*arguments), at))
+        return values[0] if len(values) == 1 else values
+
+    def _vault(self, vault: str, name: str, at: At, *arguments: Any) -> Any:
+        return self._read("MandateVault", name, vault, at, *arguments)
+
+    def _factory(self, name: str, at: At, *arguments: Any) -> Any:
+        return self._read("MandateVaultFactory", name, self.contracts["factory"], at, *arguments)
+
+    # Factory
+
+    def predict_vault(self, terms_digest: str, at: At = LATEST) -> str:
+        """Where the vault of these terms is or will be."""
+        return str(self._factory("predictVault", at, terms_digest))
+
+    def terms_digest(self, terms: MandateTerms, at: At = LATEST) -> str:
+        return str(self._factory("termsDigest", at, calldata.terms_tuple(terms)))
+
+    def is_vault(self, address: str, at: At = LATEST) -> bool:
+        return bool(self._factory("isVault", at, address))
+
+    def is_cancelled(self, terms_digest: str, at: At = LATEST) -> bool:
+        return bool(self._factory("isCancelled", at, terms_digest))
+
+    def is_adapter(self, address: str, at: At = LATEST) -> bool:
+        return bool(self._factory("isAdapter", at, address))
+
+    def is_factory_paused(self, at: At = LATEST) -> bool:
+        return bool(self._factory("paused", at))
+
+    def keeper(self, at: At = LATEST) -> str:
+        return str(self._factory("keeper", at))
+
+    def guard(self, at: At = LATEST) -> str:
+        return str(self._factory("guard", at))
+
+    # Vaults
+
+    def status(self, vault: str, at: At = LATEST) -> str:
+        """One of VAULT_STATUSES."""
+        return VAULT_STATUSES[self._vault(vault, "status", at)]
+
+    def agent(self, vault: str, at: At = LATEST) -> str:
+        """Zero address when removed, stopped or not yet set."""
+        return str(self._vault(vault, "agent", at))
+
+    def owner(self, vault: str, at: At = LATEST) -> str:
+        return str(self._vault(vault, "owner", at))
+
+    def worth(self, vault: str, at: At = LATEST) -> int | None:
+        """None: the vault answers WorthUnknown, or a venue it asks reverts."""
+        try:
+            return int(self._vault(vault, "worth", at))
+        except RpcRevertedError:
+            return None
+
+    def stop_floor(self, vault: str, at: At = LATEST) -> int:
+        return int(self._vault(vault, "stopFloor", at))
+
+    def fee_owed(self, vault: str, at: At = LATEST) -> int:
+        return int(self._vault(vault, "feeOwed", at))
+
+    def remaining(self, vault: str, at: At = LATEST) -> Remaining:
+        return Remaining(*self._vault(vault, "remaining", at))
+
+    def lock(self, vault: str, at: At = LATEST) -> Lock:
+        withdrawable, reason, until = self._vault(vault, "lock", at)
+        return Lock(withdrawable, hex_bytes(reason).rstrip(b"\0").decode("ascii"), until)
+
+    def totals(self, vault: str, at: At = LATEST) -> VaultTotals:
+        return VaultTotals(*self._vault(vault, "totals", at))
+
+    def check(self, vault: str, calls: Sequence[Call], at: At = LATEST) -> bytes:
+        """The error data that the agent's execute or executeBatch would revert with; empty: the vault would let it pass."""
+        return hex_bytes(str(self._read("MandateVault", "check", vault, at, [(c.target, c.max_spend, c.data) for c in calls])))
+
+    def deposit_nonce(self, vault: str, from_: str, amount: int, salt: str, at: At = LATEST) -> str:
+        return str(self._vault(vault, "depositNonce", at, from_, amount, salt))
+
+    def vault_states(self, vaults: Sequence[str], at: At) -> list[VaultState]:
+        """Every vault's state at one block in one request. Errors: RpcRefusedError when a read other than worth fails."""
+        reads = _state_reads(self.contracts["usdc"])
+        requests = [request for vault in vaults for request in _state_requests(vault, reads, at)]
+        answers = self.rpc.batch_settled(requests)
+        width = len(reads)
+        return [_state(vault, reads, answers[i * width : (i + 1) * width]) for i, vault in enumerate(vaults)]
+
+    # Adapters and USDC
+
+    def adapter_rules(self, adapter: str, at: At = LATEST) -> tuple[Rule, ...]:
+        """What a listed adapter publishes. Errors: RpcRevertedError, AbiDecodeError when it is no adapter at all."""
+        return tuple(rule_of(rule) for rule in self._read("TestVenueAdapter", "rules", adapter, at))
+
+    def adapter_value_of(self, adapter: str, vault: str, at: At = LATEST) -> int:
+        return int(self._read("TestVenueAdapter", "valueOf", adapter, at, vault))
+
+    def venue_units(self, venue: str, vault: str, at: At = LATEST) -> int:
+        """Units that the test venue holds for a vault, six decimals."""
+        return int(self._read("TestVenue", "positionOf", venue, at, vault))
+
+    def usdc_balance(self, account: str, at: At = LATEST) -> int:
+        return int(self._read("MockUSDC", "balanceOf", self.contracts["usdc"], at, account))
+
+    def usdc_allowance(self, owner: str, spender: str, at: At = LATEST) -> int:
+        return int(self._read("MockUSDC", "allowance", self.contracts["usdc"], at, owner, spender))
+
+    def is_erc1271_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool:
+        """The contract wallet's word on a signature; a wallet that reverts or answers anything else says no."""
+        data = calldata.call_by_signature("isValidSignature(bytes32,bytes)", [digest, signature])
+        try:
+            answer = self.call(wallet, data, at)
+        except RpcRevertedError:
+            return False
+        return hex_text(answer) == ERC1271_MAGIC.ljust(HASH_CHARACTERS, "0")
+
+
+_StateRead = tuple[FunctionAbi, str | None]  # None: asked of the vault itself; an address: that contract is asked about it
+
+
+def _state_reads(usdc: str) -> list[_StateRead]:
+    own = ("status", "worth", "stopFloor", "endsAt", "feeOwed", "totals")
+    return [*((function("MandateVault", name), None) for name in own), (function("MockUSDC", "balanceOf"), usdc)]
+
+
+def _state_requests(vault: str, reads: Sequence[_StateRead], at: At) -> list[Request]:
+    block = block_argument(at)
+    calls = [(contract or vault, abi.encode(*([] if contract is None else [vault]))) for abi, contract in reads]
+    return [("eth_call", [{"to": to, "data": data}, block]) for to, data in calls]
+
+
+def _state_value(abi: FunctionAbi, answer: Any | RpcRefusedError) -> Any:
+    if isinstance(answer, RpcRevertedError) and abi.name == "worth":
+        return None
+    if isinstance(answer, RpcRefusedError):
+        raise answer
+    return abi.decode_output(hex_bytes(answer))[0]
+
+
+def _state(vault: str, reads: Sequence[_StateRead], answers: Sequence[Any]) -> VaultState:
+    status, worth, floor, ends_at, fee, totals, balance = (
+        _state_value(abi, answer) for (abi, _), answer in zip(reads, answers, strict=True)
+    )
+    return VaultState(vault, VAULT_STATUSES[status], worth, floor, ends_at, fee, VaultTotals(*totals).last_mark_block, balance)
+
+
+def refusal_name(revert_data: bytes) -> str | None:
+    """The Solidity error's name, or None when it is not known."""
+    decoded = decode_revert(revert_data)
+    return None if decoded is None else decoded.name

@@ -1,0 +1,69 @@
+"""Whether a wallet signed a digest: a key's ECDSA signature, or the word of a contract wallet (ERC-1271).
+
+The order is the factory's (MandateVaultFactory._isSignedBy): the key first, because an EIP-7702 account has code and
+still signs with its key; then, if the address has code, the contract. What the factory would refuse is refused here.
+"""
+
+from typing import Protocol
+
+from eth_keys.datatypes import Signature
+from eth_keys.exceptions import BadSignature
+from eth_utils.exceptions import ValidationError
+
+from core.chain.abi import hex_bytes
+from core.chain.reader import LATEST, At
+
+SIGNATURE_BYTES = 65
+# Half of secp256k1's order: above it a signature is the malleable twin of another (EIP-2).
+HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
+V_OFFSET = 27
+
+
+class WalletReader(Protocol):
+    """The two reads that a contract wallet needs; core.chain.reader.ChainReader has them."""
+
+    def code_at(self, address: str, at: At = LATEST) -> bytes: ...
+
+    def is_erc1271_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool: ...
+
+
+def recovered_address(digest: str, signature: str) -> str | None:
+    """The checksum address whose key signed; None for a signature that OpenZeppelin's ECDSA would refuse.
+
+    Form: 65 bytes r, s, v; v 27 or 28; s in the lower half.
+    """
+    try:
+        raw = hex_bytes(signature)
+    except ValueError:
+        return None
+    if len(raw) != SIGNATURE_BYTES or raw[64] not in (V_OFFSET, V_OFFSET + 1):
+        return None
+    r, s = int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:64], "big")
+    if s > HALF_ORDER:
+        return None
+    try:
+        parsed = Signature(vrs=(raw[64] - V_OFFSET, r, s))
+        return parsed.recover_public_key_from_msg_hash(hex_bytes(digest)).to_checksum_address()
+    except (BadSignature, ValidationError):
+        return None
+
+
+def verify_digest(signer_address: str, digest: str, signature: str, reader: WalletReader) -> bool:
+    """True when `signer_address` stands behind `digest` (0x hex of 32 bytes).
+
+    Errors: RpcUnreachableError when a contract wallet can't be asked; a signature that a key explains needs no chain.
+    """
+    recovered = recovered_address(digest, signature)
+    if recovered is not None and recovered.lower() == signer_address.lower():
+        return True
+    if not _is_hex(signature) or not reader.code_at(signer_address):
+        return False
+    return reader.is_erc1271_signature(signer_address, digest, signature)
+
+
+def _is_hex(text: str) -> bool:
+    try:
+        hex_bytes(text)
+    except ValueError:
+        return False
+    return text.startswith("0x")

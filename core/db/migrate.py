@@ -1,0 +1,122 @@
+"""Migrations, run from code: `upgrade(url)` at a process's start, and on the command line
+
+    python -m core.db.migrate upgrade URL          bring the database to the newest revision
+    python -m core.db.migrate current URL          name its revision
+    python -m core.db.migrate check URL            say where the tables of core.db.tables differ from it
+    python -m core.db.migrate draft URL "words"    write the next migration from these differences; read it before use
+    python -m core.db.migrate sql                  print the tables of core.db.tables as SQL
+
+A column added to core/db/tables after a release needs a new migration (`draft` on an upgraded, empty database). Before
+the first release 0001 itself is written anew: `... sql > core/db/migrations/versions/0001_initial.sql`.
+tests/integration/core/test_migrations.py fails as long as tables and migrations differ.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Table, create_engine, pool
+from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
+
+from core.db.tables import Base, chain, credits, identity, keeper, mandate, transfers
+
+Answer = TypeVar("Answer")
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+POSTGRES = create_engine("postgresql+psycopg://")  # for its dialect; it never connects
+CONTEXTS = (identity, mandate, chain, keeper, credits, transfers)  # in the order of their foreign keys
+
+
+def upgrade(url: str) -> None:
+    """Bring the database to the newest revision; nothing happens when it is there. Safe from several processes at once."""
+    _with_connection(url, lambda connection: command.upgrade(_config(connection), "head"))
+
+
+def current(url: str) -> str | None:
+    """The database's revision; None when it was never migrated."""
+    return _with_connection(url, lambda connection: MigrationContext.configure(connection).get_current_revision())
+
+
+def head() -> str | None:
+    """The newest revision that this version of the code knows."""
+    return ScriptDirectory(str(MIGRATIONS)).get_current_head()
+
+
+def differences(url: str) -> list[str]:
+    """Where the tables of core.db.tables and the migrated database differ; empty = they agree."""
+    return _with_connection(url, _differences)
+
+
+def draft(url: str, words: str) -> None:
+    """Write the next migration file from the differences."""
+    _with_connection(url, lambda connection: command.revision(_config(connection), words, autogenerate=True, rev_id=_next_revision()))
+
+
+def tables_as_sql() -> str:
+    """Every table of core.db.tables with its indexes, as CREATE statements, one context after the other."""
+    return "\n".join(_context_as_sql(context.__name__) for context in CONTEXTS)
+
+
+def _context_as_sql(module: str) -> str:
+    tables = [mapper.local_table for mapper in Base.registry.mappers if mapper.class_.__module__ == module]
+    in_order = [table for table in Base.metadata.sorted_tables if table in tables]
+    return "\n".join([f"-- {module.rpartition('.')[2]}", *map(_table_as_sql, in_order)]) + "\n"
+
+
+def _table_as_sql(table: Table) -> str:
+    indexes = [CreateIndex(index) for index in sorted(table.indexes, key=lambda index: str(index.name))]
+    parts: list[ExecutableDDLElement] = [CreateTable(table), *indexes]
+    statements = [str(part.compile(POSTGRES)).strip() for part in parts]
+    return "\n".join(line.rstrip().replace("\t", "    ") for part in statements for line in f"{part};".splitlines()) + "\n"
+
+
+def _differences(connection: Connection) -> list[str]:
+    context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+    return [repr(difference) for difference in compare_metadata(context, Base.metadata)]
+
+
+def _next_revision() -> str:
+    return f"{len(list((MIGRATIONS / 'versions').glob('[0-9]*.py'))) + 1:04d}"
+
+
+def _config(connection: Connection) -> Config:
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("file_template", "%%(rev)s_%%(slug)s")
+    return config
+
+
+def _with_connection(url: str, work: Callable[[Connection], Answer]) -> Answer:
+    engine = create_engine(url, poolclass=pool.NullPool, connect_args={"application_name": "mandate migrate", "connect_timeout": 5})
+    with engine.connect() as connection:
+        return work(connection)
+
+
+def main(arguments: list[str]) -> int:
+    match arguments:
+        case ["upgrade", url]:
+            upgrade(url)
+        case ["current", url]:
+            sys.stdout.write(f"{current(url) or 'never migrated'}\n")
+        case ["check", url]:
+            found = differences(url)
+            sys.stdout.write("\n".join(found or ["the tables and the database agree"]) + "\n")
+            return 1 if found else 0
+        case ["draft", url, words]:
+            draft(url, words)
+        case ["sql"]:
+            sys.stdout.write(tables_as_sql())
+        case _:
+            sys.stderr.write(__doc__)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,28 @@
+"""Alembic's environment. The connection is handed in by core.db.migrate; there is no alembic.ini."""
+
+from typing import Any, Literal
+
+from alembic import context
+from sqlalchemy import Connection, text
+
+from core.db.migrations import grants
+from core.db.tables import Base
+from core.db.tables.base import Uint256
+
+MIGRATION_LOCK = 0x6D616E64617465  # "mandate": one process migrates at a time, others wait and find the work done
+
+
+def render_item(kind: str, item: Any, _: Any) -> str | Literal[False]:
+    """Write our own types into a drafted migration as what they are in the database."""
+    return "sa.Numeric(78, 0)" if kind == "type" and isinstance(item, Uint256) else False
+
+
+def migrate(connection: Connection) -> None:
+    context.configure(connection=connection, target_metadata=Base.metadata, render_item=render_item, compare_server_default=True)
+    with context.begin_transaction():
+        connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
+        context.run_migrations()
+        grants.apply(connection)
+
+
+migrate(context.config.attributes["connection"])

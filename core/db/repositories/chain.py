@@ -1,0 +1,333 @@
+"""All SQL of what the chain said: blocks, logs, vaults, agents, adapters, the cursors, unwinds.
+
+Reverted calls stand in reverts.py, the comparison of two scans in chain_view.py.
+
+Laws
+- Inserts may be repeated: a block that comes back after a reorg finds its rows and becomes canonical again.
+- A cursor moves by compare-and-set on its hash; a move that finds another hash raises and the transaction goes.
+- Canonicity lives in chain_block alone. Whether a row counts is asked through its block; one whose block is no longer
+  kept counts.
+- Addresses are checksum strings and hashes 0x lower-case hex outside, bytes inside.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from eth_utils.address import to_checksum_address
+from sqlalchemy import ColumnElement, and_, exists, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
+
+from core.db.engine import WriteSession
+from core.db.tables.chain import Adapter, ChainBlock, ChainCursor, RawLog, Reorg, Vault, VaultAgent
+from core.db.tables.mandate import Mandate
+from core.domain import blocks
+from core.domain.blocks import BlockHeader
+from core.domain.errors import OutsideError
+from core.domain.mandate.terms import Rule
+
+NOTED_STATUSES = ("signed", "working", "stopped")  # wallet spec 6.3: whose books get the factory's events
+
+
+class CursorMovedError(OutsideError):
+    """The cursor is not where this process left it: another one writes, or the row was changed by hand."""
+
+    def __init__(self, name: str, expected_hash: str) -> None:
+        super().__init__(f"cursor {name} is no longer at {expected_hash}")
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a loop has come: the last block that is whole in the database."""
+
+    number: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewVault:
+    address: str
+    factory: str
+    terms_digest: str
+    public_id: str
+    owner: str
+    mandate_id: int | None  # None: a vault whose terms this service did not issue
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVault:
+    """A canonical vault and every agent that it ever had, the newest last."""
+
+    address: str
+    owner: str
+    mandate_id: int | None
+    agents: tuple[str, ...]
+
+
+def bytes_of(text: str) -> bytes:
+    return bytes.fromhex(text.removeprefix("0x"))
+
+
+def hex_of(raw: bytes) -> str:
+    return "0x" + raw.hex()
+
+
+def not_orphaned(chain_id: InstrumentedAttribute[int], block_hash: InstrumentedAttribute[Any]) -> ColumnElement[bool]:
+    """True for rows of a block that no reorg has thrown out."""
+    block = aliased(ChainBlock)
+    return ~exists().where(block.chain_id == chain_id, block.hash == block_hash, block.canonical.is_(False))
+
+
+# Cursors
+
+
+def cursor(session: Session, name: str) -> Cursor | None:
+    """None: the loop has never run."""
+    row = session.execute(select(ChainCursor.number, ChainCursor.hash).where(ChainCursor.name == name)).one_or_none()
+    return None if row is None else Cursor(row.number, hex_of(row.hash))
+
+
+def start_cursor(session: WriteSession, name: str, chain_id: int, at: Cursor, epoch: int, now: datetime) -> None:
+    """Set a loop's first position. Errors: CursorMovedError when it has one already."""
+    values = {"name": name, "chain_id": chain_id, "number": at.number, "hash": bytes_of(at.hash), "epoch": epoch, "updated_at": now}
+    statement = insert(ChainCursor).values(values).on_conflict_do_nothing().returning(ChainCursor.name)
+    if session.execute(statement).one_or_none() is None:
+        raise CursorMovedError(name, at.hash)
+
+
+def move_cursor(session: WriteSession, name: str, expected: Cursor, to: Cursor, epoch: int, now: datetime) -> None:
+    """Compare-and-set, forward or back. An older epoch never writes over a newer one. Errors: CursorMovedError."""
+    statement = (
+        update(ChainCursor)
+        .where(ChainCursor.name == name, ChainCursor.hash == bytes_of(expected.hash), ChainCursor.epoch <= epoch)
+        .values(number=to.number, hash=bytes_of(to.hash), epoch=epoch, updated_at=now)
+        .returning(ChainCursor.name)
+    )
+    if session.execute(statement).one_or_none() is None:
+        raise CursorMovedError(name, expected.hash)
+
+
+def save_mark(session: WriteSession, name: str, chain_id: int, at: Cursor, epoch: int, now: datetime) -> None:
+    """Write down a height that only rises (`finalized`); a lower one, which a lagging node may answer, is ignored."""
+    values = {"name": name, "chain_id": chain_id, "number": at.number, "hash": bytes_of(at.hash), "epoch": epoch, "updated_at": now}
+    fresh = {key: values[key] for key in ("number", "hash", "epoch", "updated_at")}
+    rises = ChainCursor.number < at.number
+    session.execute(insert(ChainCursor).values(values).on_conflict_do_update(index_elements=["name"], set_=fresh, where=rises))
+
+
+# Blocks and logs
+
+
+def add_block(session: WriteSession, chain_id: int, header: BlockHeader, now: datetime) -> None:
+    """A block at the head; one that was orphaned before becomes canonical again."""
+    statement = insert(ChainBlock).values(
+        chain_id=chain_id,
+        hash=bytes_of(header.hash),
+        number=header.number,
+        parent_hash=bytes_of(header.parent_hash),
+        ts=header.timestamp,
+        canonical=True,
+        seen_at=now,
+    )
+    session.execute(statement.on_conflict_do_update(index_elements=["chain_id", "hash"], set_={"canonical": True}))
+
+
+def add_logs(session: WriteSession, chain_id: int, logs: Sequence[blocks.RawLog]) -> None:
+    _insert(
+        session,
+        RawLog,
+        [
+            {
+                "chain_id": chain_id,
+                "block_hash": bytes_of(log.block_hash),
+                "log_index": log.log_index,
+                "number": log.block_number,
+                "tx_hash": bytes_of(log.tx_hash),
+                "tx_index": log.tx_index,
+                "address": bytes_of(log.address),
+                "topics": [bytes_of(topic) for topic in log.topics],
+                "data": bytes_of(log.data),
+            }
+            for log in logs
+        ],
+    )
+
+
+def logs_of_block(session: Session, chain_id: int, block_hash: str) -> list[blocks.RawLog]:
+    """The kept logs of one block, in order."""
+    query = select(RawLog).where(RawLog.chain_id == chain_id, RawLog.block_hash == bytes_of(block_hash)).order_by(RawLog.log_index)
+    return [_raw_log(row) for row in session.scalars(query)]
+
+
+def newest_log(session: Session, chain_id: int, address: str, topic: str) -> blocks.RawLog | None:
+    """The last canonical log of that contract with that first topic."""
+    query = (
+        select(RawLog)
+        .where(RawLog.chain_id == chain_id, RawLog.address == bytes_of(address), RawLog.topics[1] == bytes_of(topic))
+        .where(not_orphaned(RawLog.chain_id, RawLog.block_hash))
+        .order_by(RawLog.number.desc(), RawLog.log_index.desc())
+        .limit(1)
+    )
+    row = session.scalar(query)
+    return None if row is None else _raw_log(row)
+
+
+def canonical_blocks(session: Session, chain_id: int, above: int, up_to: int) -> list[Cursor]:
+    """Our canonical blocks with above < number <= up_to, newest first."""
+    query = (
+        select(ChainBlock.number, ChainBlock.hash)
+        .where(ChainBlock.chain_id == chain_id, ChainBlock.canonical, ChainBlock.number > above, ChainBlock.number <= up_to)
+        .order_by(ChainBlock.number.desc())
+    )
+    return [Cursor(number, hex_of(raw)) for number, raw in session.execute(query)]
+
+
+def canonical_hash(session: Session, chain_id: int, number: int) -> str | None:
+    """The hash of our canonical block at a height; None when we keep none there."""
+    found = canonical_blocks(session, chain_id, number - 1, number)
+    return found[0].hash if found else None
+
+
+def oldest_block(session: Session, chain_id: int) -> Cursor:
+    """Our lowest canonical block. Errors: NoResultFound when the loop never started."""
+    query = select(ChainBlock.number, ChainBlock.hash).where(ChainBlock.chain_id == chain_id, ChainBlock.canonical)
+    number, raw = session.execute(query.order_by(ChainBlock.number).limit(1)).one()
+    return Cursor(number, hex_of(raw))
+
+
+def orphan_blocks(session: WriteSession, chain_id: int, above: int) -> None:
+    """Every canonical block above the height becomes an orphan."""
+    query = update(ChainBlock).where(ChainBlock.chain_id == chain_id, ChainBlock.canonical, ChainBlock.number > above)
+    session.execute(query.values(canonical=False))
+
+
+def add_reorg(session: WriteSession, chain_id: int, ancestor_number: int, old_head_number: int, rows_reversed: int, now: datetime) -> None:
+    session.add(
+        Reorg(chain_id=chain_id, ancestor_number=ancestor_number, old_head_number=old_head_number, rows_reversed=rows_reversed, at=now)
+    )
+    session.flush()
+
+
+# Vaults, agents, adapters
+
+
+def add_vaults(session: WriteSession, chain_id: int, block: BlockHeader, vaults: Sequence[NewVault]) -> None:
+    _insert(
+        session,
+        Vault,
+        [
+            {
+                "chain_id": chain_id,
+                "address": bytes_of(vault.address),
+                "created_block_hash": bytes_of(block.hash),
+                "created_number": block.number,
+                "created_at": block.timestamp,
+                "factory": bytes_of(vault.factory),
+                "terms_digest": bytes_of(vault.terms_digest),
+                "public_id": vault.public_id,
+                "owner": bytes_of(vault.owner),
+                "mandate_id": vault.mandate_id,
+            }
+            for vault in vaults
+        ],
+    )
+
+
+def add_agents(session: WriteSession, chain_id: int, block: BlockHeader, agents: Iterable[tuple[str, str]]) -> None:
+    """(vault, agent) pairs that the block named."""
+    base = {"chain_id": chain_id, "since_block_hash": bytes_of(block.hash), "since_number": block.number}
+    rows = [base | {"vault": bytes_of(vault), "agent": bytes_of(agent)} for vault, agent in dict.fromkeys(agents)]
+    _insert(session, VaultAgent, rows)
+
+
+def known_vaults(session: Session, chain_id: int) -> list[KnownVault]:
+    """Every canonical vault with all its agents, oldest first."""
+    agents: dict[bytes, list[str]] = {}
+    for vault, agent in session.execute(_agents_query(chain_id)):
+        agents.setdefault(vault, []).append(to_checksum_address(agent))
+    query = (
+        select(Vault.address, Vault.owner, Vault.mandate_id)
+        .where(Vault.chain_id == chain_id, not_orphaned(Vault.chain_id, Vault.created_block_hash))
+        .order_by(Vault.created_number)
+    )
+    return [
+        KnownVault(to_checksum_address(address), to_checksum_address(owner), mandate_id, tuple(agents.get(address, ())))
+        for address, owner, mandate_id in session.execute(query)
+    ]
+
+
+def _agents_query(chain_id: int) -> Any:
+    mine = and_(VaultAgent.chain_id == chain_id, not_orphaned(VaultAgent.chain_id, VaultAgent.since_block_hash))
+    return select(VaultAgent.vault, VaultAgent.agent).where(mine).order_by(VaultAgent.since_number)
+
+
+def mandates_with_digests(session: Session, digests: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """terms digest -> (public_id, mandate id) of the mandates that this service issued."""
+    wanted = [bytes_of(digest) for digest in digests]
+    query = select(Mandate.terms_digest, Mandate.public_id, Mandate.id).where(Mandate.terms_digest.in_(wanted))
+    return {hex_of(digest): (public_id, mandate_id) for digest, public_id, mandate_id in session.execute(query)} if wanted else {}
+
+
+def mandates_to_note(session: Session, chain_id: int, before: int) -> list[int]:
+    """Mandates whose books get the factory's events: signed, working or stopped, with a vault made below that height."""
+    query = (
+        select(Mandate.id)
+        .join(Vault, Vault.mandate_id == Mandate.id)
+        .where(Vault.chain_id == chain_id, Vault.created_number < before, Mandate.status.in_(NOTED_STATUSES))
+        .where(not_orphaned(Vault.chain_id, Vault.created_block_hash))
+    )
+    return sorted(set(session.scalars(query)))
+
+
+def add_adapter(session: WriteSession, chain_id: int, block: BlockHeader, adapter: str, rules: Sequence[Rule]) -> None:
+    """An adapter listed in that block, with the rules that it published there."""
+    row = {
+        "chain_id": chain_id,
+        "address": bytes_of(adapter),
+        "listed_block_hash": bytes_of(block.hash),
+        "listed_number": block.number,
+        "delisted_block_hash": None,
+        "rules": [
+            {"target": rule.target, "selector": rule.selector, "recipient_word": rule.recipient_word, "kind": int(rule.kind)}
+            for rule in rules
+        ],
+    }
+    _insert(session, Adapter, [row])
+
+
+def delist_adapter(session: WriteSession, chain_id: int, block: BlockHeader, adapter: str) -> None:
+    """The adapter's open listing ends in that block (a delisting that was orphaned is open again)."""
+    listing = and_(Adapter.chain_id == chain_id, Adapter.address == bytes_of(adapter), ~_is_delisted())
+    canonical = not_orphaned(Adapter.chain_id, Adapter.listed_block_hash)
+    session.execute(update(Adapter).where(listing, canonical).values(delisted_block_hash=bytes_of(block.hash)))
+
+
+def _is_delisted() -> ColumnElement[bool]:
+    return and_(Adapter.delisted_block_hash.is_not(None), not_orphaned(Adapter.chain_id, Adapter.delisted_block_hash))
+
+
+def ever_listed_adapters(session: Session, chain_id: int) -> set[str]:
+    """Every adapter that was ever listed: a delisted one still serves the vaults that name it."""
+    query = select(Adapter.address).where(Adapter.chain_id == chain_id, not_orphaned(Adapter.chain_id, Adapter.listed_block_hash))
+    return {to_checksum_address(address) for address in session.scalars(query)}
+
+
+def _insert(session: WriteSession, table: type[Any], rows: Sequence[Mapping[str, Any]]) -> None:
+    if rows:
+        session.execute(insert(table).on_conflict_do_nothing(), list(rows))
+
+
+def _raw_log(row: RawLog) -> blocks.RawLog:
+    return blocks.RawLog(
+        address=to_checksum_address(row.address),
+        topics=tuple(hex_of(topic) for topic in row.topics),
+        data=hex_of(row.data),
+        block_number=row.number,
+        block_hash=hex_of(row.block_hash),
+        tx_hash=hex_of(row.tx_hash),
+        tx_index=row.tx_index,
+        log_index=row.log_index,
+    )

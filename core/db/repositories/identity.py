@@ -1,0 +1,204 @@
+"""All SQL of accounts, keys, sessions and sign-in nonces. Nothing here commits.
+
+Laws
+- No secret comes in here: keys, tokens and recovery codes are looked up and stored by their HMAC hash.
+- Addresses are 20 bytes in the table and checksum text outside.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from eth_utils.address import to_checksum_address
+from sqlalchemy import delete, func, or_, select, text, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from core.db.engine import WriteSession
+from core.db.tables.identity import Account, ApiKey, SignInNonce
+from core.db.tables.identity import Session as SessionRow
+
+EXPIRED_NONCES_A_SWEEP = 100
+
+
+def address_bytes(address: str) -> bytes:
+    return bytes.fromhex(address[2:])
+
+
+def address_text(raw: bytes | None) -> str | None:
+    """Checksum form; None stays None."""
+    return None if raw is None else str(to_checksum_address(raw))
+
+
+# Who a credential belongs to
+
+
+def find_key(session: Session, key_hash: bytes) -> tuple[ApiKey, Account] | None:
+    """The key and its account, unless it was revoked."""
+    query = select(ApiKey, Account).join(Account, Account.id == ApiKey.account_id)
+    row = session.execute(query.where(ApiKey.key_hash == key_hash, ApiKey.revoked_at.is_(None))).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+def find_session(session: Session, token_hash: bytes, now: datetime) -> tuple[SessionRow, Account] | None:
+    """The session and its account, unless it was revoked or has expired (`expires_at` itself is too late)."""
+    alive = or_(SessionRow.expires_at.is_(None), SessionRow.expires_at > now)
+    query = select(SessionRow, Account).join(Account, Account.id == SessionRow.account_id)
+    row = session.execute(query.where(SessionRow.token_hash == token_hash, SessionRow.revoked_at.is_(None), alive)).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+# Accounts
+
+
+def find_account(session: Session, account_id: int) -> Account | None:
+    return session.get(Account, account_id)
+
+
+def find_agent(session: Session, agent_id: int) -> Account | None:
+    """The agent with this public user id; owners and operators are never found by an id."""
+    account = session.get(Account, agent_id)
+    return account if account is not None and account.kind == "agent" else None
+
+
+def find_account_of_wallet(session: Session, address: str) -> Account | None:
+    return session.scalar(select(Account).where(Account.wallet_address == address_bytes(address)))
+
+
+def lock_account(session: WriteSession, account_id: int) -> Account:
+    """The row, held until the transaction ends. Errors: sqlalchemy.exc.NoResultFound."""
+    query = select(Account).where(Account.id == account_id).with_for_update().execution_options(populate_existing=True)
+    return session.execute(query).scalar_one()
+
+
+def owner_of_wallet(session: WriteSession, address: str, now: datetime) -> Account | None:
+    """The owner account of a wallet, made if the wallet has no account yet; None when the wallet is someone else's."""
+    row = {"kind": "owner", "name": address, "wallet_address": address_bytes(address), "created_at": now}
+    free = (
+        insert(Account)
+        .values(row)
+        .on_conflict_do_nothing(index_elements=["wallet_address"], index_where=text("wallet_address is not null"))
+    )
+    session.execute(free)
+    account = find_account_of_wallet(session, address)
+    return account if account is not None and account.kind == "owner" else None
+
+
+def add_agent(session: WriteSession, name: str, owner_id: int | None, client: str, recovery_hash: bytes, now: datetime) -> Account:
+    account = Account(kind="agent", name=name, owner_id=owner_id, registered_from=client, recovery_hash=recovery_hash, created_at=now)
+    session.add(account)
+    session.flush()
+    return account
+
+
+def add_key(session: WriteSession, account_id: int, key_hash: bytes, now: datetime) -> ApiKey:
+    key = ApiKey(account_id=account_id, key_hash=key_hash, scopes=None, created_at=now)
+    session.add(key)
+    session.flush()
+    return key
+
+
+def set_operator_key(session: WriteSession, key_hash: bytes | None, now: datetime) -> None:
+    """Make this the one live key of the operator, and its account if there is none; None revokes the last one."""
+    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended("operator", 0))))
+    operators = select(Account.id).where(Account.kind == "operator")
+    live = select(ApiKey).where(ApiKey.account_id.in_(operators), ApiKey.revoked_at.is_(None))
+    keys = {key.key_hash: key for key in session.scalars(live)}
+    for other in keys.keys() - {key_hash}:
+        keys[other].revoked_at = now
+    if key_hash is None or key_hash in keys:
+        return
+    account_id = session.scalar(operators)
+    add_key(session, account_id or _add_operator(session, now), key_hash, now)
+
+
+def _add_operator(session: WriteSession, now: datetime) -> int:
+    account = Account(kind="operator", name="operator", created_at=now)
+    session.add(account)
+    session.flush()
+    return account.id
+
+
+def link_wallet(session: WriteSession, account_id: int, address: str) -> bool:
+    """Set the wallet of an account; False when another account has it. Waits for a concurrent link of the same wallet."""
+    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"wallet:{address}", 0))))
+    holder = find_account_of_wallet(session, address)
+    if holder is not None:
+        return holder.id == account_id
+    session.execute(update(Account).where(Account.id == account_id).values(wallet_address=address_bytes(address)))
+    return True
+
+
+# Registrations of a network address
+
+
+def lock_registrations(session: WriteSession, client: str) -> None:
+    """Registrations from one network address come one after the other, until the transaction ends."""
+    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"registration:{client}", 0))))
+
+
+def unowned_registrations(session: Session, client: str, after: datetime) -> list[datetime]:
+    """When unowned agents were registered from this address, later than `after` (exclusive), oldest first."""
+    query = select(Account.created_at).where(
+        Account.registered_from == client, Account.kind == "agent", Account.owner_id.is_(None), Account.created_at > after
+    )
+    return list(session.scalars(query.order_by(Account.created_at)))
+
+
+def count_unowned_registrations(session: Session, client: str, since: datetime) -> int:
+    """How many unowned agents were registered from this address from `since` on (inclusive)."""
+    query = select(func.count()).where(
+        Account.registered_from == client, Account.kind == "agent", Account.owner_id.is_(None), Account.created_at >= since
+    )
+    return session.scalar(query) or 0
+
+
+def count_agents_of_owner(session: Session, owner_id: int) -> int:
+    return session.scalar(select(func.count()).where(Account.owner_id == owner_id, Account.kind == "agent")) or 0
+
+
+# Sessions
+
+
+def add_session(
+    session: WriteSession, kind: str, account_id: int, token_hash: bytes, now: datetime, expires_at: datetime | None
+) -> SessionRow:
+    row = SessionRow(token_hash=token_hash, kind=kind, account_id=account_id, created_at=now, expires_at=expires_at)
+    session.add(row)
+    session.flush()
+    return row
+
+
+def revoke_session(session: WriteSession, session_id: int, now: datetime) -> None:
+    session.execute(update(SessionRow).where(SessionRow.id == session_id).values(revoked_at=now))
+
+
+# Sign-in texts
+
+
+def find_nonce(session: Session, address: str, purpose: str) -> SignInNonce | None:
+    """The newest text of a wallet and purpose, expired or not."""
+    query = select(SignInNonce).where(SignInNonce.wallet_address == address_bytes(address), SignInNonce.purpose == purpose)
+    return session.scalar(query)
+
+
+def put_nonce(session: WriteSession, address: str, purpose: str, values: Mapping[str, str | datetime]) -> None:
+    """Keep a text as the newest one; `values` are nonce, message, created_at and expires_at."""
+    statement = insert(SignInNonce).values(wallet_address=address_bytes(address), purpose=purpose, **values)
+    session.execute(statement.on_conflict_do_update(index_elements=["wallet_address", "purpose"], set_=dict(values)))
+
+
+def take_nonce(session: WriteSession, address: str, purpose: str, message: str, now: datetime) -> bool:
+    """Use a text up; False when it is not the newest one, was used or has expired. Of two at once, one gets it."""
+    statement = delete(SignInNonce).where(
+        SignInNonce.wallet_address == address_bytes(address),
+        SignInNonce.purpose == purpose,
+        SignInNonce.message == message,
+        SignInNonce.expires_at > now,
+    )
+    return session.execute(statement.returning(SignInNonce.nonce)).scalar_one_or_none() is not None
+
+
+def sweep_nonces(session: WriteSession, now: datetime) -> None:
+    """Drop some expired texts, so that unused ones do not pile up. Rows that another call holds are left to it."""
+    expired = select(SignInNonce.nonce).where(SignInNonce.expires_at <= now).limit(EXPIRED_NONCES_A_SWEEP)
+    session.execute(delete(SignInNonce).where(SignInNonce.nonce.in_(expired.with_for_update(skip_locked=True))))

@@ -1,0 +1,316 @@
+"""All SQL of the keeper: the vaults it watches, its intents, their transactions, and the marks it writes down.
+
+Laws
+- One live intent a vault and kind: the partial unique index decides, not a check before the insert.
+- A state changes by compare-and-set from the state that was read; False means that somebody else changed it.
+- Addresses are checksum strings outside and bytes inside; hashes are 0x lower-case hex outside.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from eth_utils.address import to_checksum_address
+from sqlalchemy import and_, exists, func, insert, select, text, true, update
+from sqlalchemy.dialects.postgresql import insert as pg_insert
+from sqlalchemy.orm import Session, aliased
+
+from core.db.engine import WriteSession
+from core.db.tables.chain import ChainBlock, Vault
+from core.db.tables.keeper import LIVE_STATES, KeeperIntent, KeeperTx, VaultMark
+from core.db.tables.mandate import Mandate, MandateHead
+from core.domain.money import UsdcE6, usdc_e6_from_text
+
+TERMINAL = ("done", "reverted", "superseded", "nonce_lost")
+NOT_SENT = ("reverted", "superseded", "nonce_lost")  # ends in which a mark never reached the chain's record
+WATCHED = ("signed", "working")  # signed: the record may lag behind the chain, which says working first
+ENDED = ("stopped", "settled")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A worth at a height. `worth_usdc_e6` None = it could not be read there."""
+
+    worth_usdc_e6: UsdcE6 | None
+    block_number: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedVault:
+    """A vault whose mandate the record has as signed or working. `created_at` is unix seconds of its block."""
+
+    vault: str
+    public_id: str
+    budget_usdc_e6: UsdcE6
+    created_at: int
+    last_sent: Mark | None  # newest mark that is under way or on chain
+    last_written: Mark | None  # newest row of vault_mark
+    floor_usdc_e6: UsdcE6 | None  # as that row has it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewIntent:
+    chain_id: int
+    vault: str
+    kind: str
+    to: str
+    data: bytes
+    trigger_block_number: int
+    trigger_block_hash: str
+    reason: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent(NewIntent):
+    id: int
+    state: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTx:
+    """One signed attempt. `raw` is what is sent, as often as needed."""
+
+    intent_id: int
+    signer: str
+    nonce: int
+    raw: bytes
+    hash: str
+    max_fee_wei: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tx(NewTx):
+    id: int
+    state: str
+    mined_block_hash: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewVaultMark:
+    chain_id: int
+    vault: str
+    block_number: int
+    block_hash: str
+    worth_usdc_e6: UsdcE6 | None
+    floor_usdc_e6: UsdcE6
+    source: str
+
+
+# Vaults
+
+
+def watched_vaults(session: Session, chain_id: int) -> list[WatchedVault]:
+    """Every vault that may need a mark, oldest first, with what was last sent and written of it.
+
+    A vault whose creating block was orphaned is left out; one whose block is no longer kept is not.
+    """
+    orphaned = exists().where(
+        ChainBlock.chain_id == Vault.chain_id, ChainBlock.hash == Vault.created_block_hash, ChainBlock.canonical.is_(False)
+    )
+    sent, written = _last_sent(), _last_written()
+    query = (
+        select(Vault.address, Vault.public_id, Mandate.budget_usdc_e6, Vault.created_at, sent, written)
+        .join(Mandate, Mandate.id == Vault.mandate_id)
+        .join(sent, true(), isouter=True)
+        .join(written, true(), isouter=True)
+        .where(Vault.chain_id == chain_id, Mandate.status.in_(WATCHED), ~orphaned)
+        .order_by(Vault.created_number, Vault.address)
+    )
+    return [
+        WatchedVault(
+            to_checksum_address(row[0]),
+            row[1],
+            UsdcE6(int(row[2])),
+            row[3],
+            _sent_mark(*row[4:7]),
+            _written_mark(*row[7:10]),
+            _usdc(row[10]),
+        )
+        for row in session.execute(query)
+    ]
+
+
+def _last_sent() -> Any:
+    intent = aliased(KeeperIntent)
+    return (
+        select(intent.reason["worth_usdc"].as_string().label("sent_worth"), intent.trigger_block_number, intent.created_at)
+        .where(intent.vault == Vault.address, intent.chain_id == Vault.chain_id, intent.kind == "mark", intent.state.not_in(NOT_SENT))
+        .order_by(intent.id.desc())
+        .limit(1)
+        .lateral("sent")
+    )
+
+
+def _last_written() -> Any:
+    return (
+        select(VaultMark.worth_usdc_e6, VaultMark.block_number, VaultMark.at, VaultMark.floor_usdc_e6)
+        .where(VaultMark.vault == Vault.address, VaultMark.chain_id == Vault.chain_id)
+        .order_by(VaultMark.block_number.desc(), VaultMark.id.desc())
+        .limit(1)
+        .lateral("written")
+    )
+
+
+def _sent_mark(worth: str | None, block_number: int, at: datetime) -> Mark | None:
+    return None if worth is None else Mark(usdc_e6_from_text(worth, "worth_usdc"), block_number, at)
+
+
+def _written_mark(worth: Decimal | None, block_number: int | None, at: datetime) -> Mark | None:
+    return None if block_number is None else Mark(_usdc(worth), block_number, at)
+
+
+def _usdc(value: Decimal | None) -> UsdcE6 | None:
+    return None if value is None else UsdcE6(int(value))
+
+
+def is_recorded_as_ended(session: Session, vault: str) -> bool:
+    """True when the book of the vault's mandate has its stop: the indexer saw the event."""
+    query = select(MandateHead.status).join(Mandate, Mandate.id == MandateHead.mandate_id)
+    return session.scalar(query.where(Mandate.vault_address == _bytes(vault))) in ENDED
+
+
+def add_vault_marks(session: WriteSession, marks: Sequence[NewVaultMark], now: datetime) -> None:
+    rows = [
+        {
+            "chain_id": mark.chain_id,
+            "vault": _bytes(mark.vault),
+            "block_number": mark.block_number,
+            "block_hash": _bytes(mark.block_hash),
+            "worth_usdc_e6": mark.worth_usdc_e6,
+            "floor_usdc_e6": mark.floor_usdc_e6,
+            "source": mark.source,
+            "at": now,
+        }
+        for mark in marks
+    ]
+    if rows:
+        session.execute(insert(VaultMark), rows)
+
+
+# Intents
+
+
+def live_intents(session: Session, chain_id: int) -> list[Intent]:
+    """Every intent that is not finished, oldest first."""
+    query = select(KeeperIntent).where(KeeperIntent.chain_id == chain_id, KeeperIntent.state.not_in(TERMINAL))
+    return [_intent(row) for row in session.scalars(query.order_by(KeeperIntent.id))]
+
+
+def add_intent(session: WriteSession, intent: NewIntent, epoch: int, now: datetime) -> Intent | None:
+    """Write a planned intent; None when one of this vault and kind is live already."""
+    statement = (
+        pg_insert(KeeperIntent)
+        .values(**_columns(intent), state="planned", epoch=epoch, created_at=now, updated_at=now)
+        .on_conflict_do_nothing(index_elements=[KeeperIntent.vault, KeeperIntent.kind], index_where=text(LIVE_STATES))
+        .returning(KeeperIntent)
+    )
+    row = session.scalars(statement).one_or_none()
+    return None if row is None else _intent(row)
+
+
+def move_intent(session: WriteSession, intent: Intent, state: str, epoch: int, now: datetime) -> bool:
+    """Compare-and-set of the state; what the intent says is written with it (a signer may have read newer numbers)."""
+    statement = (
+        update(KeeperIntent)
+        .where(KeeperIntent.id == intent.id, KeeperIntent.state == intent.state)
+        .values(**_columns(intent), state=state, epoch=epoch, updated_at=now)
+        .returning(KeeperIntent.id)
+    )
+    return session.execute(statement).one_or_none() is not None
+
+
+def _columns(intent: NewIntent) -> dict[str, Any]:
+    return {
+        "chain_id": intent.chain_id,
+        "vault": _bytes(intent.vault),
+        "kind": intent.kind,
+        "to": _bytes(intent.to),
+        "data": intent.data,
+        "trigger_block_number": intent.trigger_block_number,
+        "trigger_block_hash": _bytes(intent.trigger_block_hash),
+        "reason": intent.reason,
+    }
+
+
+def _intent(row: KeeperIntent) -> Intent:
+    return Intent(
+        id=row.id,
+        chain_id=row.chain_id,
+        vault=to_checksum_address(row.vault),
+        kind=row.kind,
+        state=row.state,
+        to=to_checksum_address(row.to),
+        data=row.data,
+        trigger_block_number=row.trigger_block_number,
+        trigger_block_hash=_hex(row.trigger_block_hash),
+        reason=row.reason,
+        created_at=row.created_at,
+    )
+
+
+# Transactions
+
+
+def tx_of_intent(session: Session, intent_id: int) -> Tx | None:
+    """The newest signed attempt of an intent."""
+    row = session.scalar(select(KeeperTx).where(KeeperTx.intent_id == intent_id).order_by(KeeperTx.id.desc()).limit(1))
+    return None if row is None else _tx(row)
+
+
+def held_nonces(session: Session, signer: str, from_nonce: int) -> set[int]:
+    """Nonces at or above `from_nonce` that live intents hold. There is no stored counter that could drift."""
+    query = (
+        select(KeeperTx.nonce)
+        .join(KeeperIntent, KeeperIntent.id == KeeperTx.intent_id)
+        .where(KeeperTx.signer == _bytes(signer), KeeperTx.nonce >= from_nonce)
+        .where(KeeperTx.state.in_(("signed", "broadcast", "mined")), KeeperIntent.state.not_in(TERMINAL))
+    )
+    return set(session.scalars(query))
+
+
+def add_tx(session: WriteSession, tx: NewTx, now: datetime) -> None:
+    """Store signed bytes. Attempts of one nonce count from 1; a chain that went back may use a nonce again."""
+    same_nonce = and_(KeeperTx.signer == _bytes(tx.signer), KeeperTx.nonce == tx.nonce)
+    attempt = select(func.coalesce(func.max(KeeperTx.attempt), 0) + 1).where(same_nonce).scalar_subquery()
+    values = {
+        "intent_id": tx.intent_id,
+        "signer": _bytes(tx.signer),
+        "nonce": tx.nonce,
+        "raw": tx.raw,
+        "hash": _bytes(tx.hash),
+        "max_fee_wei": tx.max_fee_wei,
+    }
+    session.execute(insert(KeeperTx).values(**values, attempt=attempt, state="signed", created_at=now))
+
+
+def move_tx(session: WriteSession, tx_id: int, state: str, now: datetime, mined_block_hash: str | None = None) -> None:
+    """Set the state of an attempt; the first move to `broadcast` is when it was first sent."""
+    first_sent_at = func.coalesce(KeeperTx.first_sent_at, now) if state == "broadcast" else KeeperTx.first_sent_at
+    mined = None if mined_block_hash is None else _bytes(mined_block_hash)
+    session.execute(update(KeeperTx).where(KeeperTx.id == tx_id).values(state=state, first_sent_at=first_sent_at, mined_block_hash=mined))
+
+
+def _tx(row: KeeperTx) -> Tx:
+    return Tx(
+        id=row.id,
+        intent_id=row.intent_id,
+        signer=to_checksum_address(row.signer),
+        nonce=row.nonce,
+        raw=row.raw,
+        hash=_hex(row.hash),
+        max_fee_wei=int(row.max_fee_wei),
+        state=row.state,
+        mined_block_hash=None if row.mined_block_hash is None else _hex(row.mined_block_hash),
+    )
+
+
+def _bytes(hex_text: str) -> bytes:
+    return bytes.fromhex(hex_text.removeprefix("0x"))
+
+
+def _hex(value: bytes) -> str:
+    return "0x" + value.hex()

@@ -1,0 +1,54 @@
+"""The credit book: one row is one posting, its deltas sum to zero with the counter account's (double entry).
+
+Credits are integers. Buckets in spend order: welcome, earned, converted; bonded is what a bond holds.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, ForeignKey, Identity, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.db.tables.base import Base, Hash32
+
+
+class CreditEntry(Base):
+    __tablename__ = "credit_entry"
+    __table_args__ = (
+        UniqueConstraint("account_id", "seq"),
+        UniqueConstraint("account_id", "base_key"),
+        CheckConstraint("welcome_delta + earned_delta + converted_delta + bonded_delta + counter_delta = 0", name="sums_to_zero"),
+    )
+
+    id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    seq: Mapped[int]
+    kind: Mapped[str] = mapped_column(Text)  # welcome, earn, spend, convert, bond, release, debt ...
+    base_key: Mapped[str] = mapped_column(Text)
+    counter: Mapped[str] = mapped_column(Text)  # the service's account on the other side: issuance, sales, reserve, bonds
+    welcome_delta: Mapped[int]
+    earned_delta: Mapped[int]
+    converted_delta: Mapped[int]
+    bonded_delta: Mapped[int]
+    counter_delta: Mapped[int]
+    payload: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]
+    prev_hash: Mapped[bytes] = mapped_column(Hash32)
+    row_hash: Mapped[bytes] = mapped_column(Hash32)
+
+
+class CreditHead(Base):
+    __tablename__ = "credit_head"
+    __table_args__ = (
+        CheckConstraint("welcome >= 0", name="welcome"),
+        CheckConstraint("bonded >= 0", name="bonded"),
+    )
+
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"), primary_key=True)
+    seq: Mapped[int]
+    row_hash: Mapped[bytes] = mapped_column(Hash32)
+    welcome: Mapped[int]
+    earned: Mapped[int]
+    converted: Mapped[int]
+    bonded: Mapped[int]
+    updated_at: Mapped[datetime]

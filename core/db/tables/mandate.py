@@ -1,0 +1,118 @@
+"""Mandates and their book.
+
+`mandate` is what owner and agent wrote; `mandate_event` is the book (append-only, a hash chain a mandate, inserted by
+core.books alone); `mandate_head` is the fold of the book. Status, vault_address, signed_at and ended_at of `mandate` and
+all of `mandate_head` are projections of the book, written in the book's own call.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Integer, Text, UniqueConstraint, text
+from sqlalchemy.dialects.postgresql import BYTEA, JSONB
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.db.tables.base import Base, Hash32, Uint256
+
+
+class Mandate(Base):
+    __tablename__ = "mandate"
+    __table_args__ = (
+        CheckConstraint("status in ('draft', 'signed', 'working', 'stopped', 'settled', 'cancelled')", name="status"),
+        CheckConstraint("market_mode in ('paper', 'testnet')", name="market_mode"),
+        Index("ix_mandate_owner_id_id", "owner_id", "id"),
+        Index("ix_mandate_agent_id_id", "agent_id", "id"),
+        Index("ix_mandate_vault_address", "vault_address"),
+    )
+
+    id: Mapped[int] = mapped_column(Identity(), primary_key=True)
+    public_id: Mapped[str] = mapped_column(Text, unique=True)  # m_ + 10 lower-case base32
+    owner_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    agent_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
+    proposed_by_agent_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
+    open_board: Mapped[bool]
+    accepted_at: Mapped[datetime | None]
+    status: Mapped[str] = mapped_column(Text)
+    market_mode: Mapped[str] = mapped_column(Text)
+    purpose: Mapped[str] = mapped_column(Text)
+    budget_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    horizon_days: Mapped[int] = mapped_column(Integer)
+    stop_floor_bps: Mapped[int] = mapped_column(Integer)
+    target_bps: Mapped[int | None] = mapped_column(Integer)
+    payout_rule: Mapped[dict[str, Any]]
+    allowed_targets: Mapped[list[Any]] = mapped_column(JSONB)
+    per_tx_cap_usdc_e6: Mapped[int | None] = mapped_column(Uint256)
+    daily_cap_usdc_e6: Mapped[int | None] = mapped_column(Uint256)
+    approval_above_usdc_e6: Mapped[int | None] = mapped_column(Uint256)
+    on_floor: Mapped[str] = mapped_column(Text)  # keep, close
+    chain_id: Mapped[int]
+    strategy: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
+    # Frozen at each write of the draft, so that reading the terms writes nothing (decisions 48).
+    terms: Mapped[dict[str, Any]]  # MandateTerms, camelCase keys, integers as strings
+    rules: Mapped[list[Any]] = mapped_column(JSONB)  # [{target, selector, recipient_word, kind}]
+    guard_targets: Mapped[list[Any]] = mapped_column(JSONB)
+    terms_digest: Mapped[bytes] = mapped_column(Hash32)
+    terms_version: Mapped[int] = mapped_column(Integer)
+    signature: Mapped[bytes | None] = mapped_column(BYTEA)
+    vault_address: Mapped[bytes | None] = mapped_column(BYTEA)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+    signed_at: Mapped[datetime | None]
+    ends_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]  # when it became stopped, settled or cancelled
+
+
+class MandateEvent(Base):
+    """A row of the book. `row_hash` = SHA-256 over the previous row's hash and this row's canonical JSON (RFC 8785)."""
+
+    __tablename__ = "mandate_event"
+    __table_args__ = (
+        UniqueConstraint("mandate_id", "seq"),
+        UniqueConstraint("mandate_id", "base_key", "incarnation"),
+        UniqueConstraint("reverses_id"),
+        Index("ix_mandate_event_mandate_id_occurred_at", "mandate_id", "occurred_at"),
+        Index("ix_mandate_event_mandate_id_tx_hash", "mandate_id", "tx_hash"),
+        Index("ix_mandate_event_block_hash", "block_hash", postgresql_where=text("block_hash is not null")),
+    )
+
+    id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
+    mandate_id: Mapped[int] = mapped_column(ForeignKey("mandate.id"))
+    seq: Mapped[int]
+    kind: Mapped[str] = mapped_column(Text)
+    reported_by: Mapped[str] = mapped_column(Text)
+    base_key: Mapped[str] = mapped_column(Text)
+    incarnation: Mapped[int] = mapped_column(Integer)
+    reverses_id: Mapped[int | None] = mapped_column(ForeignKey("mandate_event.id"))
+    amount_usdc_e6: Mapped[int | None] = mapped_column(Uint256)
+    cash_delta_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    chain_id: Mapped[int | None]
+    tx_hash: Mapped[bytes | None] = mapped_column(Hash32)
+    log_index: Mapped[int | None] = mapped_column(Integer)
+    block_number: Mapped[int | None]
+    block_hash: Mapped[bytes | None] = mapped_column(Hash32)
+    payload: Mapped[dict[str, Any]]
+    occurred_at: Mapped[datetime]
+    created_at: Mapped[datetime]
+    prev_hash: Mapped[bytes] = mapped_column(Hash32)
+    row_hash: Mapped[bytes] = mapped_column(Hash32)
+
+
+class MandateHead(Base):
+    """The last row and the fold of a mandate's book (core.domain.mandate.ledger.MandateState), so that reads need not
+    fold the past. `state` holds the fold whole; the columns are those that queries need."""
+
+    __tablename__ = "mandate_head"
+
+    mandate_id: Mapped[int] = mapped_column(ForeignKey("mandate.id"), primary_key=True)
+    seq: Mapped[int]
+    row_hash: Mapped[bytes] = mapped_column(Hash32)
+    status: Mapped[str] = mapped_column(Text)
+    paused: Mapped[bool]
+    cash_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    deposited_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    spent_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    received_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    withdrawn_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    paid_out_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    state: Mapped[dict[str, Any]]
+    updated_at: Mapped[datetime]

@@ -1,0 +1,67 @@
+"""The transfer book of agent wallets: four-state balances, each the sum of a signed column (wallet spec 2.16).
+
+One row is one posting. Amounts are base units of the asset with six decimals. A constraint on balances would block the
+unwind of a deposit that was spent in between: negative is allowed, and shown.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Identity, Index, Integer, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.db.tables.base import Base, Hash32, Uint256
+
+
+class TransferEntry(Base):
+    __tablename__ = "transfer_entry"
+    __table_args__ = (
+        UniqueConstraint("account_id", "seq"),
+        UniqueConstraint("account_id", "base_key", "incarnation"),
+        UniqueConstraint("reverses_id"),
+        Index("ix_transfer_entry_chain_id_tx_hash", "chain_id", "tx_hash"),
+    )
+
+    id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    seq: Mapped[int]
+    kind: Mapped[str] = mapped_column(Text)  # reported, confirmed, failed, restored, bid, release, delivery
+    base_key: Mapped[str] = mapped_column(Text)
+    incarnation: Mapped[int] = mapped_column(Integer)
+    reverses_id: Mapped[int | None] = mapped_column(ForeignKey("transfer_entry.id"))
+    chain_id: Mapped[int]
+    asset: Mapped[str] = mapped_column(Text)
+    idle_delta_e6: Mapped[int] = mapped_column(Uint256)
+    reserved_delta_e6: Mapped[int] = mapped_column(Uint256)
+    in_transit_delta_e6: Mapped[int] = mapped_column(Uint256)
+    delivered_delta_e6: Mapped[int] = mapped_column(Uint256)
+    tx_hash: Mapped[bytes | None] = mapped_column(Hash32)
+    reported_by: Mapped[str] = mapped_column(Text)
+    payload: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]
+    prev_hash: Mapped[bytes] = mapped_column(Hash32)
+    row_hash: Mapped[bytes] = mapped_column(Hash32)
+
+
+class TransferHead(Base):
+    __tablename__ = "transfer_head"
+
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"), primary_key=True)
+    seq: Mapped[int]
+    row_hash: Mapped[bytes] = mapped_column(Hash32)
+    updated_at: Mapped[datetime]
+
+
+class TransferBalance(Base):
+    """Running totals of an account by chain and asset: the projection of its transfer book."""
+
+    __tablename__ = "transfer_balance"
+
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"), primary_key=True)
+    chain_id: Mapped[int] = mapped_column(primary_key=True)
+    asset: Mapped[str] = mapped_column(Text, primary_key=True)
+    idle_e6: Mapped[int] = mapped_column(Uint256)
+    reserved_e6: Mapped[int] = mapped_column(Uint256)
+    in_transit_e6: Mapped[int] = mapped_column(Uint256)
+    delivered_e6: Mapped[int] = mapped_column(Uint256)
+    updated_at: Mapped[datetime]

@@ -1,0 +1,46 @@
+"""What a node says of a block, as plain values: header, receipts, logs.
+
+Hashes and data are 0x-prefixed lower-case hex, addresses checksum strings, times unix seconds. A block is named by its
+hash: a height alone may mean two blocks.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class BlockHeader:
+    number: int
+    hash: str
+    parent_hash: str
+    timestamp: int
+    logs_bloom: int  # 2048 bits, big endian
+    transaction_hashes: tuple[str, ...]
+    base_fee_wei: int | None = None  # None on a chain without EIP-1559
+
+
+@dataclass(frozen=True, slots=True)
+class RawLog:
+    address: str
+    topics: tuple[str, ...]
+    data: str
+    block_number: int
+    block_hash: str
+    tx_hash: str
+    tx_index: int
+    log_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """`status` 1 is success, 0 a revert. `to` is None for a contract creation."""
+
+    tx_hash: str
+    tx_index: int
+    block_number: int
+    block_hash: str
+    status: int
+    sender: str
+    to: str | None
+    gas_used: int
+    logs_bloom: int
+    logs: tuple[RawLog, ...]

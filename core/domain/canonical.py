@@ -1,0 +1,61 @@
+"""One way to write a value as bytes, and one way to chain bytes: what every append-only book is hashed with.
+
+Laws
+- `canonical_json` is RFC 8785 (JCS) over strings, ints within plus or minus 2**53 - 1, booleans, None, lists and
+  objects. A float is refused: its text depends on who prints it. Money is text in every book.
+- `chain_hash(prev, body)` = SHA-256(prev || body). Changing, dropping or reordering a row changes every later hash.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import rfc8785
+
+from core.domain.errors import InvalidParameterError
+
+MAX_SAFE_INT = 2**53 - 1  # RFC 8785 writes numbers as IEEE 754 doubles; a larger int is not exact there
+
+
+def canonical_json(value: Any) -> bytes:
+    """The RFC 8785 bytes of a value. The same value gives the same bytes, whatever the order of its keys.
+
+    Errors: InvalidParameterError names the path of what cannot be written (a float, an int beyond 2**53 - 1, a key
+    that is not text, text that is no Unicode, any other type).
+    """
+    return rfc8785.dumps(_plain(value, "$"))
+
+
+def chain_hash(prev: bytes, body: bytes) -> bytes:
+    """SHA-256 over the previous hash (32 bytes) followed by the canonical bytes of the new entry."""
+    return hashlib.sha256(prev + body).digest()
+
+
+def _plain(value: Any, path: str) -> Any:
+    """The same value in plain dicts and lists, every leaf checked."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _text(value, path)
+    if isinstance(value, int):
+        return _safe_int(value, path)
+    if isinstance(value, Mapping):
+        return {_text(key, path): _plain(item, f"{path}.{key}") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, f"{path}[{index}]") for index, item in enumerate(value)]
+    raise InvalidParameterError(path, f"write it as text, an integer, true, false, null, a list or an object, not {type(value).__name__}")
+
+
+def _text(value: Any, path: str) -> str:
+    """Text that every reader can store: valid Unicode without NUL (Postgres refuses both in jsonb)."""
+    if not isinstance(value, str):
+        raise InvalidParameterError(path, "keys are text")
+    if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
+        raise InvalidParameterError(path, "write text without NUL and without lone surrogates")
+    return str(value)
+
+
+def _safe_int(value: int, path: str) -> int:
+    if abs(value) > MAX_SAFE_INT:
+        raise InvalidParameterError(path, f"write integers beyond {MAX_SAFE_INT} as text")
+    return int(value)

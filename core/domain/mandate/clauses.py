@@ -1,0 +1,288 @@
+"""The ten clauses of a mandate: the sentences that the owner reads and receipts cite, each with the signed term behind it.
+
+Laws
+- The order and the numbers never change: receipts cite a clause by its number.
+- A clause is made of the signed terms alone (and of the target list that their hashes stand for), so what is shown is
+  what is enforced. The same terms give the same text.
+- Who enforces is one of three names. What nobody enforces yet says so in its sentence and is stored_pending.
+- A term that version 1 did not sign backs nothing: its clause then has no source and is stored_pending.
+
+Source: wallet spec 2.2; decisions 6, 15, 50.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from core.domain.mandate.targets import ContractTarget, Target, VaultTarget, X402Target, targets_to_json
+from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms
+from core.domain.money import usdc_text, usdc_text_or_none
+from core.domain.times import utc_text, utc_words
+
+CLAUSE_KEYS: Final = (
+    "budget",
+    "per_action",
+    "per_day",
+    "stop_line",
+    "markets",
+    "asking",
+    "at_stop",
+    "period",
+    "agent_fee",
+    "your_floors",
+)
+CLAUSE_NUMBERS: Final[Mapping[str, int]] = {key: n for n, key in enumerate(CLAUSE_KEYS, start=1)}
+
+CONTRACT: Final = "Contract"
+RELAY_GUARD: Final = "Torii guard"  # the service's relay guard; the name is the API's
+VENUE: Final = "Venue"
+EnforcedBy = Literal["Contract", "Torii guard", "Venue"]
+
+_UNSIGNED_IN_VERSION_1: Final = frozenset({"perTxCap", "dailyCap", "approvalAbove", "onFloor", "guardTargetsHash"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A clause before its number, and before the version of the terms says what was signed."""
+
+    text_en: str
+    params: dict[str, Any]
+    signed_fields: tuple[str, ...]
+    enforced_by: EnforcedBy = CONTRACT
+    is_enforced: bool = True
+
+
+def clauses(terms: MandateTerms, targets: Sequence[Target], *, version: int = 2) -> list[dict[str, Any]]:
+    """The clauses in order: {n, key, text_en, params, enforced_by, source, signed_fields, status}.
+
+    `source` names the first signed term behind the clause. Amounts in params are strings with six decimals, `pct` is a
+    string with two, times are ISO 8601 in UTC. `targets` is the list that `terms.allowed_targets_hash` was made from.
+    """
+    drafts = (
+        _budget(terms),
+        _per_action(terms),
+        _per_day(terms),
+        _stop_line(terms),
+        _markets(targets),
+        _asking(terms),
+        _at_stop(terms),
+        _period(terms),
+        _agent_fee(terms),
+        _your_floors(terms),
+    )
+    return [_clause(key, draft, version) for key, draft in zip(CLAUSE_KEYS, drafts, strict=True)]
+
+
+def _clause(key: str, draft: _Draft, version: int) -> dict[str, Any]:
+    unsigned = _UNSIGNED_IN_VERSION_1 if version == 1 else frozenset()
+    signed = [name for name in draft.signed_fields if name not in unsigned]
+    return {
+        "n": CLAUSE_NUMBERS[key],
+        "key": key,
+        "text_en": draft.text_en,
+        "params": draft.params,
+        "enforced_by": draft.enforced_by,
+        "source": f"terms.{signed[0]}" if signed else None,
+        "signed_fields": signed,
+        "status": "enforced" if draft.is_enforced and signed else "stored_pending",
+    }
+
+
+# The ten
+
+
+def _budget(terms: MandateTerms) -> _Draft:
+    text = f"The vault holds a budget of {_usdc(terms.budget_usdc)}. The agent can lose no more than what is in the vault."
+    return _Draft(text, {"amount": usdc_text(terms.budget_usdc)}, ("budgetUsdc",))
+
+
+def _per_action(terms: MandateTerms) -> _Draft:
+    text = f"One action may take out at most {_usdc(terms.per_tx_cap)}{_whole_budget(terms.per_tx_cap, terms)}."
+    return _Draft(text, {"amount": usdc_text(terms.per_tx_cap)}, ("perTxCap",))
+
+
+def _per_day(terms: MandateTerms) -> _Draft:
+    text = (
+        f"In any 24 hours at most {_usdc(terms.daily_cap)}{_whole_budget(terms.daily_cap, terms)} may leave the vault. "
+        "What comes back does not give the day back."
+    )
+    return _Draft(text, {"amount": usdc_text(terms.daily_cap), "hours": 24}, ("dailyCap",))
+
+
+def _stop_line(terms: MandateTerms) -> _Draft:
+    loss = terms.budget_usdc - terms.stop_floor
+    text = (
+        f"When the mandate is worth {_usdc(terms.stop_floor)} or less, the vault stops it. "
+        f"That is a loss of {_usdc(loss)}, {_pct(terms.stop_floor_bps)} % of the budget. "
+        "A price that jumps can cost more before the stop."
+    )
+    params = {"amount": usdc_text(terms.stop_floor), "loss": usdc_text(loss), "pct": _pct(terms.stop_floor_bps)}
+    return _Draft(text, params, ("stopFloor", "stopFloorBps"))
+
+
+def _markets(targets: Sequence[Target]) -> _Draft:
+    items = [
+        {**shown, "text_en": _target_words(target), "enforced_by": RELAY_GUARD if isinstance(target, X402Target) else CONTRACT}
+        for target, shown in zip(targets, targets_to_json(targets), strict=True)
+    ]
+    text = f"The agent may only use: {'; '.join(item['text_en'] for item in items)}."
+    return _Draft(text, {"items": items}, ("allowedTargetsHash", "guardTargetsHash"))
+
+
+def _asking(terms: MandateTerms) -> _Draft:
+    if terms.approval_above:
+        text = (
+            f"The agent asks you before an action above {_usdc(terms.approval_above)}. "
+            "This is stored; nothing enforces it yet, such an action only makes an approval item."
+        )
+    else:
+        text = "The agent acts on its own inside the limits and does not ask first. This is stored; asking is not enforced yet."
+    params = {"amount": usdc_text_or_none(terms.approval_above or None)}
+    return _Draft(text, params, ("approvalAbove",), enforced_by=RELAY_GUARD, is_enforced=False)
+
+
+def _at_stop(terms: MandateTerms) -> _Draft:
+    wish = "are to be closed" if terms.on_floor else "are kept"
+    text = f"When the stop line is reached, open positions {wish}. This is stored; nothing acts on it yet, you can unwind yourself."
+    return _Draft(text, {"on_floor": "close" if terms.on_floor else "keep"}, ("onFloor",), RELAY_GUARD, is_enforced=False)
+
+
+def _period(terms: MandateTerms) -> _Draft:
+    text = f"The agent may act for {_days(terms.horizon_days)}, until {utc_words(terms.ends_at)}, and not from that second on."
+    params = {"days": terms.horizon_days, "ends_at": utc_text(terms.ends_at)}
+    return _Draft(text, params, ("endsAt", "horizonDays", "issuedAt"))
+
+
+def _agent_fee(terms: MandateTerms) -> _Draft:
+    if terms.agent_fee_bps:
+        text = (
+            f"The agent gets {_pct(terms.agent_fee_bps)} % of the realised gain at the settlement, and nothing without a gain. "
+            "Deposits are no gain."
+        )
+    else:
+        text = "The agent gets no share of a gain."
+    return _Draft(text, {"pct": _pct(terms.agent_fee_bps)}, ("agentFeeBps",))
+
+
+def _your_floors(terms: MandateTerms) -> _Draft:
+    text = (
+        "Only you can withdraw; the agent never can. You can stop the mandate at any time but on the day after its end date, "
+        "when the agent's fee is settled first, and from one day after it you can withdraw even without a stop."
+    )
+    return _Draft(text, {"owner": terms.owner, "items": ["owner_withdraws", "owner_stops", "no_lock_after_grace"]}, ("owner", "endsAt"))
+
+
+# Header and footer
+
+
+def card_header(
+    *,
+    public_id: str,
+    chain_id: int,
+    agent_id: str | None,
+    agent_name: str | None,
+    terms_agent: str | None,
+    wallet_on_file: str | None,
+    last_chain_agent: str | None,
+    strategy: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """{identity, who, strategy}, each {text_en, params} (strategy null without one).
+
+    who.params.wallet is the wallet that the vault names: the signed terms' agent, else the wallet on file, else the last
+    agent that the chain set, else null. The zero address names nobody. Source: wallet spec 2.2.
+    """
+    wallet = agent_wallet(terms_agent, wallet_on_file, last_chain_agent)
+    return {
+        "identity": {
+            "text_en": f"Mandate {public_id} on chain {chain_id}",
+            "params": {"id": public_id, "chain_id": chain_id},
+        },
+        "who": {
+            "text_en": _who_words(agent_id, agent_name, wallet),
+            "params": {"agent_id": agent_id, "name": agent_name, "wallet": wallet},
+        },
+        "strategy": _strategy_row(strategy),
+    }
+
+
+def agent_wallet(*candidates: str | None) -> str | None:
+    """The first address that names somebody."""
+    return next((wallet for wallet in candidates if wallet is not None and wallet != ZERO_ADDRESS), None)
+
+
+def card_footer() -> list[dict[str, Any]]:
+    """The standing sentences under every card: [{key, text_en, params}]."""
+    return [{"key": key, "text_en": text, "params": {}} for key, text in _STANDING]
+
+
+_STANDING: Final = (
+    ("off_switch", "You can stop the agent with one transaction, and only you can withdraw."),
+    ("no_keys", "Nobody here asks for, stores or accepts an exchange key or your private key."),
+    ("net_of_fees", "Results are net of fees; values labelled est are estimates."),
+    ("past_results", "Past results do not promise future ones."),
+    ("testnet", "This runs on a test network today; its money has no value."),
+)
+
+
+def _strategy_row(strategy: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if strategy is None:
+        return None
+    name = strategy.get("name") or strategy.get("listing_id")
+    return {"text_en": f"Strategy: {name}. It describes; it is not part of the signed terms.", "params": dict(strategy)}
+
+
+def _who_words(agent_id: str | None, name: str | None, wallet: str | None) -> str:
+    if agent_id is None:
+        return "No agent is named yet"
+    return f"{name or f'agent-{agent_id}'} acts with {wallet or 'a wallet that is not known yet'}"
+
+
+# Words
+
+
+def _target_words(target: Target) -> str:
+    if isinstance(target, VaultTarget):
+        return "the mandate vault's own adapters"
+    if isinstance(target, X402Target):
+        return _x402_words(target)
+    words = f"{_functions_words(target)} of {target.address}"
+    return f"{words}, whose receiver is not tied to your vault" if target.is_unpinned else words
+
+
+def _functions_words(target: ContractTarget) -> str:
+    if target.functions is None:
+        return "the published functions"
+    return _and([function.signature or function.selector for function in target.functions])
+
+
+def _x402_words(target: X402Target) -> str:
+    if not target.hosts and not target.payees:
+        return "paid reads of this service"
+    places = [f"at {_and(target.hosts)}"] if target.hosts else []
+    payees = [f"to {_and(target.payees)}"] if target.payees else []
+    return f"paid reads {' '.join(places + payees)}"
+
+
+def _and(words: Iterable[str]) -> str:
+    *head, last = words
+    return f"{', '.join(head)} and {last}" if head else last
+
+
+def _whole_budget(cap_usdc_e6: int, terms: MandateTerms) -> str:
+    return " (the whole budget)" if cap_usdc_e6 == terms.budget_usdc else ""
+
+
+def _usdc(amount_usdc_e6: int) -> str:
+    """1_234_500_000 is `1,234.5 USDC`: thousands by commas, no trailing zeros, nothing rounded."""
+    whole, _, fraction = usdc_text(amount_usdc_e6).partition(".")
+    fraction = fraction.rstrip("0")
+    return f"{int(whole):,}{'.' + fraction if fraction else ''} USDC"
+
+
+def _pct(bps: int) -> str:
+    """1_050 bps is `10.50`."""
+    return f"{bps // 100}.{bps % 100:02d}"
+
+
+def _days(days: int) -> str:
+    return "1 day" if days == 1 else f"{days} days"

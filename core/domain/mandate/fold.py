@@ -1,0 +1,388 @@
+"""The fold: rows of one mandate's book, oldest first, to its state.
+
+Laws
+- fold(rows) = apply(... apply(apply(EMPTY_STATE, r1), r2) ..., rn) over the effective rows: one by one or all at once,
+  the state is the same. A reversed row counts as if it had never been written.
+- What the chain, the owner and the keeper say is read from their rows only: an agent's payload may hold any key.
+- The chain's row of a payment replaces the agent's report of the same payment: a fee is counted once.
+- A refusal is counted once, whether the agent or the block scan came first.
+
+          signed            deposited = budget            stop              payout
+   draft --------> signed ---------------------> working -------> stopped ---------> settled
+                  (paper: working at once)              '--- payout after the end ---^
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from core.domain.mandate.lifecycle import MarketMode, Status
+from core.domain.mandate.positions import with_reported
+from core.domain.mandate.reported import usable_usdc_e6
+from core.domain.mandate.rows import Kind, LedgerRow, ReportedBy
+from core.domain.mandate.state import (
+    EMPTY_STATE,
+    ChainMark,
+    LastBatch,
+    MandateFacts,
+    MandateState,
+    SeenFee,
+    TargetFlow,
+)
+
+KEPT = 64  # how many payments and refusals are remembered to find their doubles
+FEE_CLASSES: Mapping[str, str] = {
+    "x402": "tools",
+    "tools": "tools",
+    "paid_read": "tools",
+    "venue": "venue",
+    "gas": "network",
+    "network": "network",
+}
+UNCLASSIFIED = "unclassified"
+
+
+def fold(rows: Iterable[LedgerRow], facts: MandateFacts) -> MandateState:
+    """The state after `rows`, oldest first, reversals included or already left out."""
+    state = EMPTY_STATE
+    for row in effective(rows):
+        state = apply(state, row, facts)
+    return state
+
+
+def effective(rows: Iterable[LedgerRow]) -> list[LedgerRow]:
+    """The rows that count: without reversed rows and without their reversals, in the same order."""
+    listed = list(rows)
+    reversed_ids = {row.reverses_id for row in listed if row.reverses_id is not None}
+    return [row for row in listed if row.reverses_id is None and row.id not in reversed_ids]
+
+
+def apply(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    """The state after one more row. Errors: ValueError for a reversal, which needs a fold of the whole book."""
+    if row.reverses_id is not None:
+        raise ValueError(f"row {row.seq} reverses another: fold the effective rows instead")
+    state = _with_cash(state, row)
+    state = _BY_KIND[row.kind](state, row, facts)
+    if row.reported_by is ReportedBy.AGENT:
+        state = _with_report(state, row, facts)
+    if state.status is Status.SIGNED and state.vault_address and state.deposited_usdc_e6 >= facts.budget_usdc_e6:
+        state = replace(state, status=Status.WORKING)
+    return replace(state, last_row_at=_later(state.last_row_at, row.occurred_at))
+
+
+# Cash
+
+
+def _with_cash(state: MandateState, row: LedgerRow) -> MandateState:
+    delta = row.cash_delta_usdc_e6
+    state = replace(state, cash_usdc_e6=state.cash_usdc_e6 + delta)
+    match row.kind:
+        case Kind.DEPOSIT:
+            return replace(state, deposited_usdc_e6=state.deposited_usdc_e6 + delta)
+        case Kind.PAYOUT:
+            return replace(state, paid_out_usdc_e6=state.paid_out_usdc_e6 - delta)
+        case Kind.WITHDRAW:
+            donated = (row.amount_usdc_e6 or 0) + delta
+            withdrawn = state.withdrawn_usdc_e6 - delta
+            return replace(state, withdrawn_usdc_e6=withdrawn, donated_usdc_e6=state.donated_usdc_e6 + donated)
+        case _:
+            spent, received = spent_and_received(row)
+            return replace(
+                state,
+                spent_usdc_e6=state.spent_usdc_e6 + spent,
+                received_usdc_e6=state.received_usdc_e6 + received,
+            )
+
+
+def spent_and_received(row: LedgerRow) -> tuple[int, int]:
+    """What a row took out of cash and what it brought in: an Executed says both, any other row by its delta's sign."""
+    delta = row.cash_delta_usdc_e6
+    executed = chain_fact(row, "executed")
+    if executed is not None:
+        spent, received = usable_usdc_e6(executed.get("spent")), usable_usdc_e6(executed.get("received"))
+        if spent is not None and received is not None and received - spent == delta:
+            return spent, received
+    return max(0, -delta), max(0, delta)
+
+
+def chain_fact(row: LedgerRow, key: str) -> Mapping[str, Any] | None:
+    """payload[key] when it is an object and the agent did not write the row."""
+    fact = row.payload.get(key)
+    return fact if isinstance(fact, Mapping) and row.reported_by is not ReportedBy.AGENT else None
+
+
+# Kinds
+
+
+def _signed(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    if state.status is not Status.DRAFT:
+        return state if state.signed_at else replace(state, signed_at=row.occurred_at)
+    status = Status.WORKING if facts.market_mode is MarketMode.PAPER else Status.SIGNED
+    return replace(state, status=status, signed_at=row.occurred_at)
+
+
+def _unchanged(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    return state
+
+
+def _trade(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    """A move, buy or sell: the chain's Executed on testnet, the agent's report on paper."""
+    executed = chain_fact(row, "executed")
+    if executed is not None:
+        return _executed(state, row, executed)
+    if facts.market_mode is MarketMode.TESTNET or state.is_ended:
+        return state
+    spent = max(0, -row.cash_delta_usdc_e6)
+    return _moved(state, row.occurred_at, spent)
+
+
+def _executed(state: MandateState, row: LedgerRow, executed: Mapping[str, Any]) -> MandateState:
+    spent, received = spent_and_received(row)
+    batch = _batch(state.last_batch, row.tx_hash or "", executed.get("nonce"), spent)
+    state = _moved(state, row.occurred_at, batch.spent_usdc_e6)
+    state = _with_flow(state, str(executed.get("target")), spent=spent, received=received)
+    return replace(state, last_batch=batch)
+
+
+def _batch(last: LastBatch | None, tx_hash: str, nonce: Any, spent: int) -> LastBatch:
+    number = nonce if isinstance(nonce, int) else -1
+    before = last.spent_usdc_e6 if last and (last.tx_hash, last.nonce) == (tx_hash, number) else 0
+    return LastBatch(tx_hash=tx_hash, nonce=number, spent_usdc_e6=before + spent)
+
+
+def _moved(state: MandateState, at: datetime, spent: int) -> MandateState:
+    largest = max(state.largest_move_usdc_e6, spent)
+    return replace(state, moves_count=state.moves_count + 1, largest_move_usdc_e6=largest, last_move_at=_later(state.last_move_at, at))
+
+
+def _with_flow(state: MandateState, target: str, *, spent: int = 0, received: int = 0, cost: int = 0) -> MandateState:
+    """Move a target's flow and the positions' basis: what is spent is out at cost, what comes back is not."""
+    flows = {flow.target: flow for flow in state.targets}
+    flow = flows.get(target, TargetFlow(target=target))
+    flows[target] = replace(
+        flow,
+        spent_usdc_e6=flow.spent_usdc_e6 + spent,
+        received_usdc_e6=flow.received_usdc_e6 + received,
+        cost_usdc_e6=flow.cost_usdc_e6 + cost,
+    )
+    basis = state.positions_basis_usdc_e6 + spent - received - cost
+    return replace(state, targets=tuple(flows.values()), positions_basis_usdc_e6=basis)
+
+
+def _fee(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    """A fee with a transaction is compared with those seen: the chain's word replaces the agent's, never adds to it."""
+    amount, fee_class = row.amount_usdc_e6 or 0, fee_class_of(row)
+    by_agent = row.reported_by is ReportedBy.AGENT
+    if not by_agent and "adapter" in row.payload:
+        state = _with_flow(state, str(row.payload["adapter"]), cost=amount)
+    if row.tx_hash is None:
+        return _with_fee(state, fee_class, amount, 1)
+    same = [fee for fee in state.seen_fees if fee.tx_hash == row.tx_hash and _same_payment(fee, fee_class)]
+    if by_agent and any(not fee.by_agent for fee in same):
+        return state
+    replaced = [] if by_agent else [fee for fee in same if fee.by_agent]
+    for fee in replaced:
+        state = _with_fee(state, fee.fee_class, -fee.amount_usdc_e6, -1)
+    kept = [fee for fee in state.seen_fees if fee not in replaced]
+    seen = SeenFee(tx_hash=row.tx_hash, fee_class=fee_class, amount_usdc_e6=amount, by_agent=by_agent)
+    return _with_fee(replace(state, seen_fees=(*kept, seen)[-KEPT:]), fee_class, amount, 1)
+
+
+def _same_payment(seen: SeenFee, fee_class: str) -> bool:
+    """The chain proves payments for tools; an agent may have reported one without its class."""
+    return {seen.fee_class, fee_class} <= {"tools", UNCLASSIFIED}
+
+
+def fee_class_of(row: LedgerRow) -> str:
+    """tools, venue, network or unclassified; a fee without a known payload.fee_kind is never folded into venue."""
+    kind = row.payload.get("fee_kind")
+    return FEE_CLASSES.get(kind, UNCLASSIFIED) if isinstance(kind, str) else UNCLASSIFIED
+
+
+def _with_fee(state: MandateState, fee_class: str, amount: int, count: int) -> MandateState:
+    match fee_class:
+        case "tools":
+            return replace(state, fees_tools_usdc_e6=state.fees_tools_usdc_e6 + amount)
+        case "venue":
+            return replace(state, fees_venue_usdc_e6=state.fees_venue_usdc_e6 + amount)
+        case "network":
+            return replace(state, fees_network_usdc_e6=state.fees_network_usdc_e6 + amount)
+        case _:
+            return replace(
+                state,
+                fees_unclassified_usdc_e6=state.fees_unclassified_usdc_e6 + amount,
+                fees_unclassified_count=state.fees_unclassified_count + count,
+            )
+
+
+def _resolve(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    if facts.market_mode is MarketMode.PAPER and state.is_ended:
+        return state
+    return replace(state, resolved_usdc_e6=state.resolved_usdc_e6 + (row.amount_usdc_e6 or 0))
+
+
+def _stop(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    stopped = row.payload.get("stopped")
+    stopped = stopped if isinstance(stopped, Mapping) else {}
+    state = _end(state, Status.STOPPED, row.occurred_at)
+    if row.block_hash is not None:
+        state = replace(state, agent_on_chain=None, agent_known=True)
+    if state.stopped_at is not None:
+        return state
+    return replace(
+        state,
+        stopped_at=row.occurred_at,
+        stopped_by=row.reported_by.value,
+        stop_reason=None if stopped.get("reason") is None else str(stopped["reason"]),
+        stop_worth_usdc_e6=usable_usdc_e6(stopped.get("worth_usdc")),
+    )
+
+
+def _payout(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    """Settled; a later one (more was unwound) pays the rest and changes no status."""
+    state = _end(state, Status.SETTLED, row.occurred_at)
+    if row.block_hash is not None:
+        state = replace(state, agent_on_chain=None, agent_known=True)
+    return state if state.settled_at else replace(state, settled_at=row.occurred_at)
+
+
+def _end(state: MandateState, status: Status, at: datetime) -> MandateState:
+    """Move on to an ending, never back: a stop after the settlement is only a fact beside it."""
+    if state.status not in _ENDS[status]:
+        return state
+    return replace(state, status=status, ended_at=state.ended_at or at)
+
+
+# Notes
+
+
+def _note(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    if row.reported_by is not ReportedBy.AGENT:
+        for key, read in _NOTES.items():
+            fact = row.payload.get(key)
+            if isinstance(fact, Mapping) or fact is True:
+                state = read(state, row, fact if isinstance(fact, Mapping) else {})
+    elif row.payload.get("stop_requested") is True:
+        state = replace(state, stop_requested_at=state.stop_requested_at or row.occurred_at)
+    return _refused(state, row) if isinstance(row.payload.get("refusal"), Mapping) else state
+
+
+def _vault_created(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    """A vault proves its terms: a draft whose owner deployed it without telling the service is signed by it."""
+    if state.status is Status.DRAFT:
+        state = replace(state, status=Status.SIGNED, signed_at=state.signed_at or row.occurred_at)
+    agent = fact.get("agent")
+    return replace(
+        state,
+        vault_address=str(fact.get("vault")),
+        vault_created_at=row.occurred_at,
+        agent_on_chain=agent,
+        agent_known=True,
+        last_agent_set=agent or state.last_agent_set,
+    )
+
+
+def _agent_set(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    agent = str(fact.get("agent"))
+    state = replace(state, agent_on_chain=agent, agent_known=True, last_agent_set=agent)
+    if not state.paused or state.is_ended:
+        return state
+    return replace(state, paused=False, paused_at=None, last_resumed_at=row.occurred_at)
+
+
+def _agent_removed(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    state = replace(state, agent_on_chain=None, agent_known=True)
+    if state.paused or state.is_ended:
+        return state
+    return replace(state, paused=True, paused_at=row.occurred_at, last_paused_at=row.occurred_at)
+
+
+def _marked(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    worth, block = usable_usdc_e6(fact.get("worth_usdc")), fact.get("as_of_block")
+    if worth is None:
+        return replace(state, data_issue=True)
+    mark = ChainMark(worth_usdc_e6=worth, as_of_block=block if isinstance(block, int) else None, at=row.occurred_at)
+    return replace(state, mark=mark, positions_basis_usdc_e6=worth - state.cash_usdc_e6)
+
+
+def _unwound(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    return _with_flow(state, str(fact.get("target")), received=row.amount_usdc_e6 or 0)
+
+
+def _proceeds(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    return _with_flow(state, str(fact.get("adapter")), received=row.amount_usdc_e6 or 0)
+
+
+def _cancelled(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    return state if state.vault_address else _end(state, Status.CANCELLED, row.occurred_at)
+
+
+def _refused(state: MandateState, row: LedgerRow) -> MandateState:
+    """Count an attempt once: by its transaction, or by the proof's own word for which report it proves."""
+    refusal, by_agent = row.payload["refusal"], row.reported_by is ReportedBy.AGENT
+    known = row.payload.get("proves_event_id") is not None or row.tx_hash in state.seen_refusals
+    is_confirmed = not by_agent or refusal.get("server_check") == "confirmed"
+    if by_agent and known:
+        return state
+    if not known and row.tx_hash is not None:
+        state = replace(state, seen_refusals=(*state.seen_refusals, row.tx_hash)[-KEPT:])
+    return replace(
+        state,
+        reverts_count=state.reverts_count + (not by_agent and row.payload.get("reverted") is True),
+        refusals_count=state.refusals_count + (not known),
+        refusals_confirmed_count=state.refusals_confirmed_count + is_confirmed,
+    )
+
+
+# The agent's word
+
+
+def _with_report(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    """Positions, marks, the next step and flags of a report. After a paper mandate's end its positions are void."""
+    if not (facts.market_mode is MarketMode.PAPER and state.is_ended):
+        state = with_reported(state, row)
+    next_at = row.payload.get("next_at")
+    if isinstance(next_at, str):
+        state = replace(state, next_at=next_at[:64])
+    violation = row.payload.get("violation")
+    codes = violation.get("codes") if isinstance(violation, Mapping) else None
+    if not isinstance(codes, list | tuple) or not codes:
+        return state
+    merged = tuple(sorted({*state.violation_codes, *map(str, codes)}))
+    return replace(state, violation_codes=merged, violations_count=state.violations_count + 1)
+
+
+def _later(left: datetime | None, right: datetime) -> datetime:
+    return right if left is None else max(left, right)
+
+
+_ENDS: Mapping[Status, tuple[Status, ...]] = {  # from where each ending is reached
+    Status.STOPPED: (Status.SIGNED, Status.WORKING),
+    Status.SETTLED: (Status.SIGNED, Status.WORKING, Status.STOPPED),
+    Status.CANCELLED: (Status.DRAFT, Status.SIGNED),
+}
+_Fold = Callable[[MandateState, LedgerRow, MandateFacts], MandateState]
+_BY_KIND: Mapping[Kind, _Fold] = {
+    Kind.SIGNED: _signed,
+    Kind.DEPOSIT: _unchanged,
+    Kind.MOVE: _trade,
+    Kind.BUY: _trade,
+    Kind.SELL: _trade,
+    Kind.FEE: _fee,
+    Kind.RESOLVE: _resolve,
+    Kind.STOP: _stop,
+    Kind.WITHDRAW: _unchanged,
+    Kind.PAYOUT: _payout,
+    Kind.NOTE: _note,
+}
+_NOTES: Mapping[str, Callable[[MandateState, LedgerRow, Mapping[str, Any]], MandateState]] = {
+    "vault_created": _vault_created,
+    "agent_set": _agent_set,
+    "agent_removed": _agent_removed,
+    "mark": _marked,
+    "unwound": _unwound,
+    "proceeds": _proceeds,
+    "cancelled": _cancelled,
+    "terms_cancelled": _cancelled,
+}

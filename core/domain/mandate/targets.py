@@ -1,0 +1,344 @@
+"""What an agent may call: `allowed_targets` as the API takes them, and the rules that a vault enforces.
+
+Laws
+- A list of bare addresses is no safety boundary: an allowed venue's `withdraw(amount, to = thief)` never shows as a drop
+  in USDC. So a rule is a function of a target with the word that must be the vault; leaving it unpinned is said aloud.
+- A vault never calls itself. The entry `mandate_vault` stands for the project's own adapters that are listed at that
+  moment; those that sell a service (rules of kind COST) come in by the entry `x402` alone, since the guard needs its lists.
+- Reading says what was written; expanding says what it means on chain. The same list and the same listed adapters give
+  the same rules, sorted, so the hash can be made again.
+- An address without code is refused by the API, which can look: no chain is read here.
+
+Source: wallet spec 2.1, decisions 44 and 48, RuleLib.requireSound, "Targets that are not plain contracts".
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from core.domain.errors import InvalidParameterError
+from core.domain.mandate.selectors import head_words, selector_from_text, selector_of
+from core.domain.mandate.terms import UNPINNED, Rule, RuleKind, address_from_text
+
+MAX_RULES: Final = 32  # RuleLib.MAX_RULES
+MAX_GUARD_ENTRIES: Final = 32  # hosts, and payees, of one x402 entry
+PERMIT2: Final = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
+
+KIND_VAULT: Final = "mandate_vault"
+KIND_CONTRACT: Final = "contract"
+KIND_X402: Final = "x402"
+
+_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_HOST = re.compile(rf"(?=[^:]{{1,253}}(:|$)){_LABEL}(\.{_LABEL})*(:[1-9][0-9]{{0,4}})?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetFunction:
+    """One function that an owner allows. `recipient_word` None: not pinned. `signature` None: only the selector is known."""
+
+    selector: str
+    signature: str | None
+    recipient_word: int | None
+    is_exit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VaultTarget:
+    """`{kind: mandate_vault}`: the project's own adapters."""
+
+    chain_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContractTarget:
+    """One contract. `functions` None: all that a listed adapter publishes. `says_unpinned`: the owner said so aloud."""
+
+    chain_id: int
+    address: str
+    functions: tuple[TargetFunction, ...] | None
+    says_unpinned: bool = False
+
+    @property
+    def is_unpinned(self) -> bool:
+        """True when a function leaves its recipient open and the owner said so."""
+        return self.says_unpinned and any(function.recipient_word is None for function in self.functions or ())
+
+
+@dataclass(frozen=True, slots=True)
+class X402Target:
+    """Payments for web resources. Both lists empty: our own service only. Sorted, without duplicates."""
+
+    hosts: tuple[str, ...]
+    payees: tuple[str, ...]
+
+
+Target = VaultTarget | ContractTarget | X402Target
+
+
+@dataclass(frozen=True, slots=True)
+class ListedContracts:
+    """What the factory lists when the terms are drawn up.
+
+    `adapters`: checksum address to the rules it publishes. `never`: checksum address to the name of what it is (USDC, the
+    factory, a vault): contracts that may not be targets.
+    """
+
+    chain_id: int
+    adapters: Mapping[str, tuple[Rule, ...]]
+    never: Mapping[str, str]
+
+
+# Reading
+
+
+def parse_targets(items: Sequence[Any] | None, chain_id: int) -> tuple[Target, ...]:
+    """Read `allowed_targets` in any of the accepted forms; None is the default list.
+
+    Also reads back what `targets_to_json` wrote. Order is kept. Errors: InvalidParameterError naming the entry.
+    """
+    if items is None:
+        return (VaultTarget(chain_id), X402Target((), ()))
+    if isinstance(items, str | bytes) or not isinstance(items, Sequence):
+        raise InvalidParameterError("allowed_targets", "write a list, or leave it out for the default")
+    if not 1 <= len(items) <= MAX_RULES:
+        raise InvalidParameterError("allowed_targets", f"1 to {MAX_RULES} entries; leave it out for the default")
+    targets = tuple(_target(item, chain_id, f"allowed_targets[{index}]") for index, item in enumerate(items))
+    _refuse_repeats(targets)
+    return targets
+
+
+def _target(item: object, chain_id: int, field: str) -> Target:
+    if isinstance(item, str):
+        return ContractTarget(chain_id, address_from_text(item, field), None)
+    if not isinstance(item, Mapping):
+        raise InvalidParameterError(field, "write an address or an object with a kind")
+    kind = item.get("kind", KIND_CONTRACT)
+    if kind == KIND_CONTRACT:
+        return _contract_target(item, chain_id, field)
+    if kind == KIND_X402:
+        return _x402_target(item, field)
+    if kind == KIND_VAULT:
+        # The address is shown on reads once the vault exists; what a caller sends back is not what decides it.
+        _only(item, {"kind", "chain_id", "address"}, field)
+        return VaultTarget(_chain(item, chain_id, field))
+    raise InvalidParameterError(f"{field}.kind", f"{KIND_CONTRACT}, {KIND_X402} or {KIND_VAULT}")
+
+
+def _contract_target(item: Mapping[str, Any], chain_id: int, field: str) -> ContractTarget:
+    _only(item, {"kind", "chain_id", "address", "functions", "unpinned"}, field)
+    functions = item.get("functions")
+    if functions is not None:
+        functions = _functions(functions, f"{field}.functions")
+    address = address_from_text(item.get("address"), f"{field}.address")
+    return ContractTarget(_chain(item, chain_id, field), address, functions, _flag(item, "unpinned", field))
+
+
+def _functions(items: object, field: str) -> tuple[TargetFunction, ...]:
+    if not isinstance(items, Sequence) or isinstance(items, str | bytes) or not 1 <= len(items) <= MAX_RULES:
+        raise InvalidParameterError(field, f"a list of 1 to {MAX_RULES} functions; leave it out only for the project's adapters")
+    functions = tuple(_function(item, f"{field}[{index}]") for index, item in enumerate(items))
+    if len({function.selector for function in functions}) < len(functions):
+        raise InvalidParameterError(field, "name each function once")
+    return functions
+
+
+def _function(item: object, field: str) -> TargetFunction:
+    if not isinstance(item, Mapping):
+        raise InvalidParameterError(field, "an object {selector or signature, recipient_word, exit}")
+    _only(item, {"selector", "signature", "recipient_word", "exit"}, field)
+    signature = item.get("signature")
+    if signature is not None and not isinstance(signature, str):
+        raise InvalidParameterError(f"{field}.signature", "write a function such as sell(uint256)")
+    word = _recipient_word(item.get("recipient_word"), signature, f"{field}.recipient_word")
+    return TargetFunction(_selector(item, signature, field), signature, word, _flag(item, "exit", field))
+
+
+def _selector(item: Mapping[str, Any], signature: str | None, field: str) -> str:
+    given = item.get("selector")
+    if signature is None:
+        return selector_from_text(given, f"{field}.selector")
+    hashed = selector_of(signature, f"{field}.signature")
+    if given is not None and selector_from_text(given, f"{field}.selector") != hashed:
+        raise InvalidParameterError(f"{field}.selector", f"the signature's selector is {hashed}; send one of the two")
+    return hashed
+
+
+def _recipient_word(word: object, signature: str | None, field: str) -> int | None:
+    if word is None:
+        return None
+    if isinstance(word, bool) or not isinstance(word, int) or not 0 <= word < UNPINNED:
+        raise InvalidParameterError(field, f"a whole number from 0 to {UNPINNED - 1}, or null")
+    if signature is not None:
+        words = head_words(signature, field)
+        if word >= len(words) or words[word] not in ("address", "bytes32"):
+            found = words[word] if word < len(words) else "none"
+            raise InvalidParameterError(field, f"word {word} must be an address among the arguments' fixed words; it is {found}")
+    return word
+
+
+def _x402_target(item: Mapping[str, Any], field: str) -> X402Target:
+    _only(item, {"kind", "hosts", "payees"}, field)
+    hosts = [_host(host, f"{field}.hosts") for host in _list(item, "hosts", field)]
+    payees = [address_from_text(payee, f"{field}.payees") for payee in _list(item, "payees", field)]
+    return X402Target(tuple(sorted(set(hosts))), tuple(sorted(set(payees))))
+
+
+def _host(text: object, field: str) -> str:
+    if not isinstance(text, str) or not _HOST.fullmatch(text.lower()):
+        raise InvalidParameterError(field, "a host such as api.example.com or api.example.com:8443, without scheme or path")
+    return text.lower()
+
+
+def _list(item: Mapping[str, Any], key: str, field: str) -> Sequence[Any]:
+    found = item.get(key)
+    if found is None:
+        return ()
+    if isinstance(found, str | bytes) or not isinstance(found, Sequence) or len(found) > MAX_GUARD_ENTRIES:
+        raise InvalidParameterError(f"{field}.{key}", f"a list of at most {MAX_GUARD_ENTRIES}")
+    return found
+
+
+def _chain(item: Mapping[str, Any], chain_id: int, field: str) -> int:
+    named = item.get("chain_id")
+    if named is not None and (isinstance(named, bool) or named != chain_id):
+        raise InvalidParameterError(f"{field}.chain_id", f"the mandate lives on chain {chain_id}")
+    return chain_id
+
+
+def _flag(item: Mapping[str, Any], key: str, field: str) -> bool:
+    flag = item.get(key)
+    if flag is not None and not isinstance(flag, bool):
+        raise InvalidParameterError(f"{field}.{key}", "true or false")
+    return bool(flag)
+
+
+def _only(item: Mapping[str, Any], known: set[str], field: str) -> None:
+    for key in item:
+        if key not in known:
+            raise InvalidParameterError(f"{field}.{key}", f"no such field; known are {', '.join(sorted(known))}")
+
+
+def _refuse_repeats(targets: Sequence[Target]) -> None:
+    seen: set[str] = set()
+    for index, target in enumerate(targets):
+        name = target.address if isinstance(target, ContractTarget) else type(target).__name__
+        if name in seen:
+            raise InvalidParameterError(f"allowed_targets[{index}]", "name each target once")
+        seen.add(name)
+
+
+# Writing
+
+
+def targets_to_json(targets: Iterable[Target], vault_address: str | None = None) -> list[dict[str, Any]]:
+    """The list in its one canonical form; the vault's entry shows the vault's address once there is one, else null."""
+    return [_target_to_json(target, vault_address) for target in targets]
+
+
+def _target_to_json(target: Target, vault_address: str | None) -> dict[str, Any]:
+    if isinstance(target, VaultTarget):
+        return {"kind": KIND_VAULT, "chain_id": target.chain_id, "address": vault_address}
+    if isinstance(target, X402Target):
+        return {"kind": KIND_X402, "hosts": list(target.hosts), "payees": list(target.payees)}
+    functions = None if target.functions is None else [_function_to_json(function) for function in target.functions]
+    return {
+        "kind": KIND_CONTRACT,
+        "chain_id": target.chain_id,
+        "address": target.address,
+        "functions": functions,
+        "unpinned": target.says_unpinned,
+    }
+
+
+def _function_to_json(function: TargetFunction) -> dict[str, Any]:
+    return {
+        "selector": function.selector,
+        "signature": function.signature,
+        "recipient_word": function.recipient_word,
+        "exit": function.is_exit,
+    }
+
+
+def guard_targets(targets: Iterable[Target]) -> list[dict[str, Any]]:
+    """What the relay guard enforces; the keccak256 of its RFC 8785 form is signed as guardTargetsHash.
+
+    One object {kind, hosts, payees}, both sorted, or an empty list when the mandate allows no such payment.
+    """
+    return [_target_to_json(target, None) for target in targets if isinstance(target, X402Target)]
+
+
+# Expanding
+
+
+def expand_rules(targets: Sequence[Target], listed: ListedContracts) -> tuple[Rule, ...]:
+    """The rules that the vault will enforce: 1 to 32, strictly ascending by (target, selector).
+
+    Errors: InvalidParameterError for a target that may never be one, a contract that is no listed adapter and leaves out
+    its functions or a recipient without saying so, a function that an adapter does not publish, and a list that comes to
+    nothing or to more than 32.
+    Source: RuleLib.requireSound, hashRules.
+    """
+    rules: dict[tuple[int, str], Rule] = {}
+    for index, target in enumerate(targets):
+        for rule in _rules_of(target, listed, f"allowed_targets[{index}]"):
+            rules[int(rule.target, 16), rule.selector] = rule
+    if not 1 <= len(rules) <= MAX_RULES:
+        raise InvalidParameterError("allowed_targets", f"they come to {len(rules)} functions; 1 to {MAX_RULES} are possible")
+    return tuple(rules[key] for key in sorted(rules))
+
+
+def _rules_of(target: Target, listed: ListedContracts, field: str) -> Iterator[Rule]:
+    if isinstance(target, ContractTarget):
+        yield from _contract_rules(target, listed, field)
+        return
+    for rules in listed.adapters.values():
+        if _sells_a_service(rules) == isinstance(target, X402Target):
+            yield from rules
+
+
+def _contract_rules(target: ContractTarget, listed: ListedContracts, field: str) -> Iterator[Rule]:
+    _refuse_forbidden(target, listed, field)
+    published = listed.adapters.get(target.address)
+    if published is not None:
+        yield from _adapter_rules(target, published, field)
+    elif target.functions is None:
+        rule = "no listed adapter: name its functions, each with its recipient_word, or say unpinned: true"
+        raise InvalidParameterError(f"{field}.functions", rule)
+    else:
+        for index, function in enumerate(target.functions):
+            if function.recipient_word is None and not target.says_unpinned:
+                rule = "it leaves its recipient open: name its recipient_word, or say unpinned: true at the target"
+                raise InvalidParameterError(f"{field}.functions[{index}].recipient_word", rule)
+            yield _owners_rule(target.address, function)
+
+
+def _owners_rule(address: str, function: TargetFunction) -> Rule:
+    word = UNPINNED if function.recipient_word is None else function.recipient_word
+    return Rule(address, function.selector, word, RuleKind.EXIT if function.is_exit else RuleKind.SPEND)
+
+
+def _adapter_rules(target: ContractTarget, published: tuple[Rule, ...], field: str) -> Iterator[Rule]:
+    """An adapter's own rules stand, whole or narrowed to the functions named; what it publishes decides pin and kind."""
+    if _sells_a_service(published):
+        raise InvalidParameterError(field, "the payment adapter is allowed by an entry of kind x402 with its hosts and payees")
+    if target.functions is None:
+        yield from published
+        return
+    by_selector = {rule.selector: rule for rule in published}
+    for index, function in enumerate(target.functions):
+        if function.selector not in by_selector:
+            raise InvalidParameterError(f"{field}.functions[{index}]", "the adapter does not publish this function")
+        yield by_selector[function.selector]
+
+
+def _refuse_forbidden(target: ContractTarget, listed: ListedContracts, field: str) -> None:
+    name = "Permit2" if target.address == PERMIT2 else listed.never.get(target.address)
+    if name is not None:
+        raise InvalidParameterError(f"{field}.address", f"{name} is never a target")
+    if target.chain_id != listed.chain_id:
+        raise InvalidParameterError(f"{field}.chain_id", f"the contracts are on chain {listed.chain_id}")
+
+
+def _sells_a_service(rules: tuple[Rule, ...]) -> bool:
+    return any(rule.kind is RuleKind.COST for rule in rules)

@@ -1,0 +1,33 @@
+"""Time as unix seconds inside, ISO 8601 in UTC outside.
+
+Law: nothing here reads a clock; `now` is an argument everywhere.
+"""
+
+from datetime import UTC, datetime
+
+DAY_S = 86_400
+
+
+def utc_text(at: int) -> str:
+    """Write a unix second as the API does: 1_767_225_600 is `"2026-01-01T00:00:00Z"`."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def utc_text_or_none(at: int | None) -> str | None:
+    """Write a unix second as the API does; unknown stays unknown."""
+    return None if at is None else utc_text(at)
+
+
+def utc_words(at: int) -> str:
+    """Write a unix second for a sentence: 1_767_225_600 is `"2026-01-01 00:00:00 UTC"`."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def instant_text(at: datetime) -> str:
+    """Write an aware time as the API does, fractions of a second cut off: `"2026-01-01T00:00:00Z"`."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def instant_text_or_none(at: datetime | None) -> str | None:
+    """Write an aware time as the API does; unknown stays unknown."""
+    return None if at is None else instant_text(at)

@@ -1,0 +1,27 @@
+"""What every part of the chain's indexer is given: the reader, the database, the deployment, the right to write."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from core.chain.reader import ChainReader
+from core.db.engine import Database
+
+TIP = "tip"  # name of the cursor
+FINALIZED = "finalized"  # name of the mark below which no reorg is believed
+
+
+@dataclass(frozen=True, slots=True)
+class ChainContext:
+    """One chain and one deployment. `fence` is called first in each writing transaction and raises when another leads."""
+
+    reader: ChainReader
+    database: Database
+    chain_id: int
+    factory: str
+    usdc: str
+    x402_adapter: str | None
+    start_block: int  # height of the first contract
+    epoch: int
+    fence: Callable[[Session], None]

@@ -1,0 +1,109 @@
+"""Why a reverted call failed: its transaction is run again on the state before its block, and the answer is noted.
+
+The raw row stands since the block was written; this fills in the reason and appends the refusal to the mandate's book.
+What can't be reproduced (an earlier transaction of the same block was in the way, out of gas) reads as `unknown`.
+Source: wallet spec 2.11, decisions 52.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from core.books import mandate_ledger
+from core.chain.abi import AbiDecodeError, hex_bytes
+from core.chain.calldata import calls_of, function_of
+from core.chain.reader import ChainReader
+from core.chain.revert import decode_revert
+from core.chain.rpc import RpcRefusedError
+from core.db.engine import WriteSession
+from core.db.repositories import reverts as repository
+from core.db.repositories.reverts import PendingRevert
+from core.domain.mandate.ledger import revert_note
+from core.domain.money import usdc_text
+from indexer.chain.context import ChainContext
+
+REVERTS_A_ROUND = 50
+UNKNOWN = "unknown"
+# How long a node may say that it can't replay (it lags, it lacks the state) before the reason is given up, in seconds.
+PATIENCE_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """`reason` is the Solidity error's name or `unknown`; `input` None: the node no longer has the transaction."""
+
+    reason: str
+    revert_data: bytes | None
+    input: bytes | None
+    attempted: dict[str, Any] | None
+
+
+def explain(reader: ChainReader, revert: PendingRevert) -> Explained:
+    """Look up and replay. Errors: the reader's; then the reason stays open and is asked for again."""
+    transaction = reader.transaction(revert.tx_hash)
+    if transaction is None:
+        return Explained(UNKNOWN, None, None, None)
+    data = reader.replay(transaction, revert.parent_hash, revert.number, revert.at)
+    decoded = None if data is None else decode_revert(data)
+    reason = UNKNOWN if decoded is None else decoded.name
+    return Explained(reason, data, hex_bytes(transaction["input"]), attempted_of(transaction["input"]))
+
+
+def attempted_of(data: str) -> dict[str, Any] | None:
+    """What the call data asked the vault for: {target, selector, amount_usdc}; of a batch the first call and the sum.
+
+    Another function of the vault: {function}. None when it can't be read.
+    """
+    try:
+        calls = calls_of(data)
+    except AbiDecodeError:
+        return None
+    if not calls:
+        named = function_of(data)
+        return None if named is None else {"function": named.name}
+    asked = {"target": calls[0].target, "selector": calls[0].data[:10], "amount_usdc": usdc_text(sum(call.max_spend for call in calls))}
+    return asked if len(calls) == 1 else asked | {"calls": len(calls)}
+
+
+def explain_pending(chain: ChainContext, now: datetime) -> tuple[list[Explained], bool]:
+    """Explain and note what is open, each in its own transaction, oldest first. The flag: some are still open.
+
+    Errors: RpcUnreachableError, LeadershipLostError.
+    """
+    with chain.database.read() as session:
+        pending = repository.pending_reverts(session, chain.chain_id, REVERTS_A_ROUND)
+    found = []
+    for revert in pending:
+        explained = _explain_or_wait(chain.reader, revert, now)
+        if explained is None:
+            continue
+        with chain.database.write() as session:
+            _note(session, chain, revert, explained, now)
+        found.append(explained)
+    return found, len(found) < len(pending) or len(pending) == REVERTS_A_ROUND
+
+
+def _explain_or_wait(reader: ChainReader, revert: PendingRevert, now: datetime) -> Explained | None:
+    try:
+        return explain(reader, revert)
+    except RpcRefusedError:
+        is_given_up = now.timestamp() - revert.at > PATIENCE_S
+        return Explained(UNKNOWN, None, None, None) if is_given_up else None
+
+
+def _note(session: WriteSession, chain: ChainContext, revert: PendingRevert, explained: Explained, now: datetime) -> None:
+    chain.fence(session)
+    written = repository.set_revert_reason(session, chain.chain_id, revert, explained.reason, explained.revert_data, explained.input)
+    if not written or revert.mandate_id is None:
+        return
+    note = revert_note(
+        chain_id=chain.chain_id,
+        tx_hash=revert.tx_hash,
+        block_number=revert.number,
+        block_hash=revert.block_hash,
+        at=revert.at,
+        reason=explained.reason,
+        attempted=explained.attempted,
+        proves_event_id=repository.reported_refusal_seq(session, revert.mandate_id, revert.tx_hash),
+    )
+    mandate_ledger.append(session, revert.mandate_id, note, now)

@@ -1,0 +1,103 @@
+"""A reorg taken back: our branch is walked down to the common ancestor, and what it said is reversed in one transaction.
+
+    ours    ... 96 - 97 - 98 - 99 - 100 (cursor)
+                     \\
+    theirs             98'- 99'- 100'- 101'        ancestor 97; blocks 100, 99, 98 are orphaned, newest first
+
+Laws
+- A lower head with our own hash at its height is a lagging node, not a reorg. Only a different hash is one.
+- Nothing is deleted: blocks become orphans, ledger rows get compensating rows, a row of `reorg` tells of it.
+- Below what was once seen as finalized no reorg is believed: the indexer halts and says so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from core.books import mandate_ledger
+from core.chain.reader import ChainReader
+from core.db.engine import WriteSession
+from core.db.repositories import chain as repository
+from core.db.repositories.chain import Cursor
+from core.domain.blocks import BlockHeader
+from core.domain.errors import OutsideError
+from indexer.chain.context import FINALIZED, TIP, ChainContext
+
+HEADERS_A_REQUEST = 64
+
+
+class ForkUnclearError(OutsideError):
+    """The node's headers are missing or not linked to one another: it is busy with the reorg itself. Ask again."""
+
+
+class FinalityBrokenError(OutsideError):
+    """The chain differs from ours below what was finalized, or below our first block. A person must look: the indexer halts."""
+
+    def __init__(self, boundary: Cursor) -> None:
+        super().__init__(f"the chain no longer holds our block {boundary.number} {boundary.hash}, which was final")
+        self.boundary = boundary
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Our blocks above the ancestor, newest first, are no longer the chain's. No orphans: the branches are one."""
+
+    ancestor: Cursor
+    orphans: tuple[Cursor, ...]
+
+
+def common_ancestor(reader: ChainReader, ours: Sequence[Cursor]) -> Cursor | None:
+    """The newest of our blocks (given newest first, without gaps) that the node's chain still holds; None: not one.
+
+    Errors: ForkUnclearError, and the reader's.
+    """
+    above: BlockHeader | None = None
+    for start in range(0, len(ours), HEADERS_A_REQUEST):
+        window = ours[start : start + HEADERS_A_REQUEST]
+        for block, header in zip(window, reader.headers([block.number for block in window]), strict=True):
+            # A shorter new branch has no blocks at our newest heights; below its head every height must be there.
+            if header is None and above is None:
+                continue
+            if header is None or (above is not None and above.parent_hash != header.hash):
+                raise ForkUnclearError(f"the node's block {block.number} is not linked to the one above it")
+            if header.hash == block.hash:
+                return block
+            above = header
+    if above is None:
+        raise ForkUnclearError("the node has none of our heights")
+    return None
+
+
+def find_fork(session: Session, chain: ChainContext, at: Cursor) -> Fork:
+    """Where the node's chain left ours. Errors: FinalityBrokenError, ForkUnclearError, and the reader's."""
+    boundary = _boundary(session, chain)
+    ours = repository.canonical_blocks(session, chain.chain_id, boundary.number - 1, at.number)
+    ancestor = common_ancestor(chain.reader, ours)
+    if ancestor is None:
+        raise FinalityBrokenError(boundary)
+    return Fork(ancestor, tuple(block for block in ours if block.number > ancestor.number))
+
+
+def unwind(session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, now: datetime) -> int:
+    """Reverse the orphans and set the cursor back to the ancestor; the number of ledger rows reversed. Does not commit.
+
+    Errors: LeadershipLostError, CursorMovedError.
+    """
+    chain.fence(session)
+    rows_reversed = sum(mandate_ledger.reverse_block(session, block.hash, now) for block in fork.orphans)
+    repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
+    repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
+    repository.add_reorg(session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now)
+    return rows_reversed
+
+
+def _boundary(session: Session, chain: ChainContext) -> Cursor:
+    """The newest block that must never change: the finalized one, or the one before the deployment."""
+    final = repository.cursor(session, FINALIZED)
+    if final is not None:
+        ours = repository.canonical_hash(session, chain.chain_id, final.number)
+        if ours is not None:
+            return Cursor(final.number, ours)
+    return repository.oldest_block(session, chain.chain_id)

@@ -1,0 +1,51 @@
+"""Whose logs and whose reverted calls are kept: the factory, the x402 adapter, listed adapters, and every vault.
+
+The watch list is a copy of what Postgres says of the canonical chain, read at start and after an unwind, and moved on
+by each block that was committed.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy.orm import Session
+
+from core.chain.abi import events_by_topic
+from core.chain.decode import decode_log
+from core.db.repositories import chain as repository
+from core.db.repositories.chain import KnownVault
+from core.domain.events import KeeperChanged
+from core.domain.mandate.terms import ZERO_ADDRESS
+from indexer.chain.context import ChainContext
+
+KEEPER_CHANGED_TOPIC = next(event.topic for event in events_by_topic().values() if event.name == "KeeperChanged")
+
+
+@dataclass(slots=True)
+class WatchList:
+    """`keeper` is who was keeper after the last block; `adapters` holds delisted ones too, old vaults still use them."""
+
+    factory: str
+    adapters: set[str]
+    keeper: str = ZERO_ADDRESS
+    vaults: dict[str, KnownVault] = field(default_factory=dict)
+
+    def add_agent(self, vault: str, agent: str) -> None:
+        """The newest agent stands last; past ones stay, since their reverted calls count too."""
+        known = self.vaults[vault]
+        others = tuple(past for past in known.agents if past != agent)
+        self.vaults[vault] = replace(known, agents=(*others, agent))
+
+
+def read_watch_list(session: Session, chain: ChainContext) -> WatchList:
+    """The watch list at the cursor."""
+    adapters = repository.ever_listed_adapters(session, chain.chain_id)
+    if chain.x402_adapter is not None:
+        adapters.add(chain.x402_adapter)
+    vaults = {vault.address: vault for vault in repository.known_vaults(session, chain.chain_id)}
+    return WatchList(chain.factory, adapters, _keeper(session, chain), vaults)
+
+
+def _keeper(session: Session, chain: ChainContext) -> str:
+    """The factory's constructor already says KeeperChanged, so after the first block there is always one."""
+    log = repository.newest_log(session, chain.chain_id, chain.factory, KEEPER_CHANGED_TOPIC)
+    event = None if log is None else decode_log(log)
+    return event.new_keeper if isinstance(event, KeeperChanged) else ZERO_ADDRESS

@@ -1,0 +1,54 @@
+"""Marks above the floor: which are sent to the chain, and which are only written down.
+
+Every vault is judged every tick. A mark is sent when worth moved by 1 % or more since the last one sent, and at least
+once a day after a move; the rest are rows. What is at or below the floor belongs to keeper.jobs.stop_line, so that a
+vault never gets two marks from one state.
+"""
+
+from core.domain.money import BPS_ONE, UnixSeconds
+from keeper.state import Action, Head, KeeperState, Kind, VaultReading, VaultStatus
+
+MOVED_BPS = 100  # inclusive: a move of exactly 1 % of the last sent worth is sent
+DAY_S = 86_400  # inclusive: a smaller move is sent when the last mark is exactly a day old
+WRITE_EVERY_S = 60  # inclusive: an unchanged worth is written down again once a minute, so that the record shows it was looked at
+
+
+def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
+    """At most one mark a vault; none on a stale head, on unknown worth, or while one is under way."""
+    if state.is_stale(now):
+        return []
+    due = ((reading, why_due(reading, state.head, now)) for reading in state.vaults)
+    return [reading.mark(Kind.MARK, state.head, why) for reading, why in due if why is not None]
+
+
+def why_due(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
+    """`moved`, `daily`, or None when no mark is to be sent."""
+    above = reading.above_floor_usdc_e6()
+    if reading.status is not VaultStatus.WORKING or reading.worth_usdc_e6 is None or above is None or above <= 0:
+        return None
+    if reading.live & {Kind.MARK, Kind.STOP} or head.number <= reading.last_sent.as_of_block:
+        return None
+    moved = abs(reading.worth_usdc_e6 - reading.last_sent.worth_usdc_e6)
+    if moved and moved * BPS_ONE >= reading.last_sent.worth_usdc_e6 * MOVED_BPS:
+        return "moved"
+    return "daily" if moved and now - reading.last_sent.at >= DAY_S else None
+
+
+def rows_to_write(state: KeeperState, now: UnixSeconds) -> list[VaultReading]:
+    """The readings that the record should keep: first ones, changed ones, and one a minute of the others.
+
+    A stale head, a vault that is not working and one whose floor was never read give no judgement. Unknown worth is a
+    judgement, and is kept as unknown.
+    """
+    return [] if state.is_stale(now) else [r for r in state.vaults if _is_judged(r) and _is_news(r, state.head, now)]
+
+
+def _is_judged(reading: VaultReading) -> bool:
+    return reading.status in (VaultStatus.WORKING, None) and reading.floor_usdc_e6 is not None
+
+
+def _is_news(reading: VaultReading, head: Head, now: UnixSeconds) -> bool:
+    last = reading.last_written
+    if last is None or last.worth_usdc_e6 != reading.worth_usdc_e6:
+        return True
+    return head.number > last.block_number and now - last.at >= WRITE_EVERY_S

@@ -1,0 +1,24 @@
+"""The stop line: a working vault whose worth is at or below its floor gets the mark that stops it.
+
+Laws
+- Nothing is stopped on missing or stale data: unknown worth and an old head decide nothing.
+- At the floor is below it: worth == floor stops, one base unit more does not. Source: MandateVault.mark.
+"""
+
+from core.domain.money import UnixSeconds
+from keeper.state import Action, KeeperState, Kind, VaultReading, VaultStatus
+
+WHY = "at_or_below_floor"
+
+
+def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
+    """One stop for each working vault at or below its floor that has none under way."""
+    if state.is_stale(now):
+        return []
+    return [reading.mark(Kind.STOP, state.head, WHY) for reading in state.vaults if is_due(reading)]
+
+
+def is_due(reading: VaultReading) -> bool:
+    """True when the vault must stop and nothing is under way yet."""
+    above = reading.above_floor_usdc_e6()
+    return reading.status is VaultStatus.WORKING and above is not None and above <= 0 and Kind.STOP not in reading.live

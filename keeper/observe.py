@@ -1,0 +1,138 @@
+"""All watched vaults at one block hash. Which vaults: Postgres; their numbers: the chain, in batches of eth_call.
+
+Laws
+- One block: every call of a state names the same block by its hash (EIP-1898), so a node on another branch or behind
+  answers an error, never another block's numbers.
+- An answer that is missing, reverted or malformed is unknown (None), never 0.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from core.chain.abi import AbiDecodeError, function, hex_bytes
+from core.chain.reader import ChainReader, refusal_name
+from core.chain.rpc import Request, RpcRevertedError
+from core.db.repositories.keeper import Mark, WatchedVault
+from core.domain.errors import OutsideError
+from core.domain.money import UnixSeconds, UsdcE6
+from keeper.state import SOURCE_VAULT_WORTH, Head, KeeperState, SentMark, VaultReading, VaultStatus, WrittenMark
+
+CALLS_A_BATCH = 200
+UNREADABLE = "unreadable"
+
+_STATUSES = {int(status): status for status in VaultStatus}
+_STATUS, _WORTH, _FLOOR = (function("MandateVault", name) for name in ("status", "worth", "stopFloor"))
+
+
+class NoHeadError(OutsideError):
+    """The node gave no usable newest block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What one vault answered. `source` says where worth comes from, or why it is None."""
+
+    status: VaultStatus | None
+    worth_usdc_e6: UsdcE6 | None
+    floor_usdc_e6: UsdcE6 | None
+    source: str
+
+
+class Observer:
+    """Reads vaults. Keeps their stop floors, which are part of a vault's code and never change."""
+
+    def __init__(self, reader: ChainReader, chain_id: int, max_head_age_s: int) -> None:
+        self._reader = reader
+        self._chain_id = chain_id
+        self._max_head_age_s = max_head_age_s
+        self._floors: dict[str, UsdcE6] = {}
+
+    def head(self) -> Head:
+        """The newest block. Errors: NoHeadError, RpcError."""
+        header = self._reader.header()
+        if header is None or header.base_fee_wei is None:
+            raise NoHeadError("the node gives no newest block, or one without a base fee")
+        return Head(header.number, header.hash, UnixSeconds(header.timestamp), header.base_fee_wei)
+
+    def state(self, watched: Sequence[WatchedVault], live: Mapping[str, frozenset[str]]) -> KeeperState:
+        """Everything the jobs decide from. `live`: kinds of unfinished intents by vault. Errors: NoHeadError, RpcUnreachableError."""
+        head = self.head()
+        numbers = self.numbers([vault.vault for vault in watched], head)
+        readings = (_reading(vault, numbers[vault.vault], live.get(vault.vault, frozenset())) for vault in watched)
+        return KeeperState(self._chain_id, head, tuple(readings), self._max_head_age_s)
+
+    def numbers(self, vaults: Sequence[str], head: Head) -> dict[str, Numbers]:
+        """Status, worth and floor of each vault at the head's hash. Errors: RpcUnreachableError."""
+        unknown_floors = [vault for vault in vaults if vault not in self._floors]
+        wanted = [*((v, _STATUS) for v in vaults), *((v, _WORTH) for v in vaults), *((v, _FLOOR) for v in unknown_floors)]
+        answers = self._answers([_eth_call(vault, called.selector, head) for vault, called in wanted])
+        by_call = {(vault, called.name): answer for (vault, called), answer in zip(wanted, answers, strict=True)}
+        for vault in unknown_floors:
+            floor = _uint(by_call[vault, "stopFloor"])
+            if floor is not None:
+                self._floors[vault] = UsdcE6(floor)
+        return {v: _numbers(by_call[v, "status"], by_call[v, "worth"], self._floors.get(v)) for v in vaults}
+
+    def _answers(self, requests: Sequence[Request]) -> list[Any]:
+        return [answer for batch in _batches(requests) for answer in self._reader.rpc.batch_settled(batch)]
+
+
+def _eth_call(to: str, data: str, head: Head) -> Request:
+    return "eth_call", [{"to": to, "data": data}, {"blockHash": head.hash}]
+
+
+def _batches(requests: Iterable[Request]) -> Iterator[list[Request]]:
+    rest = iter(requests)
+    while batch := list(islice(rest, CALLS_A_BATCH)):
+        yield batch
+
+
+def _numbers(status: Any, worth: Any, floor: UsdcE6 | None) -> Numbers:
+    status_number, worth_usdc_e6 = _uint(status), _uint(worth)
+    known_status = None if status_number is None else _STATUSES.get(status_number)
+    if worth_usdc_e6 is None:
+        return Numbers(known_status, None, floor, _why_unknown(worth))
+    return Numbers(known_status, UsdcE6(worth_usdc_e6), floor, SOURCE_VAULT_WORTH)
+
+
+def _uint(answer: Any) -> int | None:
+    """One uint word, or None for an error and for anything that is not one word (an address without code answers 0x)."""
+    if not isinstance(answer, str):
+        return None
+    try:
+        (value,) = _WORTH.decode_output(hex_bytes(answer))
+    except (AbiDecodeError, ValueError):
+        return None
+    return int(value)
+
+
+def _why_unknown(answer: Any) -> str:
+    name = refusal_name(answer.revert_data) if isinstance(answer, RpcRevertedError) else None
+    return name or UNREADABLE
+
+
+def _reading(vault: WatchedVault, numbers: Numbers, live: frozenset[str]) -> VaultReading:
+    return VaultReading(
+        vault=vault.vault,
+        public_id=vault.public_id,
+        status=numbers.status,
+        worth_usdc_e6=numbers.worth_usdc_e6,
+        floor_usdc_e6=numbers.floor_usdc_e6,
+        source=numbers.source,
+        last_sent=_last_sent(vault),
+        last_written=None if vault.last_written is None else _written(vault.last_written),
+        live=live,
+    )
+
+
+def _last_sent(vault: WatchedVault) -> SentMark:
+    sent = vault.last_sent
+    if sent is None or sent.worth_usdc_e6 is None:
+        return SentMark(vault.budget_usdc_e6, 0, UnixSeconds(vault.created_at))
+    return SentMark(sent.worth_usdc_e6, sent.block_number, UnixSeconds(int(sent.at.timestamp())))
+
+
+def _written(mark: Mark) -> WrittenMark:
+    return WrittenMark(mark.worth_usdc_e6, mark.block_number, UnixSeconds(int(mark.at.timestamp())))

@@ -1,0 +1,142 @@
+"""What the keeper knows at one block, and what it may decide to do about it. Values only; the jobs map one to the other.
+
+Laws
+- All numbers of one KeeperState are of one block hash.
+- What could not be read is None, never 0: nothing is decided from it.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Any
+
+import rfc8785
+
+from core.domain.money import UnixSeconds, UsdcE6, usdc_text
+
+SOURCE_VAULT_WORTH = "vault.worth"  # own cash plus the listed adapters' valueOf, summed by the vault itself
+
+
+class VaultStatus(IntEnum):
+    """As the contract numbers them. Source: contracts/interfaces/IMandateVault.sol."""
+
+    FUNDING = 0
+    WORKING = 1
+    STOPPED = 2
+    SETTLED = 3
+
+
+class Kind(StrEnum):
+    """Why a transaction is sent. STOP and MARK are both the vault's `mark`; a stop is the one that crosses the floor."""
+
+    STOP = "stop"
+    MARK = "mark"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The block that everything was read at. `at` is its own timestamp, not when it was seen."""
+
+    number: int
+    hash: str
+    at: UnixSeconds
+    base_fee_wei: int
+
+    def age_s(self, now: UnixSeconds) -> int:
+        """Seconds from the block's timestamp to now; negative when this machine's clock is behind the chain's."""
+        return now - self.at
+
+
+@dataclass(frozen=True, slots=True)
+class SentMark:
+    """What the next mark is measured against: the last one sent, or the funding when none was.
+
+    `as_of_block` is 0 when none was sent; `at` is when the mark was decided, or when the vault was created.
+    """
+
+    worth_usdc_e6: UsdcE6
+    as_of_block: int
+    at: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenMark:
+    """The newest row of the vault's marks, sent or not. `worth_usdc_e6` None: it could not be read then."""
+
+    worth_usdc_e6: UsdcE6 | None
+    block_number: int
+    at: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class VaultReading:
+    """A vault at the state's block. Status, worth and floor are None when the node gave no usable answer.
+
+    `source` says where the worth comes from, or why there is none: the error's name, or `unreadable`.
+    """
+
+    vault: str
+    public_id: str
+    status: VaultStatus | None
+    worth_usdc_e6: UsdcE6 | None
+    floor_usdc_e6: UsdcE6 | None
+    source: str
+    last_sent: SentMark
+    last_written: WrittenMark | None = None
+    live: frozenset[str] = frozenset()  # kinds of intents that are not finished
+
+    def above_floor_usdc_e6(self) -> int | None:
+        """Distance to the stop line; 0 or less is at or below it. None when worth or floor is unknown."""
+        if self.worth_usdc_e6 is None or self.floor_usdc_e6 is None:
+            return None
+        return self.worth_usdc_e6 - self.floor_usdc_e6
+
+    def mark(self, kind: Kind, head: Head, why: str) -> "Action":
+        """The transaction that tells the vault this worth. Only of a reading whose worth and floor are known."""
+        assert self.worth_usdc_e6 is not None
+        assert self.floor_usdc_e6 is not None
+        return Action(kind, self.vault, self.worth_usdc_e6, self.floor_usdc_e6, head, self.source, why)
+
+
+@dataclass(frozen=True, slots=True)
+class KeeperState:
+    """All watched vaults at one block. A head older than `max_head_age_s` is stale; exactly that age is not."""
+
+    chain_id: int
+    head: Head
+    vaults: tuple[VaultReading, ...]
+    max_head_age_s: int
+
+    def is_stale(self, now: UnixSeconds) -> bool:
+        return self.head.age_s(now) > self.max_head_age_s
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One `mark` to be sent: what to say of which vault, as of which block, and why (`moved`, `daily`, `at_or_below_floor`)."""
+
+    kind: Kind
+    vault: str
+    worth_usdc_e6: UsdcE6
+    floor_usdc_e6: UsdcE6
+    head: Head
+    source: str
+    why: str
+
+    def reason(self, chain_id: int) -> dict[str, Any]:
+        """What led to it, as JSON: kept with the intent, and hashed as the mark's evidence."""
+        return {
+            "chain_id": chain_id,
+            "vault": self.vault,
+            "block_number": self.head.number,
+            "block_hash": self.head.hash,
+            "worth_usdc": usdc_text(self.worth_usdc_e6),
+            "floor_usdc": usdc_text(self.floor_usdc_e6),
+            "source": self.source,
+            "why": self.why,
+        }
+
+
+def evidence_hash(reason: dict[str, Any]) -> str:
+    """SHA-256 over the canonical JSON (RFC 8785) of an action's reason, 0x lower-case hex: `mark`'s third argument."""
+    return "0x" + hashlib.sha256(rfc8785.dumps(reason)).hexdigest()

@@ -1,0 +1,361 @@
+"""The whole stack on this machine until Ctrl-C: chain, database, contracts, indexer, keeper, API. `make up`.
+
+It starts empty each time and writes STACK_DIR/stack.json (default .local) when /health/ready says ready. Ports come from
+PORT (API, 8000) and RPC_PORT (chain, 8545). For a second stack beside it:
+
+    PORT=8100 RPC_PORT=8645 STACK_DIR=.local/second make up
+"""
+
+import ctypes
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import httpx
+from eth_account import Account
+from eth_utils import keccak
+
+from core.db import embedded, migrate
+
+ROOT = Path(__file__).resolve().parent.parent
+ANVIL = ROOT / "node_modules" / ".bin" / "anvil-native"
+CHAIN_ID = 84532
+# anvil's public test phrase: everybody has these keys, so nothing but a local chain accepts them.
+TEST_PHRASE = "test test test test test test test test test test test junk"
+PERSONAS = ("deployer", "owner", "agent", "keeper", "guard", "operator", "stranger")
+PROCESSES = ("indexer", "keeper", "api")
+MINT_SELECTOR = keccak(b"mint(address,uint256)")[:4]  # MockUSDC's, which anyone may call
+OWNER_USDC = 100_000
+VENUE_USDC = 1_000_000
+READY_WITHIN_S = 60
+RESTART_PAUSE_S = 1.0
+
+
+class StackError(Exception):
+    """The stack cannot run; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    api: int
+    rpc: int
+
+    @classmethod
+    def from_environment(cls) -> "Ports":
+        return cls(api=int(os.environ.get("PORT", "8000")), rpc=int(os.environ.get("RPC_PORT", "8545")))
+
+    @classmethod
+    def free(cls) -> "Ports":
+        """Two ports that nobody listens on now."""
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            second.bind(("127.0.0.1", 0))
+            return cls(api=first.getsockname()[1], rpc=second.getsockname()[1])
+
+    def require_free(self) -> None:
+        for variable, port, what in (("PORT", self.api, "the API"), ("RPC_PORT", self.rpc, "the chain")):
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    probe.bind(("127.0.0.1", port))
+                except OSError:
+                    raise StackError(
+                        f"port {port}, meant for {what}, is in use by another program. "
+                        f"Choose another, for example: {variable}={port + 100} make up"
+                    ) from None
+
+
+def personas() -> dict[str, dict[str, str]]:
+    """The stack's accounts by role: {address, private_key}."""
+    Account.enable_unaudited_hdwallet_features()
+    wallets = [Account.from_mnemonic(TEST_PHRASE, account_path=f"m/44'/60'/0'/0/{n}") for n in range(len(PERSONAS))]
+    return {
+        role: {"address": wallet.address, "private_key": wallet.key.to_0x_hex()} for role, wallet in zip(PERSONAS, wallets, strict=True)
+    }
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: no child outlives a killed stack
+
+
+@dataclass
+class Child:
+    """One supervised process; its output goes to a file and, line by line, to `show`."""
+
+    name: str
+    command: list[str]
+    environment: dict[str, str]
+    log: Path
+    show: Callable[[str, str], None]
+    process: subprocess.Popen[str] | None = None
+    restarts: int = 0
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            self.command,
+            cwd=ROOT,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=_die_with_parent,
+        )
+        assert self.process.stdout is not None
+        threading.Thread(target=self._copy_output, args=(self.process.stdout,), daemon=True).start()
+
+    def _copy_output(self, output: IO[str]) -> None:
+        with output, self.log.open("a") as log:
+            for line in output:
+                log.write(line)
+                log.flush()
+                self.show(self.name, line.rstrip())
+
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def stop(self, within_s: float = 10) -> None:
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(within_s)
+
+    def last_lines(self, count: int = 15) -> str:
+        return "\n".join(self.log.read_text().splitlines()[-count:]) if self.log.exists() else "(no output)"
+
+
+@dataclass
+class Stack:
+    """Start, watch and stop everything. Usable as a context manager: it is ready inside, and gone after."""
+
+    directory: Path
+    ports: Ports
+    say: Callable[[str], None] = print
+    show: Callable[[str, str], None] = lambda name, line: None
+    children: dict[str, Child] = field(default_factory=dict)
+    postgres: embedded.EmbeddedPostgres | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    _lock: IO[str] | None = None
+
+    def __enter__(self) -> "Stack":
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def rpc_url(self) -> str:
+        return f"http://127.0.0.1:{self.ports.rpc}"
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.ports.api}"
+
+    def start(self) -> None:
+        began = time.monotonic()
+        self.start_chain()
+        self.say(f"chain      anvil, id {CHAIN_ID}, {self.rpc_url}")
+        url = self._start_database()
+        self.say("database   embedded Postgres, migrated")
+        contracts = self._deploy()
+        self.say(f"contracts  {len(contracts)} deployed, factory {contracts['factory']}")
+        self._fund(contracts)
+        self._write_facts(url, contracts)
+        for name in PROCESSES:
+            self._child(
+                name, [sys.executable, "-m", f"{name}.main", *(["run"] if name == "keeper" else [])], self._environment(url)
+            ).start()
+        self._wait_until_ready()
+        (self.directory / "stack.json").write_text(json.dumps(self.facts, indent=2) + "\n")
+        self.say(
+            f"ready      {self.base_url} after {time.monotonic() - began:.1f} s; addresses and keys in {self.directory / 'stack.json'}"
+        )
+
+    def watch(self) -> None:
+        """Restart what dies, until interrupted. The chain is in memory: when it dies, the stack ends."""
+        while True:
+            time.sleep(0.5)
+            for child in self.children.values():
+                if child.is_running():
+                    continue
+                if child.name == "chain":
+                    raise StackError(f"the chain died; its last words:\n{child.last_lines()}")
+                child.restarts += 1
+                self.say(f"{child.name} ended with code {child.process.returncode if child.process else None}; starting it again")
+                time.sleep(min(RESTART_PAUSE_S * child.restarts, 10))
+                child.start()
+
+    def stop(self) -> None:
+        for child in reversed(list(self.children.values())):
+            child.stop()
+        if self.postgres is not None:
+            self.postgres.stop()
+            self.postgres = None
+        if self._lock is not None:
+            (self.directory / "stack.json").unlink(missing_ok=True)
+            self._lock.close()
+            self._lock = None
+
+    def _take_directory(self) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        lock = (self.directory / "lock").open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise StackError(f"a stack already runs from {self.directory}. For another one: STACK_DIR={self.directory}-2 make up") from None
+        self._lock = lock
+        shutil.rmtree(self.directory / "logs", ignore_errors=True)
+        (self.directory / "logs").mkdir()
+
+    def _child(self, name: str, command: list[str], environment: dict[str, str] | None = None) -> Child:
+        child = Child(name, command, environment or dict(os.environ), self.directory / "logs" / f"{name}.log", self.show)
+        self.children[name] = child
+        return child
+
+    def start_chain(self) -> None:
+        """Take the directory and start anvil alone."""
+        self._take_directory()
+        self.ports.require_free()
+        if not ANVIL.exists():
+            raise StackError("anvil is not installed; run `make setup` first (it needs Node.js 20 or newer)")
+        flags = ["--chain-id", str(CHAIN_ID), "--port", str(self.ports.rpc), "--mnemonic", TEST_PHRASE, "--silent"]
+        # Without a block a second an idle chain looks stalled; depth 1 epochs make `safe` and `finalized` move.
+        flags += ["--block-time", "1", "--mixed-mining", "--slots-in-an-epoch", "1"]
+        self._child("chain", [str(ANVIL), *flags]).start()
+        self._wait(lambda: self._rpc("eth_chainId") == hex(CHAIN_ID), "chain", 15)
+
+    def _start_database(self) -> str:
+        data = self.directory / "postgres"
+        shutil.rmtree(data, ignore_errors=True)
+        self.postgres = embedded.start(data)
+        migrate.upgrade(self.postgres.url)
+        return self.postgres.url
+
+    def _deploy(self) -> dict[str, str]:
+        record = self.directory / "deployment.json"
+        record.unlink(missing_ok=True)
+        roles = {f"{role.upper()}_ADDRESS": wallet["address"] for role, wallet in personas().items()}
+        done = subprocess.run(
+            [str(Path(sys.executable).parent / "ape"), "run", "deploy", "--network", "base:devnet:node", "--record", str(record)],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                **roles,
+                "RPC_URL": self.rpc_url,
+                "SOLCX_BINARY_PATH": str(ROOT / "scripts" / "solc"),
+                "APE_DATA_FOLDER": str(ROOT / ".build" / "ape"),
+            },
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+        (self.directory / "logs" / "deploy.log").write_text(done.stdout + done.stderr)
+        if done.returncode != 0:
+            raise StackError(f"deployment failed:\n{(done.stdout + done.stderr)[-3000:]}")
+        return {c["name"]: c["address"] for c in json.loads(record.read_text())["contracts"]}
+
+    def _fund(self, contracts: dict[str, str]) -> None:
+        """Mint mock USDC to the owner, and to the venue so that it can pay whoever sells at a gain."""
+        for role, usdc in (("owner", OWNER_USDC), ("test_venue", VENUE_USDC)):
+            to = personas()[role]["address"] if role in PERSONAS else contracts[role]
+            data = MINT_SELECTOR + bytes.fromhex(to[2:]).rjust(32, b"\0") + (usdc * 10**6).to_bytes(32, "big")
+            self._rpc(
+                "eth_sendTransaction", {"from": personas()["deployer"]["address"], "to": contracts["usdc"], "data": "0x" + data.hex()}
+            )
+
+    def _write_facts(self, database_url: str, contracts: dict[str, str]) -> None:
+        self.facts = {
+            "base_url": self.base_url,
+            "rpc_url": self.rpc_url,
+            "database_url": database_url,
+            "chain_id": CHAIN_ID,
+            "contracts": contracts,
+            "accounts": personas(),
+            "operator_key": f"op_local_{secrets.token_hex(24)}",
+        }
+
+    def _environment(self, database_url: str) -> dict[str, str]:
+        return {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "PYTHONUNBUFFERED": "1",
+            "DATABASE_URL": database_url,
+            "RPC_URLS": self.rpc_url,
+            "CHAIN_ID": str(CHAIN_ID),
+            "DEPLOYMENT_FILE": str(self.directory / "deployment.json"),
+            "BASE_URL": self.base_url,
+            "PORT": str(self.ports.api),
+            "KEY_PEPPER": secrets.token_hex(32),
+            "OPERATOR_KEY": self.facts["operator_key"],
+            "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],
+            # Everybody on this machine shares one address: the limits per address would only be in the way.
+            "REGISTRATIONS_PER_MINUTE": "10000",
+            "REGISTRATIONS_PER_DAY": "100000",
+            "WELCOME_PER_ADDRESS_PER_DAY": "10000",
+        }
+
+    def _wait_until_ready(self) -> None:
+        def is_ready() -> bool:
+            return httpx.get(f"{self.base_url}/health/ready", timeout=2).status_code == 200
+
+        self._wait(is_ready, "api", READY_WITHIN_S)
+
+    def _wait(self, condition: Callable[[], bool], child: str, within_s: float) -> None:
+        ends = time.monotonic() + within_s
+        while time.monotonic() < ends:
+            for name, one in self.children.items():
+                if not one.is_running():
+                    raise StackError(f"{name} ended at start; its last words:\n{one.last_lines()}")
+            try:
+                if condition():
+                    return
+            except httpx.HTTPError:
+                pass
+            time.sleep(0.1)
+        raise StackError(f"{child} was not ready within {within_s:.0f} s; its last words:\n{self.children[child].last_lines()}")
+
+    def _rpc(self, method: str, *params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+        return httpx.post(self.rpc_url, json=body, timeout=5).json().get("result")
+
+
+def directory_from_environment(default: str = ".local") -> Path:
+    return Path(os.environ.get("STACK_DIR", ROOT / default)).resolve()
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    stack = Stack(directory_from_environment(), Ports.from_environment(), show=lambda name, line: print(f"{name:<8} | {line}", flush=True))
+    try:
+        with stack:
+            print("running until Ctrl-C", flush=True)
+            stack.watch()
+    except KeyboardInterrupt:
+        print("stopped")
+    except StackError as error:
+        sys.exit(f"make up: {error}")
+
+
+if __name__ == "__main__":
+    main()

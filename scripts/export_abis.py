@@ -1,0 +1,80 @@
+"""Write what others read of the contracts from forge's build: `python scripts/export_abis.py [--check]`.
+
+core/chain/abis/<Contract>.json   the ABIs, for the processes
+docs/contracts-reference.md       every event and error with its arguments and its meaning
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / ".build" / "forge"
+ABIS = ROOT / "core" / "chain" / "abis"
+REFERENCE = ROOT / "docs" / "contracts-reference.md"
+CONTRACTS = ("MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
+DESCRIBED = ("MandateVault", "MandateVaultFactory", "TestVenue", "TestVenueAdapter", "X402Adapter")
+HEAD = """# Events and errors of the contracts
+
+Generated from the compiler's output. Amounts are USDC base units, times unix seconds. What has no meaning here comes from
+OpenZeppelin and is described there.
+
+"""
+
+
+def artifact(contract: str) -> dict[str, Any]:
+    return dict(json.loads((BUILD / f"{contract}.sol" / f"{contract}.json").read_text()))
+
+
+def abi_text(contract: str) -> str:
+    """The contract's ABI as stable JSON: one entry a line, in the compiler's order."""
+    return "[\n" + ",\n".join(json.dumps(entry, sort_keys=True) for entry in artifact(contract)["abi"]) + "\n]\n"
+
+
+def meanings() -> dict[str, str]:
+    """The @notice of each event and error of the project's libraries, by name (the compiler drops a library's own)."""
+    found: dict[str, str] = {}
+    for library in ("ErrorsLib", "EventsLib"):
+        source = (ROOT / "contracts" / "libraries" / f"{library}.sol").read_text()
+        for comment, name in re.findall(r"((?:^ *///.*\n)+) *(?:event|error) (\w+)", source, re.MULTILINE):
+            told = " ".join(line.strip().removeprefix("///").strip() for line in comment.splitlines())
+            found[name] = told.removeprefix("@notice ").split(" @")[0]
+    return found
+
+
+def reference_text() -> str:
+    """The page: one table of events, one of errors, each entry once with the contracts that have it."""
+    entries: dict[tuple[str, str, str], list[str]] = {}
+    for contract in DESCRIBED:
+        for entry in artifact(contract)["abi"]:
+            if entry["type"] in ("event", "error"):
+                arguments = ", ".join(f"{one['type']} {one['name']}".replace("tuple", "struct") for one in entry["inputs"])
+                entries.setdefault((entry["type"], entry["name"], arguments), []).append(contract)
+    told = meanings()
+    page = HEAD
+    for kind, title in (("event", "Events"), ("error", "Errors")):
+        page += f"## {title}\n\n| {kind} | in | meaning |\n|---|---|---|\n"
+        for (found, name, arguments), contracts in sorted(entries.items()):
+            if found == kind:
+                page += f"| `{name}({arguments})` | {', '.join(contracts)} | {told.get(name, '')} |\n"
+        page += "\n"
+    return page.rstrip() + "\n"
+
+
+def main() -> None:
+    wanted = {ABIS / f"{contract}.json": abi_text(contract) for contract in CONTRACTS} | {REFERENCE: reference_text()}
+    stale = [file for file, text in wanted.items() if not file.exists() or file.read_text() != text]
+    if "--check" in sys.argv and stale:
+        sys.exit(
+            f"{', '.join(str(file.relative_to(ROOT)) for file in stale)} differ from the build. Run `make abis` and commit the result."
+        )
+    ABIS.mkdir(parents=True, exist_ok=True)
+    for file in stale:
+        file.write_text(wanted[file])
+    print(f"{len(CONTRACTS)} ABIs and the contract reference: {len(stale)} written")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Write docs/api.md and docs/openapi.json from the catalogue and the operations: `python -m scripts.export_api [--check]`."""
+
+import json
+import sys
+from pathlib import Path
+
+from api.areas.discovery.service import NAME, VERSION
+from api.catalog import CATALOG
+from api.kernel.openapi import document
+from api.kernel.refusals import REASONS
+from api.main import OPERATIONS
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+HEAD = """# The API
+
+Every route that exists, generated from `api/catalog.py`; the fields of each stand in [openapi.json](openapi.json).
+Agents send their key in `X-SVC-User-Key`, owners their session in `Authorization: Bearer`. Money is a string with six decimals;
+unknown is null. A write with an `Idempotency-Key` answers the same again when it is repeated.
+
+| call | who | what it does |
+|---|---|---|
+"""
+REFUSALS = """
+## Refusals
+
+A refused call answers `{"detail", "service": {reason, error, retry_safe, who_fixes, next[]}}`: `detail` is a sentence, `next` lists
+calls that fix it.
+
+| reason | status | the same request can succeed later | who fixes it |
+|---|---|---|---|
+"""
+
+
+def page() -> str:
+    routes = "".join(f"| `{row.method} {row.path}` | {row.auth} | {row.summary} |\n" for row in CATALOG)
+    reasons = "".join(
+        f"| `{name}` | {one.status} | {'yes' if one.retry_safe else 'no'} | {one.who_fixes} |\n" for name, one in REASONS.items()
+    )
+    return HEAD + routes + REFUSALS + reasons
+
+
+def main() -> None:
+    spec = json.dumps(document(OPERATIONS, NAME, VERSION, "https://api.example"), indent=1, sort_keys=True) + "\n"
+    stale = []
+    for name, text in (("api.md", page()), ("openapi.json", spec)):
+        file = DOCS / name
+        if not file.exists() or file.read_text() != text:
+            stale.append(name)
+            if "--check" not in sys.argv:
+                file.write_text(text)
+    if stale and "--check" in sys.argv:
+        sys.exit(f"docs differ from the catalogue: {', '.join(stale)}. Run `make docs` and commit the result.")
+    print(f"docs/api.md and docs/openapi.json: {len(stale)} {'stale' if '--check' in sys.argv else 'written'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""What people meet around the stack: a port in use, a directory in use, a tool that is missing, two stacks at once."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+
+from scripts.devstack import Ports
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def start(directory: Path, ports: Ports) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "scripts.devstack"],
+        cwd=ROOT,
+        env={**os.environ, "STACK_DIR": str(directory), "PORT": str(ports.api), "RPC_PORT": str(ports.rpc)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def await_stack(process: subprocess.Popen[str], directory: Path, within_s: float = 120) -> dict[str, str]:
+    ends = time.monotonic() + within_s
+    while time.monotonic() < ends and process.poll() is None:
+        if (directory / "stack.json").exists():
+            return dict(json.loads((directory / "stack.json").read_text()))
+        time.sleep(0.2)
+    process.kill()
+    raise AssertionError(f"no stack: {process.communicate()[0][-3000:]}")
+
+
+def stop(process: subprocess.Popen[str]) -> str:
+    process.send_signal(signal.SIGINT)
+    return process.communicate(timeout=30)[0]
+
+
+def test_two_stacks_run_side_by_side_and_end_on_interrupt(stack_directory: Path) -> None:
+    directories = (stack_directory / "one", stack_directory / "two")
+    processes = [start(directory, Ports.free()) for directory in directories]
+    try:
+        stacks = [await_stack(process, directory) for process, directory in zip(processes, directories, strict=True)]
+
+        assert stacks[0]["base_url"] != stacks[1]["base_url"]
+        assert [httpx.get(f"{stack['base_url']}/health/ready", timeout=5).status_code for stack in stacks] == [200, 200]
+        assert set(stacks[0]["contracts"]) >= {
+            "usdc",
+            "factory",
+            "vault_implementation",
+            "test_venue",
+            "test_venue_adapter",
+            "x402_adapter",
+        }
+    finally:
+        outputs = [stop(process) for process in processes]
+    assert all("stopped" in output for output in outputs)
+    assert not any((directory / "stack.json").exists() for directory in directories)
+
+
+def test_a_port_in_use__says_which_and_how_to_choose_another(stack_directory: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        process = start(stack_directory, Ports(api=port, rpc=Ports.free().rpc))
+        output = process.communicate(timeout=60)[0]
+
+    assert process.returncode == 1
+    assert f"port {port}, meant for the API, is in use" in output
+    assert f"PORT={port + 100} make up" in output
+
+
+def test_missing_node__says_what_to_install() -> None:
+    done = subprocess.run(
+        ["/bin/bash", "scripts/preflight.sh", "node"], cwd=ROOT, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert "Node.js 20 or newer with npm is missing" in done.stderr

@@ -1,0 +1,57 @@
+"""Documentation is a test: what exists is in the docs by name."""
+
+import json
+import re
+from pathlib import Path
+
+from api.catalog import CATALOG
+from core.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def doc(name: str) -> str:
+    return (ROOT / "docs" / name).read_text()
+
+
+def test_every_setting_stands_in_operations() -> None:
+    text = doc("operations.md")
+
+    assert [name for name in Settings.model_fields if f"`{name.upper()}`" not in text] == []
+
+
+def test_every_route_stands_in_the_api_page() -> None:
+    text = doc("api.md")
+
+    assert [row.key for row in CATALOG if f"{row.method} {row.path}" not in text] == []
+
+
+def test_every_event_and_error_of_the_contracts_stands_in_their_page() -> None:
+    text = doc("contracts-reference.md")
+    names = {
+        entry["name"]
+        for contract in ("MandateVault", "MandateVaultFactory", "X402Adapter", "TestVenueAdapter")
+        for entry in json.loads((ROOT / "core" / "chain" / "abis" / f"{contract}.json").read_text())
+        if entry["type"] in ("event", "error")
+    }
+
+    assert sorted(name for name in names if not re.search(rf"`{name}\b", text)) == []
+
+
+def test_every_make_target_explains_itself() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE)
+
+    assert [target for target in targets if not re.search(rf"^{target}:.*## ", makefile, re.MULTILINE)] == []
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    broken = [
+        f"{page.relative_to(ROOT)} -> {target}"
+        for page in pages
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
+        if "://" not in target and not (page.parent / target).exists()
+    ]
+
+    assert broken == []

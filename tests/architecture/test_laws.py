@@ -1,0 +1,110 @@
+"""The laws of docs/architecture.md that import-linter cannot see, checked on the syntax trees of the four packages."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("core", "indexer", "keeper", "api")
+BOOK_ROWS = {"MandateEvent", "CreditEntry", "TransferEntry"}
+BOOK_TABLES = ("mandate_event", "credit_entry", "transfer_entry")
+
+
+def sources(*folders: str) -> list[Path]:
+    return sorted(file for folder in folders for file in (ROOT / folder).rglob("*.py"))
+
+
+def calls(file: Path) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call))
+
+
+def name_of(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def shown(file: Path, node: ast.AST) -> str:
+    return f"{file.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+
+
+def inserts_of_book_rows(file: Path) -> list[str]:
+    """Calls that construct a row of a book or name it in an insert, and SQL text that inserts into one."""
+    found = []
+    for call in calls(file):
+        is_row = name_of(call.func) in BOOK_ROWS
+        is_insert = name_of(call.func) == "insert" and any(name_of(arg) in BOOK_ROWS for arg in call.args)
+        if is_row or is_insert:
+            found.append(shown(file, call))
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = " ".join(node.value.lower().split())
+            if any(f"insert into {table}" in text or f"copy {table}" in text for table in BOOK_TABLES):
+                found.append(shown(file, node))
+    return found
+
+
+def test_rows_of_the_books_are_inserted_by_the_books_alone() -> None:
+    outside = [file for file in sources(*PACKAGES, "scripts") if "core/books" not in str(file) and "migrations" not in str(file)]
+
+    assert [place for file in outside for place in inserts_of_book_rows(file)] == []
+
+
+def test_the_check_of_inserts_sees_an_insert(tmp_path: Path) -> None:
+    planted = tmp_path / "planted.py"
+    planted.write_text("session.execute(insert(MandateEvent).values(x=1))\nq = 'INSERT  INTO mandate_event VALUES (1)'\n")
+
+    assert len([node for node in calls(planted) if name_of(node.func) == "insert"]) == 1
+
+
+def test_transactions_are_sent_by_the_keepers_sender_alone() -> None:
+    senders = [
+        shown(file, node)
+        for file in sources(*PACKAGES)
+        for node in ast.walk(ast.parse(file.read_text()))
+        if (isinstance(node, ast.Constant) and node.value in ("eth_sendRawTransaction", "eth_sendTransaction"))
+        or (isinstance(node, ast.Attribute) and node.attr in ("send_raw_transaction", "send_transaction"))
+    ]
+
+    assert {place.split(":")[0] for place in senders} == {"keeper/sender.py"}
+
+
+def test_the_environment_is_read_by_settings_alone() -> None:
+    readers = [
+        shown(file, node)
+        for file in sources(*PACKAGES)
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv") and file.name != "settings.py"
+    ]
+
+    assert readers == []
+
+
+@pytest.mark.parametrize("name", ["now", "utcnow", "today"])
+def test_the_domain_has_no_clock(name: str) -> None:
+    assert [shown(file, call) for file in sources("core/domain") for call in calls(file) if name_of(call.func) == name] == []
+
+
+def test_the_domain_has_no_float() -> None:
+    floats = [
+        shown(file, node)
+        for file in sources("core/domain")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if (isinstance(node, ast.Constant) and isinstance(node.value, float))
+        or (isinstance(node, ast.Call) and name_of(node.func) == "float")
+        or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div))
+    ]
+
+    assert floats == []
+
+
+def test_every_broad_except_stands_at_a_processs_edge_and_says_why() -> None:
+    broad = [
+        (file, node)
+        for file in sources(*PACKAGES)
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ExceptHandler) and (node.type is None or name_of(node.type) in ("Exception", "BaseException"))
+    ]
+    edges = {"api/main.py", "indexer/main.py", "keeper/main.py", "core/db/engine.py", "api/kernel/http.py"}
+
+    assert [shown(file, node) for file, node in broad if str(file.relative_to(ROOT)) not in edges] == []

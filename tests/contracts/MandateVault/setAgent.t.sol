@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.30;
+
+import "../base/Test.sol";
+
+contract SetAgentTest is Test {
+    MandateVault internal vault;
+
+    function setUp() public override {
+        super.setUp();
+        vault = _createWorking();
+    }
+
+    function _setAgent(address newAgent) private {
+        vm.prank(owner);
+        vault.setAgent(newAgent);
+    }
+
+    function test_setAgent__another_agent__acts_and_the_first_one_does_not() public {
+        _expectEmit(address(vault));
+        emit EventsLib.AgentSet(stranger);
+        _setAgent(stranger);
+
+        assertEq(vault.agent(), stranger);
+        vm.prank(stranger);
+        vault.execute(_buy(1));
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotAgent.selector, agent));
+        _execute(vault, _buy(1));
+    }
+
+    function test_setAgent__payee_stays_the_agent_of_the_terms() public {
+        _setAgent(stranger);
+        assertEq(vault.payee(), agent);
+    }
+
+    function test_setAgent__resumes_and_keeps_the_window() public {
+        _execute(vault, _buy(PER_TX));
+        vm.prank(owner);
+        vault.removeAgent();
+        assertTrue(vault.paused());
+        _setAgent(agent);
+        assertFalse(vault.paused());
+        (, uint256 today,,) = vault.remaining();
+        assertEq(today, DAILY - PER_TX);
+    }
+
+    function test_setAgent__open_board__the_first_agent_becomes_the_payee() public {
+        terms.agent = address(0);
+        vault = _createWorking();
+        _expectEmit(address(vault));
+        emit EventsLib.AgentSet(agent);
+        _expectEmit(address(vault));
+        emit EventsLib.PayeeChanged(address(0), agent);
+        _setAgent(agent);
+        assertEq(vault.payee(), agent);
+
+        _setAgent(stranger);
+        assertEq(vault.payee(), agent);
+    }
+
+    function test_setAgent__while_funding__passes() public {
+        terms.agent = address(0);
+        vault = _createEmpty();
+        _setAgent(agent);
+        assertEq(vault.agent(), agent);
+    }
+
+    function test_setAgent__nobody__reverts() public {
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, address(0)));
+        _setAgent(address(0));
+    }
+
+    function test_setAgent__stranger__reverts() public {
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotOwner.selector, stranger));
+        vm.prank(stranger);
+        vault.setAgent(stranger);
+    }
+
+    function test_setAgent__after_a_stop__reverts() public {
+        _stop(vault);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.MandateStopped.selector, NOW));
+        _setAgent(agent);
+    }
+
+    function test_setAgent__after_settling__reverts() public {
+        vm.warp(ENDS_AT);
+        vm.prank(keeper);
+        vault.settle();
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.MandateEnded.selector, ENDS_AT));
+        _setAgent(agent);
+    }
+}

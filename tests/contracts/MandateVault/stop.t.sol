@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.30;
+
+import "../base/Test.sol";
+
+contract StopTest is Test {
+    MandateVault internal vault;
+
+    function setUp() public override {
+        super.setUp();
+        vault = _createWorking();
+    }
+
+    function _stopBy(address who) private {
+        vm.prank(who);
+        vault.stop("why");
+    }
+
+    function test_stop__owner__ends_it_and_revokes_the_agent_without_a_removal() public {
+        vm.recordLogs();
+        _stopBy(owner);
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+
+        assertEq(logs.length, 1);
+        assertEq(logs[0].topics[0], EventsLib.Stopped.selector);
+        assertEq(vault.status(), Status.Stopped);
+        assertEq(vault.agent(), address(0));
+        assertEq(uint256(vault.stoppedAt()), NOW);
+        assertFalse(vault.paused());
+        assertEq(vault.payee(), agent);
+    }
+
+    function test_stop__carries_who_and_why_and_no_worth() public {
+        _expectEmit(address(vault));
+        emit EventsLib.Stopped(owner, "why", 0, false);
+        _stopBy(owner);
+    }
+
+    function test_stop__keeper__passes() public {
+        _expectEmit(address(vault));
+        emit EventsLib.Stopped(keeper, "why", 0, false);
+        _stopBy(keeper);
+    }
+
+    function test_stop__agent__passes() public {
+        _expectEmit(address(vault));
+        emit EventsLib.Stopped(agent, "why", 0, false);
+        _stopBy(agent);
+    }
+
+    function test_stop__others__revert() public {
+        address[3] memory others = [admin, pauser, stranger];
+        for (uint256 i; i < others.length; ++i) {
+            _expectRevert(abi.encodeWithSelector(ErrorsLib.NotParty.selector, others[i]));
+            _stopBy(others[i]);
+        }
+    }
+
+    function test_stop__removed_agent__reverts() public {
+        vm.prank(owner);
+        vault.removeAgent();
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotParty.selector, agent));
+        _stopBy(agent);
+    }
+
+    function test_stop__twice__reverts() public {
+        _stopBy(owner);
+        vm.warp(NOW + 5);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.MandateStopped.selector, NOW));
+        _stopBy(keeper);
+    }
+
+    function test_stop__after_settling__reverts() public {
+        vm.warp(ENDS_AT);
+        vm.prank(keeper);
+        vault.settle();
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.MandateEnded.selector, ENDS_AT));
+        _stopBy(keeper);
+    }
+
+    function test_stop__while_funding__passes() public {
+        terms.nonce = 2;
+        vault = _createEmpty();
+        _stopBy(owner);
+        assertEq(vault.status(), Status.Stopped);
+    }
+
+    // ------------------------------------------------------------------ the grace
+
+    function test_stop__owner_one_second_before_the_end__passes() public {
+        vm.warp(ENDS_AT - 1);
+        _stopBy(owner);
+        assertEq(vault.status(), Status.Stopped);
+    }
+
+    function test_stop__owner_at_the_end__reverts() public {
+        vm.warp(ENDS_AT);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.SettleGrace.selector, GRACE_END));
+        _stopBy(owner);
+    }
+
+    function test_stop__owner_in_the_last_second_of_the_grace__reverts() public {
+        vm.warp(GRACE_END - 1);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.SettleGrace.selector, GRACE_END));
+        _stopBy(owner);
+    }
+
+    function test_stop__owner_after_the_grace__passes() public {
+        vm.warp(GRACE_END);
+        _stopBy(owner);
+        assertEq(vault.status(), Status.Stopped);
+    }
+
+    function test_stop__keeper_and_agent_in_the_grace__pass() public {
+        vm.warp(ENDS_AT);
+        _stopBy(agent);
+        terms.nonce = 2;
+        vm.warp(NOW);
+        vault = _createWorking();
+        vm.warp(ENDS_AT);
+        _stopBy(keeper);
+        assertEq(vault.status(), Status.Stopped);
+    }
+
+    function test_stop__owner_who_is_also_the_agent__is_gated_as_the_owner() public {
+        vm.prank(owner);
+        vault.setAgent(owner);
+        vm.warp(ENDS_AT);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.SettleGrace.selector, GRACE_END));
+        _stopBy(owner);
+    }
+
+    function test_stop__while_the_factory_is_paused__passes() public {
+        vm.prank(pauser);
+        factory.pause();
+        _stopBy(owner);
+        assertEq(vault.status(), Status.Stopped);
+    }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.30;
+
+import "../base/Test.sol";
+
+contract X402RulesTest is Test {
+    function test_rules__pay_is_a_cost() public view {
+        Rule[] memory list = x402.rules();
+        assertEq(list.length, 1);
+        assertEq(abi.encode(list[0]), abi.encode(Rule(address(x402), X402Adapter.pay.selector, NO_PIN, KIND_COST)));
+    }
+
+    function test_valueOf__costs_have_no_worth() public view {
+        assertEq(x402.valueOf(owner), 0);
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.30;
+
+/// @notice The part of forge's cheatcodes that the tests use.
+interface Vm {
+    struct Log {
+        bytes32[] topics;
+        bytes data;
+        address emitter;
+    }
+
+    function addr(uint256 privateKey) external pure returns (address);
+    function sign(uint256 privateKey, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
+    function label(address account, string calldata newLabel) external;
+    function warp(uint256 timestamp) external;
+    function roll(uint256 blockNumber) external;
+    function chainId(uint256 newChainId) external;
+    function etch(address target, bytes calldata code) external;
+    function deployCode(string calldata artifact) external returns (address);
+    function deployCode(string calldata artifact, bytes calldata arguments) external returns (address);
+    function prank(address sender) external;
+    function startPrank(address sender) external;
+    function stopPrank() external;
+    function expectRevert(bytes calldata data) external;
+    function expectPartialRevert(bytes4 selector) external;
+    function expectEmit(bool topic1, bool topic2, bool topic3, bool data, address emitter) external;
+    function recordLogs() external;
+    function getRecordedLogs() external returns (Log[] memory);
+    function assertEq(uint256 left, uint256 right) external pure;
+    function assertEq(address left, address right) external pure;
+    function assertEq(bytes32 left, bytes32 right) external pure;
+    function assertEq(bool left, bool right) external pure;
+    function assertEq(bytes calldata left, bytes calldata right) external pure;
+    function assertEq(string calldata left, string calldata right) external pure;
+}

@@ -1,0 +1,166 @@
+"""The API in this process: real pipeline, real Postgres, a clock that tests move, and a chain of few answers."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import pytest
+from eth_account import Account
+from eth_account.messages import encode_defunct
+from eth_account.signers.local import LocalAccount
+from starlette.exceptions import StarletteDeprecationWarning
+
+from api.catalog import ROWS, Row
+from api.kernel.operation import Deps, Limits
+from api.main import OPERATIONS, create_app
+from core.chain.reader import ChainReader
+from core.chain.rpc import RpcUnreachableError
+from core.db.engine import Database
+from core.domain.blocks import BlockHeader
+from tests.integration.api import probe
+from tests.integration.api.probe import Gate
+
+with warnings.catch_warnings():
+    # Starlette would rather have its test client use httpx2; the product's own client is httpx, so tests use that too.
+    warnings.simplefilter("ignore", StarletteDeprecationWarning)
+    from starlette.testclient import TestClient
+
+BASE_URL = "http://testserver"
+KEY = "X-SVC-User-Key"
+
+
+@dataclass
+class Clock:
+    now: datetime = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_(self, **time: float) -> None:
+        self.now += timedelta(**time)
+
+
+@dataclass
+class FewAnswersChain:
+    """A chain id, a height and contract wallets (address -> the one signature they take); `is_down` makes every read fail."""
+
+    wallets: dict[str, str] = field(default_factory=dict)
+    is_down: bool = False
+    height: int = 100
+    mined_at: int = 0
+    id: int = 84532
+
+    def chain_id(self) -> int:
+        self._require_up()
+        return self.id
+
+    def code_at(self, address: str, at: Any = "latest") -> bytes:
+        self._require_up()
+        return b"\x60" if address in self.wallets else b""
+
+    def is_erc1271_signature(self, wallet: str, digest: str, signature: str, at: Any = "latest") -> bool:
+        self._require_up()
+        return self.wallets[wallet] == signature
+
+    def header(self, at: Any = "latest") -> BlockHeader:
+        self._require_up()
+        zero = "0x" + "00" * 32
+        return BlockHeader(
+            number=self.height, hash=zero, parent_hash=zero, timestamp=self.mined_at, logs_bloom=0, transaction_hashes=(), base_fee_wei=None
+        )
+
+    def _require_up(self) -> None:
+        if self.is_down:
+            raise RpcUnreachableError("eth_call", ["connection refused"])
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def chain(clock: Clock) -> FewAnswersChain:
+    return FewAnswersChain(mined_at=int(clock.now.timestamp()))
+
+
+@pytest.fixture
+def deps(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
+    return Deps(
+        database=database,
+        chain=cast("ChainReader", chain),
+        chain_id=84532,
+        base_url=BASE_URL,
+        contracts={},
+        pepper=b"p" * 32,
+        clock=clock,
+        trusted_proxies=("10.0.0.1",),
+    )
+
+
+Limit = Callable[..., TestClient]
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate()
+
+
+@pytest.fixture
+def limited(deps: Deps, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iterator[Limit]:
+    """A client of an application with other limits: `limited(daily_calls=2)`; `peer` is where the client calls from.
+
+    The application has the probe beside the product's operations.
+    """
+    monkeypatch.setitem(cast("dict[str, Row]", ROWS), probe.ROW.key, probe.ROW)
+    clients: list[TestClient] = []
+
+    def build(peer: str = "203.0.113.9", **limits: int) -> TestClient:
+        app = create_app(replace(deps, limits=Limits(**limits)), (*OPERATIONS, probe.operation(gate)))
+        client = TestClient(app, base_url=BASE_URL, client=(peer, 5000))
+        clients.append(client)
+        return client
+
+    yield build
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def client(limited: Limit) -> TestClient:
+    return limited()
+
+
+@pytest.fixture
+def wallet() -> LocalAccount:
+    return Account.from_key("0x" + "22" * 32)
+
+
+def sign(wallet: LocalAccount, message: str) -> str:
+    return str(wallet.sign_message(encode_defunct(text=message)).signature.to_0x_hex())
+
+
+def nonce_for(client: TestClient, wallet: LocalAccount, purpose: str) -> str:
+    answer = client.post("/auth/wallet/nonce", json={"wallet_address": wallet.address, "purpose": purpose})
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["message"])
+
+
+def login(client: TestClient, wallet: LocalAccount) -> dict[str, str]:
+    """Headers of an owner's session."""
+    message = nonce_for(client, wallet, "login")
+    answer = client.post("/auth/owner/login", json={"message": message, "signature": sign(wallet, message)})
+    assert answer.status_code == 200, answer.text
+    return bearer(answer.json()["bearer_token"])
+
+
+def connect(client: TestClient, headers: dict[str, str] | None = None, **fields: Any) -> dict[str, Any]:
+    answer = client.post("/auth/agent/connect", json={"agent_name": "quant", **fields}, headers=headers or {})
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}

@@ -1,0 +1,233 @@
+from core.chain import calldata
+from core.domain import events as ev
+from tests.integration.api.conftest import KEY, connect
+from tests.integration.api.mandates.stage import ADAPTER, BUY, KEEPER, USDC, Stage, address, reason
+
+
+def build(stage: Stage, mandate_id: str, amount: str, **changes: object) -> dict[str, object]:
+    body = {"target": ADAPTER, "function": "buy(uint256)", "args": [amount.replace(".", "")], "amount_usdc": amount, **changes}
+    return stage.post(f"/mandates/{mandate_id}/execute-call", stage.agent, {k: v for k, v in body.items() if v is not None})
+
+
+# accept
+
+
+def test_accept__of_a_mandate_that_names_the_agent__keeps_the_status(stage: Stage) -> None:
+    mandate_id = stage.signed()
+    assert [one["id"] for one in stage.get(f"/agents/{stage.agent_id}/offers", stage.agent)["offers"]] == [mandate_id]
+    first = stage.post(f"/mandates/{mandate_id}/accept", stage.agent)["mandate"]
+    stage.clock.pass_(minutes=5)
+    second = stage.post(f"/mandates/{mandate_id}/accept", stage.agent)["mandate"]
+    assert (first["status"], first["accepted_at"]) == ("signed", second["accepted_at"])
+    assert stage.get(f"/agents/{stage.agent_id}/offers", stage.agent)["offers"] == []
+
+
+def test_accept__refusals_come_in_their_order(stage: Stage) -> None:
+    mandate_id, (_, other) = stage.signed(), stage.new_agent()
+    assert reason(stage.call("POST", "/mandates/m_aaaaaaaaaa/accept", stage.agent)) == (404, "not_found")
+    assert reason(stage.call("POST", f"/mandates/{stage.draft()}/accept", stage.agent)) == (409, "wrong_status")
+    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", other)) == (409, "agent_not_designated")
+    stage.accept_mandates(stage.agent_id, accepts=False)
+    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", stage.agent)) == (409, "agent_not_accepting")
+    stage.accept_mandates(stage.agent_id)
+    stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
+    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", stage.agent)) == (409, "wrong_status")
+
+
+def test_accept__on_the_open_board__is_for_any_accepting_agent_and_only_the_first(stage: Stage) -> None:
+    mandate_id = stage.signed(agent_id=None, open_board=True)
+    assert [one["id"] for one in stage.get("/board", {})["mandates"]] == [mandate_id]
+    other_owner = stage.new_owner()
+    other_id, other = stage.new_agent(other_owner)
+    assert stage.get(f"/mandates/{mandate_id}", other)["mandate"]["agent_id"] is None
+    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", other)) == (409, "agent_not_accepting")
+    stage.accept_mandates(other_id, other_owner)
+    assert stage.post(f"/mandates/{mandate_id}/accept", other)["mandate"]["agent_id"] == other_id
+    assert stage.post(f"/mandates/{mandate_id}/accept", other)["mandate"]["agent_id"] == other_id
+    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", stage.agent)) == (409, "agent_not_designated")
+    assert stage.get("/board", {})["mandates"] == []
+
+
+def test_offers__of_another_agent__are_not_owner(stage: Stage) -> None:
+    other = connect(stage.client)
+    assert reason(stage.call("GET", f"/agents/{stage.agent_id}/offers", {KEY: other["api_key"]})) == (403, "not_owner")
+
+
+# execute-call
+
+
+def test_execute_call__inside_the_limits__is_the_vaults_call_and_passes(stage: Stage) -> None:
+    mandate_id = stage.working()
+    call = build(stage, mandate_id, "200.000000")
+    inner = calldata.Call(ADAPTER, 200 * USDC, calldata.venue_buy(200 * USDC))
+    assert call["data"] == calldata.execute(inner)
+    assert call["to"] == call["vault_address"]
+    assert (call["value"], call["chain_id"], call["gas"]) == ("0", 84532, None)
+    check = call["check"]
+    assert isinstance(check, dict)
+    assert (check["ok"], check["reason"], check["source"]) == (True, None, "ledger")
+    assert check["remaining"]["per_action_max"]["value"] == "200.000000"
+
+
+def test_execute_call__its_three_forms__give_the_same_data(stage: Stage) -> None:
+    mandate_id, word = stage.working(), f"{5 * USDC:064x}"
+    by_function = build(stage, mandate_id, "5.000000")
+    by_selector = build(stage, mandate_id, "5.000000", function=None, args=None, selector=BUY, data="0x" + word)
+    by_data = build(stage, mandate_id, "5.000000", function=None, args=None, data=BUY + word)
+    by_number = build(stage, mandate_id, "5.000000", args=[5 * USDC])
+    assert by_function["data"] == by_selector["data"] == by_data["data"] == by_number["data"]
+
+
+def test_execute_call__above_a_limit__names_the_contracts_reason_and_still_has_the_call(stage: Stage) -> None:
+    mandate_id = stage.working()
+    over_cap = build(stage, mandate_id, "200.000001")
+    assert (over_cap["check"]["ok"], over_cap["check"]["reason"]) == (False, "OverPerTxCap")  # type: ignore[index]
+    assert str(over_cap["data"]).startswith("0x")
+    stage.executed(mandate_id, 200 * USDC)
+    stage.executed(mandate_id, 200 * USDC)
+    assert build(stage, mandate_id, "50.000000")["check"]["ok"] is True  # type: ignore[index]
+    assert build(stage, mandate_id, "50.000001")["check"]["reason"] == "OverDailyCap"  # type: ignore[index]
+    assert build(stage, mandate_id, "1.000000", target=address(9))["check"]["reason"] == "TargetNotAllowed"  # type: ignore[index]
+
+
+def test_execute_call__above_the_mandates_own_cash__is_mandate_budget_exceeded(stage: Stage) -> None:
+    mandate_id = stage.working(per_tx_cap_usdc=None, daily_cap_usdc=None)
+    stage.executed(mandate_id, 400 * USDC)
+    body = {"target": ADAPTER, "function": "buy(uint256)", "args": ["1"], "amount_usdc": "600.000001"}
+    answer = stage.call("POST", f"/mandates/{mandate_id}/execute-call", stage.agent, body)
+    assert reason(answer) == (402, "mandate_budget_exceeded")
+    service = answer.json()["service"]
+    assert (service["retry_safe"], service["remaining"]) == (True, {"left_total": "600.000000"})
+    assert "accepts" not in answer.json()
+
+
+def test_execute_call__after_a_stop__is_refused_mandate_stopped_by_the_check(stage: Stage) -> None:
+    mandate_id = stage.working()
+    stage.chain_says(mandate_id, ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, True))
+    check = build(stage, mandate_id, "1.000000")["check"]
+    assert (check["ok"], check["reason"]) == (False, "MandateStopped")  # type: ignore[index]
+    assert check["remaining"]["left_today"] == {"value": None, "source": "none", "basis": "mandate_not_working"}  # type: ignore[index]
+
+
+def test_execute_call__without_a_vault_or_with_odd_arguments__is_a_sentence(stage: Stage) -> None:
+    body = {"target": ADAPTER, "function": "buy(uint256)", "args": ["1"], "amount_usdc": "1"}
+    assert reason(stage.call("POST", f"/mandates/{stage.signed()}/execute-call", stage.agent, body)) == (409, "wrong_status")
+    assert reason(stage.call("POST", f"/mandates/{stage.paper()}/execute-call", stage.agent, body)) == (409, "wrong_status")
+    path = f"/mandates/{stage.working()}/execute-call"
+    odd: list[dict[str, object]] = [
+        {"args": ["x"]},
+        {"args": []},
+        {"args": [1.5]},
+        {"function": "buy(uint)"},
+        {"selector": BUY},
+        {"amount_usdc": "-1"},
+    ]
+    for change in odd:
+        answer = stage.call("POST", path, stage.agent, {**body, **change})
+        assert answer.status_code == 400, (change, answer.text)
+
+
+# leaving
+
+
+def test_stop__of_a_paper_mandate__ends_it_at_once(stage: Stage) -> None:
+    mandate_id = stage.paper()
+    answer = stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
+    assert (answer["status"], answer["call"]) == ("stopped", None)
+    read = stage.get(f"/mandates/{mandate_id}", stage.agent)
+    assert (read["how_to_act"], read["progress"]["positions"]) == ("The mandate is stopped. The agent cannot act.", [])
+    assert read["steps"][0]["reported_by"] == "agent"
+    assert stage.faults(mandate_id) == []
+
+
+def test_stop__of_a_signed_mandate_without_a_vault__is_in_the_record_and_voids_the_signature(stage: Stage) -> None:
+    mandate_id = stage.signed()
+    assert stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)["reason"] == "no_vault"
+    answer = stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
+    assert answer["status"] == "stopped"
+    assert answer["cancel_call"]["data"].startswith("0x")
+
+
+def test_stop__by_the_agent_of_a_vault__is_a_request_and_a_call(stage: Stage) -> None:
+    mandate_id = stage.working()
+    answer = stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
+    assert (answer["status"], answer["call"]["data"]) == ("working", calldata.stop("agent"))
+    events = stage.get(f"/mandates/{mandate_id}/ledger", stage.agent)["events"]
+    assert events[0]["payload"]["stop_requested"] is True
+
+
+def test_stop_call__in_the_settle_grace__is_locked_until_its_end(stage: Stage) -> None:
+    mandate_id = stage.working()
+    assert stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)["data"] == calldata.stop("owner")
+    stage.later(days=30)
+    call = stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)
+    assert (call["data"], call["reason"], call["locked_until"]) == (None, "settle_grace", "2026-12-22T12:00:00Z")
+    assert reason(stage.call("POST", f"/mandates/{mandate_id}/stop", stage.owner)) == (409, "wrong_status")
+    plan = stage.get(f"/mandates/{mandate_id}/close-all-plan", stage.owner)
+    assert plan["reason"] == "settle_grace" and all(step["type"] != "stop" for step in plan["steps"])
+    stage.later(days=1)
+    assert stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)["reason"] is None
+
+
+def test_set_agent_call__removes_without_a_wallet_and_sets_with_one(stage: Stage) -> None:
+    mandate_id = stage.working()
+    pause = stage.get(f"/mandates/{mandate_id}/set-agent-call", stage.owner)
+    assert (pause["action"], pause["data"]) == ("pause", calldata.remove_agent())
+    wallet = stage.agent_wallet.address
+    resume = stage.get(f"/mandates/{mandate_id}/set-agent-call", stage.owner, agent_wallet=wallet)
+    assert (resume["action"], resume["data"]) == ("resume", calldata.set_agent(wallet))
+    stage.chain_says(mandate_id, ev.AgentRemoved(wallet, stage.owner_wallet.address))
+    read = stage.get(f"/mandates/{mandate_id}", stage.agent)
+    assert read["mandate"]["paused"] is True and read["mandate"]["paused_at"] is not None
+    step = next(one for one in read["steps"] if one["code"] == "control_agentremoved")
+    assert (step["note"], step["params"]["action"]) == ("Paused: agent removed on chain", "paused")
+    stage.chain_says(mandate_id, ev.AgentSet(wallet))
+    resumed = stage.get(f"/mandates/{mandate_id}", stage.agent)["mandate"]
+    assert (resumed["paused"], resumed["paused_at"]) == (False, None) and resumed["last_resumed_at"] is not None
+
+
+def test_deposit_call__takes_no_more_than_is_missing(stage: Stage) -> None:
+    mandate_id = stage.signed()
+    assert stage.get(f"/mandates/{mandate_id}/deposit-call", stage.owner, amount_usdc="1")["reason"] == "no_vault"
+    vault, owner = address(0x3001), stage.owner_wallet.address
+    digest = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)["digest"]
+    stage.chain_says(mandate_id, ev.VaultCreated(vault, digest, owner, stage.agent_wallet.address, mandate_id, None, ()))  # type: ignore[arg-type]
+    stage.chain_says(mandate_id, ev.Deposited(owner, 400 * USDC, 400 * USDC, 400 * USDC))
+    calls = stage.get(f"/mandates/{mandate_id}/deposit-call", stage.owner, amount_usdc="600")["calls"]
+    assert [one["data"] for one in calls] == [calldata.approve(vault, 600 * USDC), calldata.deposit(600 * USDC)]
+    too_much = stage.call("GET", f"/mandates/{mandate_id}/deposit-call", stage.owner, amount_usdc="600.000001")
+    assert reason(too_much) == (400, "invalid_number")
+
+
+def test_withdraw_call__working__is_locked_and_after_a_stop__takes_all(stage: Stage) -> None:
+    mandate_id = stage.working()
+    locked = stage.get(f"/mandates/{mandate_id}/withdraw-call", stage.owner)
+    assert (locked["data"], locked["reason"]) == (None, "working")
+    stage.executed(mandate_id, 100 * USDC)
+    stage.chain_says(mandate_id, ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False))
+    call = stage.get(f"/mandates/{mandate_id}/withdraw-call", stage.owner)
+    assert (call["amount_usdc"], call["source"]) == ("900.000000", "ledger")
+    assert reason(stage.call("GET", f"/mandates/{mandate_id}/withdraw-call", stage.owner, amount_usdc="900.000001")) == (
+        400,
+        "invalid_number",
+    )
+    vault = call["to"]
+    stage.chain_says(mandate_id, ev.Withdrawn("0x" + "00" * 20, stage.owner_wallet.address, 5, 0))
+    assert stage.get(f"/mandates/{mandate_id}", stage.owner)["lock"]["withdrawable"] is True
+    usdc = "0x0000000000000000000000000000000000001001"
+    stage.chain_says(mandate_id, ev.Withdrawn(usdc, stage.owner_wallet.address, 900 * USDC, 0))
+    read = stage.get(f"/mandates/{mandate_id}", stage.owner)
+    assert (read["lock"]["withdrawable"], read["lock"]["reason"]) == (False, "nothing_left")
+    assert read["mandate"]["vault_address"] == vault
+
+
+def test_close_all_plan__while_the_chain_is_out_of_reach__says_so(stage: Stage) -> None:
+    plan = stage.get(f"/mandates/{stage.working()}/close-all-plan", stage.owner)
+    assert [step["type"] for step in plan["steps"]] == ["stop", "withdraw"]
+    assert (plan["relay_positions_read"], plan["exit_cost_est"], plan["gets_back_est"]) == (False, None, None)
+
+
+def test_the_owners_calls__are_not_the_agents(stage: Stage) -> None:
+    mandate_id = stage.working()
+    for path in ("deploy-call", "withdraw-call", "stop-call", "close-all-plan", "set-agent-call", "statement", "terms"):
+        assert stage.call("GET", f"/mandates/{mandate_id}/{path}", stage.agent).status_code in (401, 403)

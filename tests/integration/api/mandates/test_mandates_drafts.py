@@ -1,0 +1,149 @@
+from typing import Any
+
+import pytest
+
+from tests.integration.api.mandates.stage import ADAPTER, CONTRACTS, DRAFT, Stage, address, reason
+
+
+def create(stage: Stage, **changes: Any) -> Any:
+    return stage.call("POST", "/mandates", stage.owner, {**DRAFT, **changes})
+
+
+def test_create__answers_the_draft_in_the_specifications_fields(stage: Stage) -> None:
+    answer = create(stage)
+    assert answer.status_code == 201
+    mandate = answer.json()["mandate"]
+    assert mandate["id"].startswith("m_") and len(mandate["id"]) == 12
+    assert mandate["status"] == "draft"
+    assert mandate["budget_usdc"] == "1000.000000"
+    assert mandate["per_tx_cap_usdc"] == "200.000000"
+    assert mandate["payout_rule"] == {"kind": "share_of_verified_gain", "bps": 1000}
+    assert mandate["allowed_targets"] == [
+        {"kind": "mandate_vault", "chain_id": 84532, "address": None},
+        {"kind": "x402", "hosts": [], "payees": []},
+    ]
+    assert (mandate["agent_id"], mandate["vault_address"], mandate["signed_at"]) == (None, None, None)
+    assert (mandate["on_floor"], mandate["open_board"], mandate["chain_id"]) == ("keep", False, 84532)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "says"),
+    [
+        ({"budget_usdc": 100.1234567}, "invalid_number", "budget_usdc"),
+        ({"budget_usdc": "100.1234567"}, "invalid_number", "6 decimals"),
+        ({"budget_usdc": "1e3"}, "invalid_number", "budget_usdc"),
+        ({"budget_usdc": "0"}, "invalid_number", "more than 0"),
+        ({"budget_usdc": True}, "invalid_number", "budget_usdc"),
+        ({"horizon_days": 0}, "invalid_number", "horizon_days"),
+        ({"horizon_days": 1.5}, "invalid_number", "horizon_days"),
+        ({"stop_floor_bps": 0}, "invalid_number", "stop_floor_bps"),
+        ({"per_tx_cap_usdc": "1000.000001"}, "invalid_number", "per_tx_cap_usdc"),
+        ({"on_floor": "sell"}, "invalid_parameter", "on_floor"),
+        ({"chain_id": 1}, "invalid_parameter", "chain_id"),
+        ({"surprise": 1}, "invalid_parameter", "surprise"),
+        ({"allowed_targets": [CONTRACTS["usdc"]]}, "invalid_parameter", "never a target"),
+        ({"allowed_targets": [address(7)]}, "invalid_parameter", "recipient_word"),
+        ({"payout_rule": {"kind": "tips"}}, "invalid_parameter", "payout_rule.kind"),
+        ({"api_secret": "x"}, "secret_field_refused", "api_secret"),
+    ],
+)
+def test_create__a_broken_rule__is_refused_with_the_field_and_the_rule(stage: Stage, changes: dict[str, Any], kind: str, says: str) -> None:
+    answer = create(stage, **changes)
+    assert reason(answer) == (400, kind)
+    assert says in answer.json()["detail"]
+
+
+def test_create__a_json_numbers_literal__is_read_without_binary_float(stage: Stage) -> None:
+    assert create(stage, budget_usdc=1000.1).json()["mandate"]["budget_usdc"] == "1000.100000"
+
+
+def test_create__33_rules__are_one_too_many(stage: Stage) -> None:
+    functions = [{"selector": f"0x{n:08x}", "recipient_word": 0} for n in range(1, 33)]
+    answer = create(stage, allowed_targets=[{"address": address(7), "functions": functions}, ADAPTER])
+    assert reason(answer) == (400, "invalid_parameter")
+    assert "1 to 32" in answer.json()["detail"]
+
+
+def test_create__by_an_agents_key__is_refused(stage: Stage) -> None:
+    assert stage.call("POST", "/mandates", stage.agent, DRAFT).status_code in (401, 403)
+
+
+def test_create__while_no_adapter_can_be_known__says_try_later(stage: Stage) -> None:
+    stage.chain.is_down = True
+    assert reason(create(stage)) == (503, "temporarily_unavailable")
+
+
+def test_update__replaces_the_draft_and_its_terms(stage: Stage) -> None:
+    mandate_id = stage.draft()
+    before = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)["digest"]
+    body = {**DRAFT, "budget_usdc": "500", "per_tx_cap_usdc": None, "daily_cap_usdc": None}
+    answer = stage.call("PUT", f"/mandates/{mandate_id}", stage.owner, body)
+    mandate = answer.json()["mandate"]
+    assert (mandate["budget_usdc"], mandate["per_tx_cap_usdc"], mandate["agent_id"]) == ("500.000000", None, stage.agent_id)
+    terms = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)
+    assert terms["digest"] != before
+    assert (terms["terms"]["perTxCap"], terms["terms"]["dailyCap"]) == ("500000000", "500000000")
+
+
+def test_update__of_a_signed_mandate__is_wrong_status(stage: Stage) -> None:
+    mandate_id = stage.signed()
+    assert reason(stage.call("PUT", f"/mandates/{mandate_id}", stage.owner, DRAFT)) == (409, "wrong_status")
+
+
+def test_assign__names_the_agent_and_its_wallet_in_the_terms(stage: Stage) -> None:
+    mandate_id = stage.draft(agent_id=None, open_board=True)
+    mandate = stage.post(f"/mandates/{mandate_id}/assign", stage.owner, {"agent_id": stage.agent_id})["mandate"]
+    assert (mandate["agent_id"], mandate["open_board"]) == (stage.agent_id, False)
+    assert stage.get(f"/mandates/{mandate_id}/terms", stage.owner)["terms"]["agent"] == stage.agent_wallet.address
+
+
+def test_assign__an_agent_whose_policy_does_not_accept__is_refused_with_the_call_that_helps(stage: Stage) -> None:
+    agent_id, _ = stage.new_agent(stage.owner)
+    answer = stage.call("POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": agent_id})
+    assert reason(answer) == (409, "agent_not_accepting")
+    first = answer.json()["service"]["next"][0]
+    assert (first["method"], first["path"]) == ("PUT", f"/mandate-wallet/agents/{agent_id}/policy")
+    assert first["body"] == {"accepts_mandates": True}
+
+
+def test_assign__another_owners_agent__is_an_owner_mismatch(stage: Stage) -> None:
+    other = stage.new_owner()
+    agent_id, _ = stage.new_agent(other)
+    stage.accept_mandates(agent_id, other)
+    answer = stage.call("POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": agent_id})
+    assert reason(answer) == (403, "agent_owner_mismatch")
+
+
+def test_assign__an_unknown_agent__is_not_found(stage: Stage) -> None:
+    answer = stage.call("POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": "999999"})
+    assert reason(answer) == (404, "not_found")
+
+
+def test_a_strangers_calls__find_nothing(stage: Stage) -> None:
+    mandate_id, stranger = stage.draft(), stage.new_owner()
+    _, other_agent = stage.new_agent()
+    assert reason(stage.call("GET", f"/mandates/{mandate_id}", stranger)) == (404, "not_found")
+    assert reason(stage.call("GET", f"/mandates/{mandate_id}", other_agent)) == (404, "not_found")
+    assert reason(stage.call("PUT", f"/mandates/{mandate_id}", stranger, DRAFT)) == (404, "not_found")
+    assert reason(stage.call("GET", f"/mandates/{mandate_id}/terms", stranger)) == (404, "not_found")
+    assert reason(stage.call("POST", f"/mandates/{mandate_id}/events", other_agent, {"kind": "note"})) == (404, "not_found")
+    assert reason(stage.call("GET", "/mandates/m_aaaaaaaaaa", stage.owner)) == (404, "not_found")
+
+
+def test_list__shows_own_mandates_newest_first_in_pages(stage: Stage) -> None:
+    made = [stage.draft() for _ in range(3)]
+    first = stage.get("/mandates", stage.owner, limit=2)
+    assert [one["id"] for one in first["mandates"]] == made[:0:-1]
+    second = stage.get("/mandates", stage.owner, limit=2, cursor=first["next_cursor"])
+    assert [one["id"] for one in second["mandates"]] == made[:1]
+    assert second["next_cursor"] is None
+    assert stage.get("/mandates", stage.new_owner())["mandates"] == []
+
+
+def test_door__answers_402_and_has_nothing_to_pay(stage: Stage) -> None:
+    answer = stage.call("GET", "/door", {})
+    assert answer.status_code == 402
+    body = answer.json()
+    assert "budget_usdc" in body["schema"]["properties"] and body["charged"] is False
+    assert "accepts" not in body and "payment-required" not in answer.headers
+    assert body["service"]["next"][0]["path"] == "/auth/agent/connect"

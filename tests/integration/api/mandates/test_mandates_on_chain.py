@@ -1,0 +1,147 @@
+"""The built calls, sent to a real chain; the indexer's rounds bring back what came of them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from eth_account import Account
+from eth_account.messages import encode_typed_data
+from starlette.testclient import TestClient
+
+from api.kernel.operation import Deps
+from api.main import create_app
+from core.chain import calldata
+from core.db.engine import Database
+from tests.integration.api.conftest import BASE_URL, Clock
+from tests.integration.api.mandates.stage import Stage, StageChain
+from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain
+from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
+from tests.personas import AGENT, DEPLOYER, KEEPER, OPERATOR, OWNER, STRANGER, Persona
+
+
+@pytest.fixture
+def stage(deps: Deps, deployed: DeployedChain, database: Database, clock: Clock, chain: StageChain) -> Iterator[Stage]:
+    """People with anvil's accounts, and an API that reads the real chain."""
+    clock.now = datetime.now(UTC)
+    real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
+    with TestClient(create_app(real), base_url=BASE_URL) as client:
+        owner, agent = Account.from_key(OWNER.private_key), Account.from_key(AGENT.private_key)
+        yield Stage(client, database, clock, chain, owner_wallet=owner, agent_wallet=agent).enter()
+
+
+@pytest.fixture
+def working(stage: Stage, deployed: DeployedChain, follower: Follower) -> tuple[str, str]:  # noqa: F811
+    """A mandate whose vault was deployed and funded by the two calls of fund=approve."""
+    deployed.mint(OWNER.address, BUDGET)
+    mandate_id = stage.signed()
+    call = stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner, fund="approve")
+    for one in call["calls"]:
+        send(deployed, OWNER, one)
+    follower.catch_up()
+    mandate = stage.get(f"/mandates/{mandate_id}", stage.owner)["mandate"]
+    assert (mandate["status"], mandate["vault_address"]) == ("working", call["vault_address"])
+    return mandate_id, call["vault_address"]
+
+
+def send(deployed: DeployedChain, sender: Persona, call: dict[str, Any]) -> None:
+    deployed.succeed(sender, call["to"], call["data"])
+
+
+def execute(stage: Stage, deployed: DeployedChain, mandate_id: str, function: str, argument: int, amount: str) -> dict[str, Any]:
+    body = {"target": deployed.contracts["test_venue_adapter"], "function": function, "args": [str(argument)], "amount_usdc": amount}
+    return stage.post(f"/mandates/{mandate_id}/execute-call", stage.agent, body)
+
+
+def test_deploy_call__by_authorization__is_sent_by_anybody(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    deployed.mint(OWNER.address, BUDGET)
+    mandate_id = stage.signed()
+    path = f"/mandates/{mandate_id}/deploy-call"
+    asked = stage.get(path, stage.owner, fund="authorization")
+    signature = stage.owner_wallet.sign_message(encode_typed_data(full_message=asked["typed_data"])).signature.to_0x_hex()
+    send(deployed, STRANGER, stage.get(path, stage.owner, fund="authorization", authorization_signature=signature))
+    follower.catch_up()
+    assert stage.get(f"/mandates/{mandate_id}", stage.owner)["progress"]["cash"] == "1000.000000"
+
+
+def test_execute_call__is_checked_by_the_vault_itself(stage: Stage, deployed: DeployedChain, working: tuple[str, str]) -> None:
+    mandate_id, _ = working
+    passes = execute(stage, deployed, mandate_id, "buy(uint256)", 200 * USDC, "200.000000")
+    assert (passes["check"]["ok"], passes["check"]["source"]) == (True, "chain")
+    assert passes["gas"] > 21_000
+    refused = execute(stage, deployed, mandate_id, "buy(uint256)", 201 * USDC, "201.000000")
+    assert (refused["check"]["ok"], refused["check"]["reason"], refused["gas"]) == (False, "OverPerTxCap", None)
+    assert deployed.send(AGENT, refused["to"], refused["data"]).status == 0
+    assert deployed.send(AGENT, passes["to"], passes["data"]).status == 1
+
+
+def test_execute_call__a_targets_own_failure__is_seen_before_it_is_sent(
+    stage: Stage, deployed: DeployedChain, working: tuple[str, str]
+) -> None:
+    check = execute(stage, deployed, working[0], "sell(uint256)", 5, "0")["check"]
+    assert (check["ok"], check["source"]) == (False, "chain")
+    assert check["reason"] is not None
+
+
+def test_the_ledgers_model_and_the_vault__say_the_same(
+    stage: Stage,
+    deployed: DeployedChain,
+    working: tuple[str, str],
+    follower: Follower,  # noqa: F811
+) -> None:
+    mandate_id, _ = working
+    adapter = deployed.contracts["test_venue_adapter"]
+    for whole in (200, 200, 40):
+        call = execute(stage, deployed, mandate_id, "buy(uint256)", whole * USDC, f"{whole}.000000")
+        send(deployed, AGENT, call)
+        follower.catch_up()
+    body = {"target": adapter, "function": "buy(uint256)", "args": ["1"]}
+    for amount in ("10.000000", "10.000001", "200.000001", "0"):
+        path = f"/mandates/{mandate_id}/execute-call"
+        asked = stage.post(path, stage.agent, {**body, "amount_usdc": amount})["check"]
+        modelled = stage.post(path, stage.agent, {**body, "amount_usdc": amount, "dry_run": False})["check"]
+        if asked["reason"] in ("OverPerTxCap", "OverDailyCap"):
+            assert (modelled["ok"], modelled["reason"], modelled["source"]) == (False, asked["reason"], "ledger")
+        else:
+            assert modelled["ok"] is True
+    left = stage.get(f"/mandates/{mandate_id}", stage.agent)["limits"]["used"]["left_today"]
+    assert left["value"] == "10.000000"
+    assert deployed.reader.remaining(working[1]).today == 10 * USDC
+
+
+def test_leaving__stop_unwind_withdraw__brings_everything_home(
+    stage: Stage,
+    deployed: DeployedChain,
+    working: tuple[str, str],
+    follower: Follower,  # noqa: F811
+) -> None:
+    mandate_id, vault = working
+    send(deployed, AGENT, execute(stage, deployed, mandate_id, "buy(uint256)", 200 * USDC, "200.000000"))
+    deployed.succeed(OPERATOR, deployed.contracts["test_venue"], calldata.set_price(900_000))
+    deployed.mint(vault, 7 * USDC)  # a donation: the owner's, never the agent's
+    follower.catch_up()
+    path = f"/mandates/{mandate_id}"
+    plan = stage.get(f"{path}/close-all-plan", stage.owner)
+    assert [step["type"] for step in plan["steps"]] == ["stop", "unwind", "withdraw"]
+    assert (plan["gets_back_est"], plan["exit_cost_est"], plan["relay_positions_read"]) == ("980.000000", "0.000000", True)
+    assert plan["steps"][1]["est_proceeds_usdc"] == "180.000000"
+    send(deployed, OWNER, stage.get(f"{path}/stop-call", stage.owner))
+    follower.catch_up()
+    unwind = stage.post(f"{path}/unwind-call", stage.owner)
+    assert (unwind["check"]["ok"], unwind["units"], unwind["who_signs"]) == (True, str(200 * USDC), "owner")
+    assert unwind["data"] == plan["steps"][1]["data"]
+    send(deployed, OWNER, unwind)
+    follower.catch_up()
+    assert stage.post(f"{path}/unwind-call", stage.agent)["reason"] == "nothing_to_unwind"
+    call = stage.get(f"{path}/withdraw-call", stage.owner)
+    assert (call["amount_usdc"], call["source"]) == ("987.000000", "chain")
+    for thief in (AGENT, KEEPER, DEPLOYER):
+        assert deployed.send(thief, call["to"], call["data"]).status == 0
+    send(deployed, OWNER, call)
+    follower.catch_up()
+    read = stage.get(path, stage.owner)
+    assert (read["lock"]["reason"], read["progress"]["cash"]) == ("nothing_left", "0.000000")
+    flows = stage.get(f"{path}/statement", stage.owner)["flows"]
+    assert (flows["withdrawals"], flows["donated_withdrawn"], flows["unexplained"]) == ("980.000000", "7.000000", "0.000000")
+    assert stage.faults(mandate_id) == []

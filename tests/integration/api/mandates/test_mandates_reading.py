@@ -1,0 +1,126 @@
+import json
+
+from core.domain import events as ev
+from core.domain.mandate.clauses import CLAUSE_KEYS
+from core.domain.mandate.record import row_hash
+from tests.integration.api.mandates.stage import ADAPTER, KEEPER, SELL, USDC, Stage, reason
+
+
+def test_read__has_every_part_of_a_mandate(stage: Stage) -> None:
+    mandate_id = stage.working()
+    read = stage.get(f"/mandates/{mandate_id}", stage.agent)
+    assert [clause["key"] for clause in read["clauses"]] == list(CLAUSE_KEYS)
+    assert read["card_header"]["who"]["params"] == {"agent_id": stage.agent_id, "name": "quant", "wallet": stage.agent_wallet.address}
+    assert read["limits"]["used"] == {
+        "left_today": {"value": "450.000000", "source": "chain", "basis": "daily_cap_rolling_24h"},
+        "left_total": {"value": "1000.000000", "source": "chain", "basis": "own_cash"},
+        "per_action_max": {"value": "200.000000", "source": "terms", "basis": "per_tx_cap"},
+        "window_frees_at": {"value": None, "source": "chain", "basis": "window_empty"},
+    }
+    assert read["chain_state"] == {"stopped": False, "settled": False, "agent": stage.agent_wallet.address, "agent_known": True}
+    assert (read["lock"]["withdrawable"], read["lock"]["reason"]) == (False, "working")
+    assert (read["progress"]["cash"], read["progress"]["leave_now_est"]) == ("1000.000000", "1000.000000")
+    assert read["fees"] == read["progress"]["fees"]
+    assert {step["code"] for step in read["steps"]} >= {"control_vaultcreated", "funding_deposit"}
+    assert read["steps"][-1]["kind"] == "instruction"
+    assert "settle_note" not in read and read["next_cursor"] is None
+
+
+def test_read__after_the_keepers_stop__has_the_shape_of_an_end(stage: Stage) -> None:
+    mandate_id = stage.working()
+    stage.executed(mandate_id, 200 * USDC)
+    stopped = ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, True)
+    stage.chain_says(mandate_id, ev.Marked(940 * USDC, 7, "0x" + "00" * 32), stopped)
+    read = stage.get(f"/mandates/{mandate_id}", stage.owner)
+    unknown = {"value": None, "source": "none", "basis": "mandate_not_working"}
+    assert set(map(str, read["limits"]["used"].values())) == {str(unknown)}
+    assert read["mandate"]["status"] == "stopped" and read["settle_note"]
+    assert read["chain_state"]["stopped"] is True and read["chain_state"]["agent"] is None
+    assert read["lock"]["message"].startswith("The keeper stopped it at 2026-11-21 12:00:00 UTC.")
+    assert [rule["key"] for rule in read["progress"]["rules"] if not rule["ok"]] == ["stop_line"]
+    assert (read["progress"]["worth_est"], read["progress"]["worth_source"]) == ("940.000000", "chain_mark")
+
+
+def test_no_answer__carries_the_owners_internal_id(stage: Stage) -> None:
+    mandate_id = stage.working()
+    texts = [
+        stage.call("GET", f"/mandates/{mandate_id}{path}", stage.owner).text for path in ("", "/ledger", "/record", "/terms", "/steps")
+    ]
+    assert not any("owner_id" in text for text in texts)
+
+
+def test_steps__are_paged_without_loss(stage: Stage) -> None:
+    mandate_id = stage.working()
+    for _ in range(7):
+        stage.clock.pass_(seconds=2)
+        stage.executed(mandate_id, USDC)
+    whole = stage.get(f"/mandates/{mandate_id}/steps", stage.owner, limit=200)["steps"]
+    paged, cursor = [], None
+    while True:
+        page = stage.get(f"/mandates/{mandate_id}/steps", stage.owner, limit=3, **({} if cursor is None else {"cursor": cursor}))
+        paged += page["steps"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert paged == whole
+    assert reason(stage.call("GET", f"/mandates/{mandate_id}/steps", stage.owner, cursor="x")) == (400, "invalid_number")
+
+
+def test_ledger__is_paged_newest_first(stage: Stage) -> None:
+    mandate_id = stage.working()
+    first = stage.get(f"/mandates/{mandate_id}/ledger", stage.owner, limit=2)
+    rest = stage.get(f"/mandates/{mandate_id}/ledger", stage.owner, cursor=first["next_cursor"])
+    assert [one["id"] for one in first["events"] + rest["events"]] == [3, 2, 1]
+    assert [one["kind"] for one in rest["events"]] == ["signed"] and rest["next_cursor"] is None
+
+
+def test_record__is_verified_from_its_own_lines(stage: Stage) -> None:
+    mandate_id = stage.working()
+    stage.executed(mandate_id, USDC)
+    record = stage.get(f"/mandates/{mandate_id}/record", stage.agent)
+    before = record["genesis_hash"]
+    for line in record["lines"]:
+        row = json.loads(line)
+        body = line[len('{"body":') : line.index(',"prev_hash":"' + row["prev_hash"])]
+        assert row["prev_hash"] == before
+        before = row_hash(before, body.encode())
+        assert row["row_hash"] == before
+    assert record["head"] == {"seq": 4, "row_hash": before}
+
+
+def test_approvals__are_reports_above_the_asking_line_and_nothing_waits(stage: Stage) -> None:
+    mandate_id = stage.working(approval_above_usdc="50")
+    for amount in ("50", "50.000001"):
+        body = {"kind": "buy", "amount_usdc": amount, "payload": {"target": ADAPTER}}
+        stage.post(f"/mandates/{mandate_id}/events", stage.agent, body)
+    assert [one["amount_usdc"] for one in stage.get(f"/mandates/{mandate_id}/approvals", stage.owner)["items"]] == ["50.000001"]
+    assert stage.get(f"/mandates/{stage.working()}/approvals", stage.agent)["items"] == []
+
+
+def test_statement__of_a_week_without_rows__is_all_zero_and_balances(stage: Stage) -> None:
+    mandate_id = stage.working()
+    empty = stage.get(f"/mandates/{mandate_id}/statement", stage.owner, week="2026-W5")
+    assert empty["period"]["week"] == "2026-W05" and empty["period"]["is_complete"] is True
+    assert set(empty["flows"].values()) == {"0.000000"}
+    assert (empty["result"], empty["steps"]) == ({"realized": "0.000000", "estimated": "0.000000"}, [])
+    assert [one["code"] for one in empty["disclosures"]] == ["net_of_fees", "past_results", "estimates", "off_switch"]
+
+
+def test_statement__of_the_running_week__adds_up_to_the_cash(stage: Stage) -> None:
+    mandate_id = stage.working()
+    stage.executed(mandate_id, 200 * USDC)
+    stage.chain_says(mandate_id, ev.Executed(9, ADAPTER, SELL, 0, 50_000_001, 0))
+    statement = stage.get(f"/mandates/{mandate_id}/statement", stage.owner)
+    flows = statement["flows"]
+    assert (flows["deposits"], flows["spent"], flows["received"]) == ("1000.000000", "200.000000", "50.000001")
+    assert (statement["cash"]["end"], flows["unexplained"]) == ("850.000001", "0.000000")
+    assert statement["allowed_vs_used"]["largest_move"] == {"used": "200.000000", "allowed": "200.000000"}
+    whole = stage.get("/me/statement", stage.owner, week="2026-W47")
+    assert [one["mandate_id"] for one in whole["mandates"]] == [mandate_id]
+    assert whole["totals"]["testnet"]["cash"]["end"] == "850.000001"
+
+
+def test_statement__a_week_that_is_none_or_has_not_begun__is_refused(stage: Stage) -> None:
+    mandate_id = stage.working()
+    for week in ("2026-47", "2026-W54", "2027-W01"):
+        assert reason(stage.call("GET", f"/mandates/{mandate_id}/statement", stage.owner, week=week)) == (400, "invalid_parameter")

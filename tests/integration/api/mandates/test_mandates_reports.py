@@ -1,0 +1,185 @@
+from typing import Any
+
+import httpx
+
+from core.domain.mandate.ledger import revert_note
+from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage, address, reason
+
+TX = "0x" + "ab" * 32
+
+
+def report(stage: Stage, mandate_id: str, *, key: str | None = None, **fields: Any) -> httpx.Response:
+    body = {"kind": "buy", "amount_usdc": "10.000000", "tx_hash": TX, "payload": {"target": ADAPTER}, **fields}
+    headers = stage.agent | ({} if key is None else {"Idempotency-Key": key})
+    return stage.call("POST", f"/mandates/{mandate_id}/events", headers, {k: v for k, v in body.items() if v is not None})
+
+
+def events(stage: Stage, mandate_id: str) -> list[dict[str, Any]]:
+    return list(stage.get(f"/mandates/{mandate_id}/ledger", stage.agent, limit=200)["events"])
+
+
+def test_event__inside_the_rules__is_stored_with_its_why(stage: Stage) -> None:
+    mandate_id = stage.working()
+    answer = report(stage, mandate_id, why="The price holds.")
+    assert answer.status_code == 200
+    body = answer.json()
+    assert (body["violation"], body["recorded"], body["event"]["reported_by"]) == (False, True, "agent")
+    assert body["event"]["payload"]["why"] == "The price holds."
+    step = stage.get(f"/mandates/{mandate_id}", stage.agent)["steps"][0]
+    assert (step["kind"], step["why"], step["tx_hash"], step["confirmed_on_chain"]) == ("action", "The price holds.", TX, False)
+
+
+def test_event__breaking_rules__is_202_stored_flagged_and_turns_the_rule(stage: Stage) -> None:
+    mandate_id = stage.working()
+    answer = report(stage, mandate_id, kind="move", amount_usdc="250", payload={"target": {"address": address(9)}}, tx_hash=None)
+    assert answer.status_code == 202
+    body = answer.json()
+    assert (body["violation"], body["codes"]) == (True, ["target_not_allowed", "over_per_tx_cap"])
+    assert body["event"]["payload"]["violation"]["codes"] == body["codes"]
+    broken = [rule["key"] for rule in stage.get(f"/mandates/{mandate_id}", stage.owner)["progress"]["rules"] if not rule["ok"]]
+    assert broken == ["per_action", "markets"]
+    assert stage.faults(mandate_id) == []
+
+
+def test_event__with_a_target_of_another_shape__is_flagged_target_missing(stage: Stage) -> None:
+    body = report(stage, stage.working(), payload={"target": ["x"]}).json()
+    assert body["codes"] == ["target_missing"]
+    assert body["violation_detail"]["detail"]["target_detail"] == "not_an_address_or_object"
+
+
+def test_event__the_tool_form_of_the_target__is_the_same_field(stage: Stage) -> None:
+    answer = report(stage, stage.working(), payload=None, detail={"target": {"kind": "contract", "chain_id": 84532, "address": ADAPTER}})
+    assert answer.status_code == 200, answer.text
+
+
+def test_event__sent_again_with_its_key__is_answered_again_and_written_once(stage: Stage) -> None:
+    mandate_id = stage.working()
+    first, second = report(stage, mandate_id, key="buy-1"), report(stage, mandate_id, key="buy-1", amount_usdc=10)
+    assert second.json() == first.json()
+    assert second.headers["Idempotent-Replay"] == "true"
+    assert len([one for one in events(stage, mandate_id) if one["reported_by"] == "agent"]) == 1
+    assert reason(report(stage, mandate_id, key="buy-1", amount_usdc="11")) == (409, "idempotency_key_reused")
+
+
+def test_event__what_is_not_the_agents_to_report__is_refused(stage: Stage) -> None:
+    mandate_id = stage.working()
+    for kind in ("deposit", "withdraw", "signed", "stop", "payout", "gift"):
+        assert reason(report(stage, mandate_id, kind=kind)) == (400, "invalid_parameter")
+    assert reason(report(stage, mandate_id, amount_usdc="-1")) == (400, "invalid_number")
+    assert reason(report(stage, mandate_id, amount_usdc="1000000000000.000001")) == (400, "invalid_number")
+    assert reason(report(stage, mandate_id, tx_hash="0x12")) == (400, "invalid_parameter")
+    assert reason(report(stage, mandate_id, payload={"executed": {"spent": "1.000000"}})) == (400, "invalid_parameter")
+    assert reason(report(stage, mandate_id, payload={"deep": [{"api_key": "x"}]})) == (400, "secret_field_refused")
+    assert [one["reported_by"] for one in events(stage, mandate_id)].count("agent") == 0
+
+
+def test_event__on_a_draft__is_wrong_status(stage: Stage) -> None:
+    assert reason(report(stage, stage.draft())) == (409, "wrong_status")
+
+
+def test_event__testnet_after_a_stop__is_stored_and_flagged(stage: Stage) -> None:
+    mandate_id = stage.signed()
+    stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
+    answer = report(stage, mandate_id)
+    assert (answer.status_code, answer.json()["codes"][0]) == (202, "mandate_stopped")
+
+
+def test_event__paper_after_a_stop__is_409_recorded_once_even_when_repeated(stage: Stage) -> None:
+    mandate_id = stage.paper()
+    stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
+    first, second = report(stage, mandate_id, key="late"), report(stage, mandate_id, key="late")
+    assert reason(first) == (409, "wrong_status")
+    assert (first.json()["recorded"], first.json()["codes"]) == (True, ["mandate_stopped"])
+    assert second.json() == first.json() and second.headers["Idempotent-Replay"] == "true"
+    notes = [one for one in events(stage, mandate_id) if "refusal" in one["payload"]]
+    assert len(notes) == 1
+    refusal = notes[0]["payload"]["refusal"]
+    assert (refusal["reason"], refusal["code"], refusal["server_check"]) == ("MandateStopped", "mandate_stopped", "confirmed")
+    assert stage.faults(mandate_id) == []
+
+
+def test_event__paper__moves_cash_and_positions(stage: Stage) -> None:
+    mandate_id = stage.paper()
+    report(stage, mandate_id, amount_usdc="100", payload={"target": ADAPTER, "position": {"id": "p1", "name": "Unit"}})
+    read = stage.get(f"/mandates/{mandate_id}", stage.agent)
+    assert (read["progress"]["cash"], read["limits"]["used"]["left_today"]["value"]) == ("900.000000", "350.000000")
+    assert [(one["id"], one["cost_usdc"]) for one in read["progress"]["positions"]] == [("p1", "100.000000")]
+    stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
+    after = stage.get(f"/mandates/{mandate_id}", stage.agent)
+    assert after["progress"]["positions"] == []
+    assert after["progress"]["positions_void"] == [{"id": "p1", "name": "Unit", "status": "void", "cost_returned": "100.000000"}]
+    assert after["limits"]["used"]["left_total"] == {"value": None, "source": "none", "basis": "mandate_not_working"}
+
+
+def test_the_chains_row__stands_beside_the_report_of_the_same_transaction(stage: Stage) -> None:
+    mandate_id = stage.working()
+    stage.executed(mandate_id, 10 * USDC, tx_hash=TX)
+    assert report(stage, mandate_id, why="As planned.").status_code == 200
+    read = stage.get(f"/mandates/{mandate_id}", stage.owner)
+    group = [step for step in read["steps"] if step["tx_hash"] == TX]
+    assert [(step["kind"], step["reported_by"]) for step in group] == [("action", "agent"), ("outcome", "chain")]
+    assert read["limits"]["used"]["left_total"]["value"] == "990.000000"
+
+
+# refusals
+
+
+def refuse(stage: Stage, mandate_id: str, **fields: Any) -> httpx.Response:
+    body = {"reason": "OverPerTxCap", "tx_hash": TX, "amount_usdc": "250", **fields}
+    return stage.call("POST", f"/mandates/{mandate_id}/refusals", stage.agent, {k: v for k, v in body.items() if v is not None})
+
+
+def chain_revert(stage: Stage, mandate_id: str, proves: int | None = None) -> None:
+    at = int(stage.clock.now.timestamp())
+    block = "0x" + "77" * 32
+    note = revert_note(chain_id=84532, tx_hash=TX, block_number=7, block_hash=block, at=at, reason="OverPerTxCap", proves_event_id=proves)
+    stage.append(mandate_id, note)
+
+
+def test_refusal__one_row_for_each_transaction(stage: Stage) -> None:
+    mandate_id = stage.working()
+    first, second = refuse(stage, mandate_id), refuse(stage, mandate_id, tx_hash=TX.upper().replace("0X", "0x"))
+    assert first.status_code == second.status_code == 200
+    assert (first.json()["is_new"], second.json()["is_new"]) == (True, False)
+    assert first.json()["event"]["id"] == second.json()["event"]["id"]
+    refusal = first.json()["refusal"]
+    assert (refusal["reason"], refusal["source"], refusal["check"]) == ("OverPerTxCap", "agent", "reported")
+
+
+def test_refusal__proven_later__is_shown_once_with_source_chain(stage: Stage) -> None:
+    mandate_id = stage.working()
+    reported = refuse(stage, mandate_id).json()["event"]["id"]
+    chain_revert(stage, mandate_id, proves=reported)
+    read = stage.get(f"/mandates/{mandate_id}", stage.owner)
+    shown = [step for step in read["steps"] if step["tx_hash"] == TX]
+    assert len(shown) == 1
+    refusal = shown[0]["params"]
+    assert (refusal["source"], refusal["check"]) == ("chain", "block_scan")
+    assert read["limits"]["breaches"]["reverts"]["count"] == 1
+    assert read["limits"]["breaches"]["refusals"]["count"] == 1
+
+
+def test_refusal__found_by_the_chain_first__is_answered_from_the_record(stage: Stage) -> None:
+    mandate_id = stage.working()
+    chain_revert(stage, mandate_id)
+    answer = refuse(stage, mandate_id).json()
+    assert (answer["is_new"], answer["refusal"]["source"]) == (False, "chain")
+
+
+def test_refusal__of_another_reason_or_a_guards_no_with_a_hash__is_refused(stage: Stage) -> None:
+    mandate_id = stage.working()
+    assert reason(refuse(stage, mandate_id, reason="NotAgent")) == (400, "invalid_parameter")
+    assert reason(refuse(stage, mandate_id, reason="server_guard")) == (400, "invalid_parameter")
+    assert refuse(stage, mandate_id, reason="server_guard", tx_hash=None).status_code == 200
+
+
+def test_refusal__the_61st_of_a_day__is_rate_limited_until_midnight(stage: Stage) -> None:
+    mandate_id = stage.working()
+    for n in range(60):
+        assert refuse(stage, mandate_id, tx_hash="0x" + f"{n:064x}").status_code == 200
+    answer = refuse(stage, mandate_id)
+    assert reason(answer) == (429, "rate_limited")
+    assert answer.json()["service"]["retry_at"] == "2026-11-22T00:00:00Z"
+    assert refuse(stage, mandate_id, tx_hash="0x" + f"{0:064x}").status_code == 200
+    stage.clock.pass_(days=1)
+    assert refuse(stage, mandate_id).status_code == 200

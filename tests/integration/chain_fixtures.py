@@ -1,0 +1,265 @@
+"""A real chain for tests: an anvil of the test's own, the contracts on it, and people who send transactions.
+
+anvil mines a block for each transaction (`automine`), so a test says exactly what stands in which block. The contracts
+come from forge's build, which is made first when it is missing.
+"""
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_utils.address import to_checksum_address
+
+from core.chain import calldata, typed_data
+from core.chain.abi import Parameter, encode_values, hex_text
+from core.chain.calldata import Call, Funding
+from core.chain.reader import ChainReader
+from core.chain.rpc import Rpc, RpcUnreachableError
+from core.domain.blocks import Receipt
+from core.domain.mandate.terms import MandateTerms, Rule
+from tests.personas import AGENT, DEPLOYER, GUARD, KEEPER, OPERATOR, OWNER, Persona
+
+__all__ = ["anvil", "deployed"]
+
+ROOT = Path(__file__).parents[2]
+ARTIFACTS = ROOT / ".build" / "forge"
+ANVIL = ROOT / "node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
+FORGE = ROOT / "node_modules/@foundry-rs/forge-linux-amd64/bin/forge"
+CHAIN_ID = 84532
+START_S = 10.0
+GAS = 12_000_000
+USDC = 1_000_000
+BUDGET = 1_000 * USDC
+HORIZON_S = 30 * 24 * 3600
+
+
+@dataclass(slots=True)
+class Anvil:
+    """A running anvil. `mine` and the like go through `rpc`."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    rpc: Rpc
+
+    def mine(self, blocks: int = 1) -> None:
+        self.rpc.call("anvil_mine", [hex(blocks)])
+
+    def reorg(self, depth: int, transactions: Sequence[tuple[str, int]] = ()) -> None:
+        """Replace the newest `depth` blocks by as many new ones; (raw transaction, offset from the ancestor) go into them."""
+        self.rpc.call("anvil_reorg", [depth, [list(item) for item in transactions]])
+
+    def snapshot(self) -> str:
+        return str(self.rpc.call("evm_snapshot"))
+
+    def revert(self, snapshot: str) -> None:
+        assert self.rpc.call("evm_revert", [snapshot])
+
+    def stop(self) -> None:
+        self.rpc.close()
+        self.process.kill()
+        self.process.wait(timeout=START_S)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def start_anvil(*arguments: str) -> Anvil:
+    """Start one on a free port and wait until it answers."""
+    port = free_port()
+    command = [str(ANVIL), "--port", str(port), "--chain-id", str(CHAIN_ID), "--silent", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    rpc = Rpc([url])
+    until = time.monotonic() + START_S
+    while time.monotonic() < until:
+        try:
+            rpc.call("eth_chainId")
+            return Anvil(url, process, rpc)
+        except RpcUnreachableError:
+            time.sleep(0.02)
+    process.kill()
+    raise TimeoutError("anvil did not answer")
+
+
+def _artifact(contract: str) -> Mapping[str, Any]:
+    path = ARTIFACTS / f"{contract}.sol" / f"{contract}.json"
+    if not path.exists():
+        subprocess.run([str(FORGE), "build", "--skip", "test"], cwd=ROOT, check=True, capture_output=True, timeout=300)
+    loaded: Mapping[str, Any] = json.loads(path.read_text())
+    return loaded
+
+
+def creation_code(contract: str, *arguments: Any) -> str:
+    artifact = _artifact(contract)
+    constructor = next((entry for entry in artifact["abi"] if entry["type"] == "constructor"), {"inputs": []})
+    encoded = encode_values([Parameter.of(entry) for entry in constructor["inputs"]], arguments)
+    return str(artifact["bytecode"]["object"]) + encoded.hex()
+
+
+@dataclass(slots=True)
+class DeployedChain:
+    """The contracts on a chain of the test's own. Prices start at 1 USDC a unit; the venue holds a million USDC."""
+
+    anvil: Anvil
+    contracts: dict[str, str] = field(default_factory=dict)
+    start_block: int = 1
+    chain_id: int = CHAIN_ID
+
+    @property
+    def rpc(self) -> Rpc:
+        return self.anvil.rpc
+
+    @property
+    def reader(self) -> ChainReader:
+        return ChainReader(self.rpc, self.contracts)
+
+    # Transactions
+
+    def sign(self, sender: Persona, to: str | None, data: str, nonce: int | None = None) -> str:
+        """A raw transaction; gas is fixed, so that one that will revert can be sent too."""
+        transaction = {
+            "chainId": CHAIN_ID,
+            "nonce": self.reader.transaction_count(sender.address) if nonce is None else nonce,
+            "data": data,
+            "value": 0,
+            "gas": GAS,
+            "maxFeePerGas": 20_000_000_000,
+            "maxPriorityFeePerGas": 1_000_000_000,
+        }
+        return hex_text(sender.signer.sign_transaction(transaction | ({} if to is None else {"to": to})))
+
+    def send(self, sender: Persona, to: str | None, data: str) -> Receipt:
+        """Send and mine. A reverted transaction is a receipt with status 0."""
+        tx_hash = self.rpc.call("eth_sendRawTransaction", [self.sign(sender, to, data)])
+        self._mined(tx_hash)
+        receipt = self.reader.receipt(tx_hash)
+        assert receipt is not None
+        return receipt
+
+    def _mined(self, tx_hash: str) -> Mapping[str, Any]:
+        """anvil answers before it mines; the receipt follows within milliseconds."""
+        until = time.monotonic() + START_S
+        while time.monotonic() < until:
+            raw: Mapping[str, Any] | None = self.rpc.call("eth_getTransactionReceipt", [tx_hash])
+            if raw is not None:
+                return raw
+            time.sleep(0.002)
+        raise TimeoutError(f"{tx_hash} was not mined")
+
+    def succeed(self, sender: Persona, to: str | None, data: str) -> Receipt:
+        receipt = self.send(sender, to, data)
+        assert receipt.status == 1, f"{sender.name} -> {to}: reverted"
+        return receipt
+
+    def deploy(self, contract: str, *arguments: Any) -> str:
+        tx_hash = self.rpc.call("eth_sendRawTransaction", [self.sign(DEPLOYER, None, creation_code(contract, *arguments))])
+        raw = self._mined(tx_hash)
+        assert raw["status"] == "0x1", f"{contract} was not deployed"
+        return to_checksum_address(raw["contractAddress"])
+
+    # What the tests' people do
+
+    @property
+    def now(self) -> int:
+        header = self.reader.header()
+        assert header is not None
+        return header.timestamp
+
+    def mint(self, to: str, amount: int) -> None:
+        self.succeed(DEPLOYER, self.contracts["usdc"], calldata.call_by_signature("mint(address,uint256)", [to, amount]))
+
+    def rules(self) -> tuple[Rule, ...]:
+        """The test venue adapter's rules, as a default target list expands to."""
+        return self.reader.adapter_rules(self.contracts["test_venue_adapter"])
+
+    def terms(self, public_id: str, **changes: Any) -> MandateTerms:
+        """Budget 1000, 100 a call, 300 a day, floor at 5 % loss, 30 days, no fee."""
+        terms = MandateTerms(
+            public_id=public_id,
+            owner=OWNER.address,
+            agent=AGENT.address,
+            budget_usdc=BUDGET,
+            per_tx_cap=100 * USDC,
+            daily_cap=300 * USDC,
+            stop_floor=950 * USDC,
+            stop_floor_bps=500,
+            horizon_days=30,
+            ends_at=self.now + HORIZON_S,
+            agent_fee_bps=0,
+            approval_above=0,
+            on_floor=0,
+            allowed_targets_hash=typed_data.rules_hash(self.rules()),
+            guard_targets_hash=typed_data.guard_targets_hash([]),
+            issued_at=self.now,
+            nonce=1,
+        )
+        return replace(terms, **changes)
+
+    def digest(self, terms: MandateTerms) -> str:
+        return typed_data.terms_digest(terms, self.contracts["factory"], CHAIN_ID)
+
+    def create_vault(self, terms: MandateTerms, *, fund: bool = True) -> str:
+        """The owner signs terms and funding; the deployer submits both. Answers the vault."""
+        digest = self.digest(terms)
+        vault = self.reader.predict_vault(digest)
+        funding = self._funding(terms, vault, digest) if fund else Funding()
+        data = calldata.create_vault(terms, self.rules(), OWNER.signer.sign_digest(digest), funding)
+        self.succeed(DEPLOYER, self.contracts["factory"], data)
+        return vault
+
+    def _funding(self, terms: MandateTerms, vault: str, digest: str) -> Funding:
+        self.mint(OWNER.address, terms.budget_usdc)
+        usdc, before = self.contracts["usdc"], terms.ends_at
+        signed = typed_data.receive_authorization_digest(usdc, CHAIN_ID, OWNER.address, vault, terms.budget_usdc, 0, before, digest)
+        return Funding(terms.budget_usdc, 0, before, OWNER.signer.sign_digest(signed))
+
+    def buy(self, vault: str, amount: int, sender: Persona = AGENT) -> Receipt:
+        return self.send(sender, vault, self.buy_data(amount))
+
+    def buy_data(self, amount: int) -> str:
+        return calldata.execute(Call(self.contracts["test_venue_adapter"], amount, calldata.venue_buy(amount)))
+
+    def sell(self, vault: str, units: int) -> Receipt:
+        return self.send(AGENT, vault, calldata.execute(Call(self.contracts["test_venue_adapter"], 0, calldata.venue_sell(units))))
+
+
+def deploy_contracts(anvil: Anvil) -> DeployedChain:
+    """USDC, factory, venue, adapters; both adapters listed."""
+    chain = DeployedChain(anvil)
+    chain.contracts["usdc"] = usdc = chain.deploy("MockUSDC")
+    header = chain.reader.header()
+    assert header is not None
+    chain.start_block = header.number
+    offices = (DEPLOYER.address, DEPLOYER.address, DEPLOYER.address, KEEPER.address, GUARD.address)
+    chain.contracts["factory"] = chain.deploy("MandateVaultFactory", usdc, 3 * 24 * 3600, offices)
+    chain.contracts["test_venue"] = venue = chain.deploy("TestVenue", usdc, OPERATOR.address, USDC)
+    chain.contracts["test_venue_adapter"] = adapter = chain.deploy("TestVenueAdapter", usdc, venue)
+    chain.contracts["x402_adapter"] = x402 = chain.deploy("X402Adapter", chain.contracts["factory"])
+    chain.succeed(OPERATOR, venue, calldata.call_by_signature("setAdapter(address)", [adapter]))
+    for listed in (adapter, x402):
+        chain.succeed(DEPLOYER, chain.contracts["factory"], calldata.list_adapter(listed))
+    chain.mint(venue, 1_000_000 * USDC)
+    return chain
+
+
+@pytest.fixture
+def anvil() -> Iterator[Anvil]:
+    """A chain of the test's own, one block a transaction."""
+    started = start_anvil()
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def deployed(anvil: Anvil) -> DeployedChain:
+    """The contracts on that chain."""
+    return deploy_contracts(anvil)

@@ -1,0 +1,93 @@
+"""What integration tests stand on: one embedded Postgres a run, and a fresh, migrated database a test.
+
+The server lives in mandate-tests/<process id>, in memory where there is room (a clone is ten times faster), else in
+/tmp: its own account must be able to reach it. What a killed run left there is stopped and removed by the next one.
+"""
+
+import itertools
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import make_url
+
+from core.db import migrate
+from core.db.embedded import EmbeddedPostgres, start
+from core.db.engine import Bounds, Database, WriteSession
+from tests.integration.chain_fixtures import *  # noqa: F403 (the chain's fixtures, for every test below this folder)
+
+MEMORY, ROOM_BYTES = Path("/dev/shm"), 2 * 1024**3
+RUNS = (MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM_BYTES else Path("/tmp")) / "mandate-tests"
+TEMPLATE = "mandate_template"
+
+_count = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def runs() -> Path:
+    """A folder for servers, which any account may pass; every test removes what it makes there."""
+    return RUNS
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[EmbeddedPostgres]:
+    """The run's server. It skips fsync: nothing in it outlives the run."""
+    _remove_dead_runs()
+    data_dir = RUNS / str(os.getpid())
+    server = start(data_dir, durable=False)
+    yield server
+    server.stop()
+    shutil.rmtree(data_dir)
+
+
+@pytest.fixture(scope="session")
+def template(postgres: EmbeddedPostgres) -> str:
+    """The name of a migrated database that tests clone."""
+    _execute(postgres, "create database {}", TEMPLATE)
+    migrate.upgrade(_url_of(postgres, TEMPLATE))
+    return TEMPLATE
+
+
+@pytest.fixture
+def database_url(postgres: EmbeddedPostgres, template: str) -> Iterator[str]:
+    """A migrated database of the test's own."""
+    name = f"test_{next(_count)}"
+    _execute(postgres, "create database {} template {} strategy file_copy", name, template)
+    yield _url_of(postgres, name)
+    _execute(postgres, "drop database {} with (force)", name)
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = Database(database_url, application_name="test", bounds=Bounds(lock_s=20))
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def write(database: Database) -> Iterator[WriteSession]:
+    """A write session that the test commits itself when it needs to; otherwise it is rolled back."""
+    with database.write_session() as session:
+        yield session
+
+
+def _url_of(postgres: EmbeddedPostgres, name: str) -> str:
+    return make_url(postgres.url).set(database=name).render_as_string(hide_password=False)
+
+
+def _execute(postgres: EmbeddedPostgres, statement: str, *names: str) -> None:
+    """Run one statement outside a transaction; `names` are quoted into its braces."""
+    url = make_url(postgres.url).set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+
+def _remove_dead_runs() -> None:
+    for run in RUNS.glob("[0-9]*"):
+        if not Path(f"/proc/{run.name}").exists():
+            EmbeddedPostgres(url="", data_dir=run).stop()
+            shutil.rmtree(run, ignore_errors=True)

@@ -1,0 +1,104 @@
+"""The embedded Postgres survives what happens to processes: a kill, a second start, a neighbour, a long path."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from sqlalchemy import text
+
+from core.db.embedded import EmbeddedPostgres, EmbeddedPostgresError, start
+from core.db.engine import Bounds, Database
+
+
+@pytest.fixture
+def data_dir(runs: Path) -> Iterator[Path]:
+    folder = runs / f"embedded-{uuid4().hex[:8]}"
+    yield folder
+    EmbeddedPostgres("", folder).stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _connect(server: EmbeddedPostgres) -> psycopg.Connection[tuple[object, ...]]:
+    return psycopg.connect(server.url.replace("+psycopg", ""), autocommit=True)
+
+
+def test_start__after_kill_9__keeps_the_data(data_dir: Path) -> None:
+    server = start(data_dir)
+    with _connect(server) as connection:
+        connection.execute("create table kept as select 7 as number")
+        killed = server.pid
+        assert killed is not None
+        os.kill(killed, signal.SIGKILL)
+    again = start(data_dir)
+    assert again.pid not in (None, killed)
+    with _connect(again) as connection:
+        assert connection.execute("select number from kept").fetchone() == (7,)
+
+
+def test_start__of_a_running_server__is_the_same_server(data_dir: Path) -> None:
+    first = start(data_dir, durable=False)
+    pid = first.pid
+    assert (start(data_dir, durable=False), start(data_dir).pid) == (first, pid)
+
+
+def test_start__beside_another_instance__shares_nothing(data_dir: Path, postgres: EmbeddedPostgres) -> None:
+    server = start(data_dir, durable=False)
+    assert server.pid != postgres.pid
+    server.stop()
+    assert server.pid is None
+    assert postgres.pid is not None
+
+
+def test_server__is_reached_from_another_process(data_dir: Path) -> None:
+    server = start(data_dir, durable=False)
+    program = "import psycopg, sys; print(psycopg.connect(sys.argv[1]).execute('select 1').fetchone())"
+    arguments = [sys.executable, "-c", program, server.url.replace("+psycopg", "")]
+    assert subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=30).stdout == "(1,)\n"
+
+
+def test_start__with_a_path_too_long_for_a_socket__works(data_dir: Path) -> None:
+    server = start(data_dir / ("long" * 30), durable=False)
+    with _connect(server) as connection:
+        assert connection.execute("show unix_socket_permissions").fetchone() == ("0700",)
+        socket_dir = connection.info.host
+    server.stop()
+    shutil.rmtree(socket_dir)
+
+
+def test_start__when_the_lock_file_names_another_program__works(data_dir: Path) -> None:
+    server = start(data_dir, durable=False)
+    server.stop()
+    (data_dir / "cluster" / "postmaster.pid").write_text(f"{os.getppid()}\n{data_dir / 'cluster'}\n0\n5432\n\n\n")
+    assert start(data_dir, durable=False).pid is not None
+
+
+def test_start__of_a_cluster_of_another_version__says_so(data_dir: Path) -> None:
+    start(data_dir, durable=False).stop()
+    (data_dir / "cluster" / "PG_VERSION").write_text("16\n")
+    with pytest.raises(EmbeddedPostgresError, match="was made by Postgres 16 and this one is 18"):
+        start(data_dir, durable=False)
+
+
+def test_start__where_a_file_stands_in_the_way__says_so(data_dir: Path) -> None:
+    data_dir.mkdir(parents=True)
+    (data_dir / "cluster").mkdir()
+    (data_dir / "cluster" / "PG_VERSION").write_text("18\n")
+    with pytest.raises(EmbeddedPostgresError, match="does not start"):
+        start(data_dir, durable=False)
+    (data_dir / "cluster" / "PG_VERSION").unlink()
+
+
+def test_database__carries_its_name_and_bounds_to_the_server(postgres: EmbeddedPostgres) -> None:
+    database = Database(postgres.url, application_name="indexer", bounds=Bounds(statement_s=7, lock_s=3))
+    names = ("application_name", "statement_timeout", "lock_timeout", "timezone")
+    with database.read() as session:
+        shown = [session.scalar(text("select current_setting(:name)"), {"name": name}) for name in names]
+    database.close()
+    assert shown == ["indexer", "7s", "3s", "UTC"]

@@ -1,0 +1,189 @@
+"""The indexer on a real chain and a real database: issue a mandate, follow the chain, read the book."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from core.books import mandate_ledger
+from core.chain.reader import ChainReader
+from core.db.engine import Database
+from core.db.leadership import Leadership
+from core.db.tables.identity import Account
+from core.db.tables.mandate import Mandate
+from core.domain.mandate.ledger import LedgerRow, MandateState, effective, signed_rows
+from core.domain.mandate.lifecycle import MarketMode
+from core.domain.mandate.state import MandateFacts
+from core.domain.mandate.terms import MandateTerms
+from indexer.chain.context import ChainContext
+from indexer.chain.tip import Round, TipLoop
+from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
+
+DRAFTED_AT = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def now_utc() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Issued:
+    """A signed mandate of this service."""
+
+    id: int
+    public_id: str
+    terms: MandateTerms
+
+
+def _mandate(owner_id: int, issued: MandateTerms, digest: str) -> Mandate:
+    return Mandate(
+        public_id=issued.public_id,
+        owner_id=owner_id,
+        open_board=False,
+        status="draft",
+        market_mode="testnet",
+        purpose="Trade the test venue",
+        budget_usdc_e6=issued.budget_usdc,
+        horizon_days=issued.horizon_days,
+        stop_floor_bps=issued.stop_floor_bps,
+        payout_rule={},
+        allowed_targets=[],
+        per_tx_cap_usdc_e6=issued.per_tx_cap,
+        daily_cap_usdc_e6=issued.daily_cap,
+        on_floor="keep",
+        chain_id=CHAIN_ID,
+        terms=asdict(issued),
+        rules=[],
+        guard_targets=[],
+        terms_digest=bytes.fromhex(digest[2:]),
+        terms_version=2,
+        created_at=DRAFTED_AT,
+        updated_at=DRAFTED_AT,
+        ends_at=DRAFTED_AT + timedelta(days=issued.horizon_days),
+    )
+
+
+class Follower:
+    """An indexer that does one round when it is told to."""
+
+    def __init__(self, deployed: DeployedChain, database: Database, leadership: Leadership) -> None:
+        self.deployed = deployed
+        self.database = database
+        self.leadership = leadership
+        self.chain = self.context(deployed.reader)
+        self._tip: TipLoop | None = None
+
+    @property
+    def tip(self) -> TipLoop:
+        self._tip = self._tip or TipLoop(self.chain, now_utc)
+        return self._tip
+
+    def context(self, reader: ChainReader) -> ChainContext:
+        contracts = reader.contracts
+        return ChainContext(
+            reader=reader,
+            database=self.database,
+            chain_id=CHAIN_ID,
+            factory=contracts["factory"],
+            usdc=contracts["usdc"],
+            x402_adapter=contracts["x402_adapter"],
+            start_block=self.deployed.start_block,
+            epoch=self.leadership.epoch,
+            fence=self.leadership.fence,
+        )
+
+    def restart(self, **changes: Any) -> None:
+        """A fresh process on the same database."""
+        self.chain = replace(self.chain, **changes)
+        self._tip = None
+
+    def catch_up(self) -> list[Round]:
+        """Rounds until the cursor is the chain's head."""
+        rounds = [self.tip.round()]
+        while self.tip.cursor.hash != self.head_hash:
+            assert len(rounds) < 50, "the indexer does not arrive at the head"
+            rounds.append(self.tip.round())
+        return rounds
+
+    @property
+    def head_hash(self) -> str:
+        header = self.deployed.reader.header()
+        assert header is not None
+        return header.hash
+
+    # Mandates and their books
+
+    def issue(self, public_id: str = "m_4k2v7c3xqa", **changes: Any) -> Issued:
+        """A mandate of this service, signed by its owner, with no vault yet."""
+        terms = self.deployed.terms(public_id, **changes)
+        digest = self.deployed.digest(terms)
+        facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=terms.budget_usdc)
+        with self.database.write() as session:
+            account = Account(kind="owner", name="owner", created_at=DRAFTED_AT)
+            session.add(account)
+            session.flush()
+            mandate = _mandate(account.id, terms, digest)
+            session.add(mandate)
+            session.flush()
+            rows = signed_rows(facts, terms_digest=digest, version=2, now=DRAFTED_AT)
+            mandate_ledger.append_many(session, mandate.id, rows, DRAFTED_AT)
+            return Issued(mandate.id, public_id, terms)
+
+    def rows(self, mandate: Issued) -> list[LedgerRow]:
+        """The whole book."""
+        with self.database.read() as session:
+            return mandate_ledger.load_rows(session, mandate.id)
+
+    def story(self, mandate: Issued) -> list[str]:
+        """What counts in the book, as words: the kind, or the first key of a note's payload."""
+        return [_word(row) for row in effective(self.rows(mandate))]
+
+    def state(self, mandate: Issued) -> MandateState:
+        with self.database.read() as session:
+            return mandate_ledger.load_head(session, mandate.id)
+
+    def mandate(self, mandate: Issued) -> Mandate:
+        with self.database.read() as session:
+            found = session.get(Mandate, mandate.id)
+            assert found is not None
+            return found
+
+    def assert_sound(self, mandate: Issued, vault: str) -> None:
+        """The book is whole, and its totals are the vault's own at the cursor's block."""
+        with self.database.read() as session:
+            assert mandate_ledger.verify(session, mandate.id) == []
+        state, at = self.state(mandate), self.tip.cursor.hash
+        totals = self.deployed.reader.totals(vault, at)
+        booked = (state.deposited_usdc_e6, state.spent_usdc_e6, state.received_usdc_e6, state.withdrawn_usdc_e6)
+        assert booked == (totals.deposited, totals.spent, totals.received, totals.withdrawn)
+        assert state.cash_usdc_e6 == self.deployed.reader.usdc_balance(vault, at)
+
+
+def _word(row: LedgerRow) -> str:
+    """`note` beside another key is only its text."""
+    return next(key for key in row.payload if key != "note") if row.kind == "note" else str(row.kind.value)
+
+
+@pytest.fixture
+def leadership(database_url: str) -> Iterator[Leadership]:
+    leadership = Leadership(database_url, "indexer", "test")
+    assert leadership.try_take(now_utc())
+    yield leadership
+    leadership.release()
+
+
+@pytest.fixture
+def follower(deployed: DeployedChain, database: Database, leadership: Leadership) -> Follower:
+    return Follower(deployed, database, leadership)
+
+
+@pytest.fixture
+def working(follower: Follower) -> tuple[Issued, str]:
+    """A signed mandate and its funded vault; the indexer has seen both."""
+    mandate = follower.issue()
+    vault = follower.deployed.create_vault(mandate.terms)
+    follower.catch_up()
+    assert follower.state(mandate).cash_usdc_e6 == 1_000 * USDC
+    return mandate, vault

@@ -1,0 +1,158 @@
+"""Reverted attempts: found without being told, explained, and shown once."""
+
+import pytest
+from sqlalchemy import select
+
+from core.books import mandate_ledger
+from core.chain import calldata
+from core.chain.calldata import Call
+from core.db.tables.chain import RevertedTx
+from core.domain.mandate.ledger import Kind, LedgerRow, NewRow, ReportedBy
+from tests.integration.chain_fixtures import USDC
+from tests.integration.indexer.conftest import Follower, Issued, now_utc
+from tests.personas import AGENT, OWNER, STRANGER
+
+Working = tuple[Issued, str]
+
+
+def notes(follower: Follower, mandate: Issued) -> list[LedgerRow]:
+    return [row for row in follower.rows(mandate) if row.payload.get("reverted")]
+
+
+def reasons(follower: Follower) -> list[str | None]:
+    with follower.database.read() as session:
+        return list(session.scalars(select(RevertedTx.reason).order_by(RevertedTx.number, RevertedTx.tx_index)))
+
+
+def test_a_call_above_the_cap__is_one_refusal_with_what_was_attempted(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    receipt = follower.deployed.buy(vault, 101 * USDC)
+    follower.catch_up()
+    (note,) = notes(follower, mandate)
+    refusal = note.payload["refusal"]
+    assert (refusal["reason"], refusal["source"], refusal["check"]) == ("OverPerTxCap", "chain", "block_scan")
+    adapter = follower.deployed.contracts["test_venue_adapter"]
+    assert refusal["attempted"] == {"target": adapter, "selector": "0xd96a094a", "amount_usdc": "101.000000"}
+    assert (note.tx_hash, note.block_hash, note.cash_delta_usdc_e6) == (receipt.tx_hash, receipt.block_hash, 0)
+    follower.assert_sound(mandate, vault)
+
+
+def refused_calls(follower: Follower) -> dict[str, str]:
+    """Reason -> call data that is refused for it."""
+    chain = follower.deployed
+    adapter, usdc = chain.contracts["test_venue_adapter"], chain.contracts["usdc"]
+    return {
+        "TargetNotAllowed": calldata.execute(Call(usdc, 0, calldata.approve(AGENT.address, 1))),
+        "OverPerTxCap": chain.buy_data(100 * USDC + 1),
+        "NotOwner": calldata.withdraw(usdc, AGENT.address, 1),
+        "OverPosition": calldata.execute(Call(adapter, 0, calldata.venue_sell(1))),
+        "EmptyBatch": calldata.execute_batch([]),
+    }
+
+
+def test_each_reason__is_named_as_solidity_names_it(follower: Follower, working: Working) -> None:
+    _, vault = working
+    calls = refused_calls(follower)
+    for data in calls.values():
+        assert follower.deployed.send(AGENT, vault, data).status == 0
+    follower.catch_up()
+    assert reasons(follower) == list(calls)
+
+
+def test_a_reason_outside_the_contracts_refusals__reads_as_unknown_beside_its_name(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    follower.deployed.send(AGENT, vault, refused_calls(follower)["NotOwner"])
+    follower.catch_up()
+    refusal = notes(follower, mandate)[0].payload["refusal"]
+    assert (refusal["reason"], refusal["contract_error"], refusal["attempted"]) == ("unknown", "NotOwner", {"function": "withdraw"})
+
+
+def test_after_a_stop__the_former_agents_attempt_is_found(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    follower.deployed.succeed(OWNER, vault, calldata.stop("enough"))
+    follower.deployed.buy(vault, USDC)
+    follower.catch_up()
+    assert notes(follower, mandate)[0].payload["refusal"]["reason"] == "MandateStopped"
+
+
+def test_a_replaced_agents_attempt__is_found(follower: Follower, working: Working) -> None:
+    _, vault = working
+    follower.deployed.succeed(OWNER, vault, calldata.set_agent(STRANGER.address))
+    follower.deployed.buy(vault, USDC, sender=AGENT)
+    follower.catch_up()
+    assert reasons(follower) == ["NotAgent"]
+
+
+def test_the_first_second_after_the_end__is_ended_although_the_parent_block_was_not(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    follower.deployed.rpc.call("evm_setNextBlockTimestamp", [mandate.terms.ends_at])
+    follower.deployed.buy(vault, USDC)
+    follower.catch_up()
+    assert notes(follower, mandate)[0].payload["refusal"]["reason"] == "MandateEnded"
+
+
+def test_what_only_an_earlier_call_of_the_same_block_explains__is_unknown(follower: Follower, working: Working) -> None:
+    _, vault = working
+    chain = follower.deployed
+    for _ in range(2):
+        chain.buy(vault, 100 * USDC)
+    nonce = chain.reader.transaction_count(AGENT.address)
+    chain.rpc.call("evm_setAutomine", [False])
+    for offset in range(2):
+        chain.rpc.call("eth_sendRawTransaction", [chain.sign(AGENT, vault, chain.buy_data(60 * USDC), nonce + offset)])
+    chain.anvil.mine(1)
+    follower.catch_up()
+    assert reasons(follower) == ["unknown"]
+
+
+def test_strangers_and_other_targets__are_no_attempts(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    follower.deployed.buy(vault, USDC, sender=STRANGER)
+    follower.deployed.send(AGENT, follower.deployed.contracts["test_venue_adapter"], calldata.venue_sell(1))
+    follower.catch_up()
+    assert (reasons(follower), notes(follower, mandate)) == ([], [])
+
+
+def test_an_attempt_that_the_agent_reported_first__is_proven(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    receipt = follower.deployed.buy(vault, 101 * USDC)
+    reported = NewRow(
+        kind=Kind.NOTE,
+        reported_by=ReportedBy.AGENT,
+        occurred_at=now_utc(),
+        base_key=f"refusal:{receipt.tx_hash}",
+        tx_hash=receipt.tx_hash,
+        payload={"refusal": {"reason": "OverPerTxCap", "source": "agent", "reason_source": "agent", "check": "reported"}},
+    )
+    with follower.database.write() as session:
+        seq = mandate_ledger.append(session, mandate.id, reported, now_utc()).row.seq
+    follower.catch_up()
+    (note,) = notes(follower, mandate)
+    assert note.payload["proves_event_id"] == seq
+    assert follower.state(mandate).refusals_count == 1
+
+
+def test_a_revert_that_a_reorg_removes__is_taken_back_and_noted_again_when_it_returns(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    raw = follower.deployed.sign(AGENT, vault, follower.deployed.buy_data(101 * USDC))
+    follower.deployed.rpc.call("eth_sendRawTransaction", [raw])
+    follower.deployed.anvil.mine(1)
+    follower.catch_up()
+    depth = follower.tip.cursor.number - notes(follower, mandate)[0].block_number + 1  # type: ignore[operator]  # a chain note has a block
+    follower.deployed.anvil.reorg(depth)
+    follower.catch_up()
+    assert follower.state(mandate).reverts_count == 0
+    follower.deployed.anvil.reorg(1, [(raw, 0)])
+    follower.catch_up()
+    assert [(note.incarnation, note.reverses_id is not None) for note in notes(follower, mandate)][-1] == (2, False)
+    assert follower.state(mandate).reverts_count == 1
+    follower.assert_sound(mandate, vault)
+
+
+@pytest.mark.parametrize("vaults", [2])
+def test_a_revert_of_a_vault_without_a_mandate__is_explained_and_noted_nowhere(follower: Follower, vaults: int) -> None:
+    for index in range(vaults):
+        vault = follower.deployed.create_vault(follower.deployed.terms(f"m_unknown{index}", nonce=index))
+        follower.deployed.buy(vault, 101 * USDC)
+    follower.catch_up()
+    assert reasons(follower) == ["OverPerTxCap"] * vaults

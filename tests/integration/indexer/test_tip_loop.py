@@ -1,0 +1,225 @@
+"""From a block to the record: what the tip loop writes, and what it refuses to write."""
+
+import pytest
+from sqlalchemy import func, select
+
+from core.chain import calldata
+from core.chain.calldata import Call
+from core.chain.reader import LATEST, At, ChainReader
+from core.db.leadership import LeadershipLostError
+from core.db.repositories import chain as repository
+from core.db.repositories import leader
+from core.db.repositories.chain import CursorMovedError
+from core.db.tables.chain import Adapter, ChainBlock, RawLog, Vault, VaultAgent
+from core.db.tables.mandate import MandateEvent
+from core.domain.blocks import BlockHeader, Receipt
+from core.domain.mandate.terms import RuleKind
+from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
+from tests.integration.chain_fixtures import CHAIN_ID, USDC
+from tests.integration.indexer.conftest import Follower, Issued, now_utc
+from tests.personas import AGENT, DEPLOYER, KEEPER, OPERATOR, OWNER, STRANGER
+
+Working = tuple[Issued, str]
+
+
+def count(follower: Follower, table: type[object]) -> int:
+    with follower.database.read() as session:
+        return session.scalar(select(func.count()).select_from(table)) or 0
+
+
+def test_a_funded_vault__makes_the_mandate_work(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    row = follower.mandate(mandate)
+    assert (row.status, row.vault_address) == ("working", bytes.fromhex(vault[2:]))
+    assert follower.story(mandate) == ["signed", "vault_created", "deposit"]
+    follower.assert_sound(mandate, vault)
+
+
+def test_a_mandates_life__stands_in_the_book_and_ends_at_nothing(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    chain, usdc = follower.deployed, follower.deployed.contracts["usdc"]
+    chain.buy(vault, 40 * USDC)
+    chain.succeed(OPERATOR, chain.contracts["test_venue"], calldata.set_price(1_500_000))
+    chain.sell(vault, 10 * USDC)
+    chain.succeed(OWNER, vault, calldata.remove_agent())
+    chain.succeed(OWNER, vault, calldata.set_agent(AGENT.address))
+    chain.succeed(AGENT, vault, calldata.stop("done"))
+    chain.succeed(OWNER, vault, calldata.unwind([Call(chain.contracts["test_venue_adapter"], 0, calldata.venue_sell(30 * USDC))]))
+    chain.succeed(OWNER, vault, calldata.settle())
+    chain.succeed(OWNER, vault, calldata.withdraw(usdc, OWNER.address, chain.reader.usdc_balance(vault)))
+    follower.catch_up()
+    assert follower.story(mandate)[3:] == ["move", "move", "agent_removed", "agent_set", "stop", "unwound", "payout", "withdraw"]
+    stop = next(row for row in follower.rows(mandate) if row.kind == "stop")
+    assert (stop.reported_by, stop.payload["stopped"]["reason"]) == ("agent", "done")
+    follower.assert_sound(mandate, vault)
+    assert follower.state(mandate).cash_usdc_e6 == 0
+
+
+def test_a_mark_at_the_floor__is_the_keepers_and_stops_in_the_same_block(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    head = follower.deployed.reader.header()
+    assert head is not None
+    follower.deployed.succeed(KEEPER, vault, calldata.mark(950 * USDC, head.number, "0x" + "ee" * 32))
+    follower.catch_up()
+    mark, stop = follower.rows(mandate)[-2:]
+    assert (mark.reported_by, stop.reported_by, stop.kind) == ("keeper", "keeper", "stop")
+    assert (mark.block_hash, stop.payload["stopped"]["worth_usdc"]) == (stop.block_hash, "950.000000")
+    assert follower.mandate(mandate).status == "stopped"
+
+
+def test_a_vault_of_unknown_terms__is_kept_without_a_mandate(follower: Follower) -> None:
+    vault = follower.deployed.create_vault(follower.deployed.terms("m_unknown234"))
+    follower.catch_up()
+    with follower.database.read() as session:
+        row = session.scalars(select(Vault)).one()
+    assert (row.address, row.mandate_id, row.public_id) == (bytes.fromhex(vault[2:]), None, "m_unknown234")
+    assert count(follower, MandateEvent) == 0
+    assert count(follower, RawLog) > 0
+
+
+def test_listed_adapters__come_with_the_rules_that_they_publish(follower: Follower) -> None:
+    follower.catch_up()
+    with follower.database.read() as session:
+        rows = {row.address: row for row in session.scalars(select(Adapter))}
+    venue = follower.deployed.contracts["test_venue_adapter"]
+    kinds = [(rule["target"], rule["kind"]) for rule in rows[bytes.fromhex(venue[2:])].rules]
+    assert (len(rows), kinds) == (2, [(venue, RuleKind.VALUED), (venue, RuleKind.EXIT)])
+
+
+def test_a_delisted_adapter__has_its_listing_closed(follower: Follower) -> None:
+    adapter = follower.deployed.contracts["test_venue_adapter"]
+    receipt = follower.deployed.succeed(DEPLOYER, follower.deployed.contracts["factory"], calldata.delist_adapter(adapter))
+    follower.catch_up()
+    with follower.database.read() as session:
+        row = session.scalars(select(Adapter).where(Adapter.address == bytes.fromhex(adapter[2:]))).one()
+    assert row.delisted_block_hash == bytes.fromhex(receipt.block_hash[2:])
+
+
+def test_a_keeper_proposal__is_noted_where_a_vault_existed_before(follower: Follower, working: Working) -> None:
+    mandate, _ = working
+    without_vault = follower.issue("m_novault2345", nonce=2)
+    follower.deployed.succeed(DEPLOYER, follower.deployed.contracts["factory"], calldata.propose_keeper(STRANGER.address))
+    follower.catch_up()
+    note = follower.rows(mandate)[-1]
+    assert (note.payload["factory"], note.payload["event"]) == (True, "KeeperProposed")
+    assert note.payload["args"]["proposedKeeper"] == STRANGER.address
+    assert follower.story(without_vault) == ["signed"]
+
+
+def test_the_factorys_first_keeper__is_no_change(follower: Follower, working: Working) -> None:
+    mandate, _ = working
+    assert "factory" not in follower.story(mandate)
+
+
+def test_every_agent_of_a_vault__is_kept(follower: Follower, working: Working) -> None:
+    _, vault = working
+    follower.deployed.succeed(OWNER, vault, calldata.set_agent(STRANGER.address))
+    follower.catch_up()
+    with follower.database.read() as session:
+        agents = {row.agent for row in session.scalars(select(VaultAgent))}
+    assert agents == {bytes.fromhex(AGENT.address[2:]), bytes.fromhex(STRANGER.address[2:])}
+
+
+def test_far_behind__fifty_blocks_a_round_in_order(follower: Follower) -> None:
+    follower.catch_up()
+    start = follower.tip.cursor.number
+    follower.deployed.anvil.mine(120)
+    assert [done.written for done in follower.catch_up()] == [50, 50, 20]
+    assert count(follower, ChainBlock) == start + 120 - follower.chain.start_block + 2
+
+
+def test_a_restart__goes_on_where_the_last_block_ended(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    follower.restart()
+    follower.deployed.buy(vault, 40 * USDC)
+    follower.catch_up()
+    assert follower.story(mandate)[-1] == "move"
+    follower.assert_sound(mandate, vault)
+
+
+def test_a_second_leader__fences_the_first(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    with follower.database.write() as session:
+        leader.raise_epoch(session, "indexer", "another", now_utc())
+    follower.deployed.buy(vault, 40 * USDC)
+    before = repository_cursor(follower)
+    with pytest.raises(LeadershipLostError):
+        follower.catch_up()
+    assert (repository_cursor(follower), follower.story(mandate)[-1]) == (before, "deposit")
+
+
+def test_a_cursor_that_another_process_moved__stops_the_write(follower: Follower, working: Working) -> None:
+    _, vault = working
+    behind = follower.tip
+    follower.restart()
+    follower.deployed.buy(vault, 40 * USDC)
+    follower.catch_up()
+    with pytest.raises(CursorMovedError):
+        behind.round()
+
+
+def repository_cursor(follower: Follower) -> repository.Cursor | None:
+    with follower.database.read() as session:
+        return repository.cursor(session, "tip")
+
+
+class LaggingReader(ChainReader):
+    """A node whose head is behind by `lag` blocks, or that has lost a block's receipts."""
+
+    lag = 0
+    receipts_lost = False
+    receipts_cut = False
+
+    def header(self, at: At = LATEST) -> BlockHeader | None:
+        head = super().header(at)
+        return super().header(head.number - self.lag) if at == LATEST and head is not None else head
+
+    def receipts(self, block_hash: str) -> tuple[Receipt, ...] | None:
+        found = super().receipts(block_hash)
+        return None if self.receipts_lost else found[:-1] if self.receipts_cut and found else found
+
+
+def lagging(follower: Follower) -> LaggingReader:
+    reader = LaggingReader(follower.deployed.rpc, follower.deployed.contracts)
+    follower.restart(reader=reader)
+    return reader
+
+
+def test_a_lower_head_with_our_hash__is_a_lagging_node(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    reader = lagging(follower)
+    before = follower.tip.cursor
+    reader.lag = 3
+    done = follower.tip.round()
+    assert (done.written, done.unwound, follower.tip.cursor) == (0, None, before)
+    follower.assert_sound(mandate, vault)
+
+
+def test_receipts_that_are_not_there__nothing_is_written_and_the_next_round_asks_again(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    reader = lagging(follower)
+    follower.deployed.buy(vault, 40 * USDC)
+    reader.receipts_lost = True
+    with pytest.raises(BlockUnavailableError):
+        follower.tip.round()
+    reader.receipts_lost, reader.receipts_cut = False, True
+    with pytest.raises(BlockContradictionError):
+        follower.tip.round()
+    assert follower.story(mandate)[-1] == "deposit"
+    reader.receipts_cut = False
+    follower.catch_up()
+    follower.assert_sound(mandate, vault)
+
+
+def test_the_finalized_height__is_written_down_and_only_rises(follower: Follower) -> None:
+    follower.deployed.anvil.mine(80)
+    follower.catch_up()
+    follower.tip.note_finalized()
+    with follower.database.read() as session:
+        first = repository.cursor(session, "finalized")
+    assert first is not None
+    assert first.number == follower.tip.cursor.number - 64
+    with follower.database.write() as session:
+        repository.save_mark(session, "finalized", CHAIN_ID, repository.Cursor(1, first.hash), 99, now_utc())
+    with follower.database.read() as session:
+        assert repository.cursor(session, "finalized") == first

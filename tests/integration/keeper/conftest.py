@@ -1,0 +1,238 @@
+"""A working vault on a real chain, its rows in a real database, and keepers that can be killed and started again."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import select
+
+from core.chain import calldata
+from core.chain.abi import hex_bytes
+from core.chain.reader import ChainReader
+from core.chain.rpc import Rpc
+from core.chain.signer import Signer
+from core.db.engine import Database
+from core.db.leadership import Leadership
+from core.db.repositories.keeper import Intent
+from core.db.tables.chain import Vault
+from core.db.tables.identity import Account
+from core.db.tables.keeper import KeeperIntent, KeeperTx, VaultMark
+from core.db.tables.mandate import Mandate
+from core.domain.blocks import Receipt
+from keeper.observe import Observer
+from keeper.sender import Sender
+from keeper.tick import Tick, TickReport
+from tests.integration.chain_fixtures import DeployedChain
+from tests.personas import AGENT, KEEPER, OPERATOR, OWNER
+
+USDC = 1_000_000
+BOUGHT = 100 * USDC
+PRICE_AT_FLOOR = 500_000  # 900 cash + 100 units at half a dollar = 950, the floor itself
+GWEI = 10**9
+
+
+class KilledError(Exception):
+    """The process died here."""
+
+
+class Wire(httpx.BaseTransport):
+    """The way to the node: keeps every raw transaction that was sent, and can break before or after the node has it."""
+
+    def __init__(self) -> None:
+        self._real = httpx.HTTPTransport()
+        self.sent: list[str] = []
+        self.kill_after_send = False
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        is_send = isinstance(body, dict) and body["method"] == "eth_sendRawTransaction"
+        if is_send:
+            self.sent.append(body["params"][0])
+        response = self._real.handle_request(request)
+        if is_send and self.kill_after_send:
+            response.read()
+            raise KilledError
+        return response
+
+    def close(self) -> None:
+        self._real.close()
+
+
+@dataclass
+class KeeperProcess:
+    """A keeper as main builds it, with its own leadership and its own way to the node."""
+
+    tick: Tick
+    leadership: Leadership
+    wire: Wire
+    sender: Sender | None
+    now: Callable[[], datetime]
+    rpc: Rpc
+
+    def run(self) -> TickReport:
+        now = self.now()
+        assert self.leadership.try_take(now)
+        return self.tick.run(now)
+
+    def die(self) -> None:
+        """Its connections go away, as a killed process's do."""
+        self.leadership.release()
+        self.rpc.close()
+
+
+@dataclass
+class Stage:
+    """One working vault: budget 1000, floor 950, 100 USDC of it in the test venue at a price of 1."""
+
+    chain: DeployedChain
+    database: Database
+    url: str
+    vault: str
+    processes: list[KeeperProcess] = field(default_factory=list)
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.chain.now, UTC) + timedelta(seconds=1)
+
+    def keeper(
+        self, *, die_after: str | None = None, before_step: Callable[[], None] | None = None, signer: Signer | None = KEEPER.signer
+    ) -> KeeperProcess:
+        """Start one. `die_after`: it is killed as soon as an intent's new state was committed. Signer None: a dry run."""
+        wire = Wire()
+        rpc = Rpc([self.chain.anvil.url], transport=wire)
+        reader = ChainReader(rpc, self.chain.contracts)
+        observer = Observer(reader, self.chain.chain_id, 10)
+        leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
+        sender = None if signer is None else self._sender(reader, observer, leadership, signer)
+
+        def step(intent: Intent, now: datetime) -> Intent:
+            assert sender is not None
+            if before_step is not None:
+                before_step()
+            after = sender.step(intent, now)
+            if after.state == die_after:
+                raise KilledError
+            return after
+
+        tick = Tick(
+            database=self.database,
+            observer=observer,
+            leadership=leadership,
+            chain_id=self.chain.chain_id,
+            step=None if sender is None else step,
+        )
+        process = KeeperProcess(tick, leadership, wire, sender, self.now, rpc)
+        self.processes.append(process)
+        return process
+
+    def _sender(self, reader: ChainReader, observer: Observer, leadership: Leadership, signer: Signer) -> Sender:
+        return Sender(
+            reader=reader,
+            observer=observer,
+            database=self.database,
+            signer=signer,
+            epoch=lambda: leadership.epoch,
+            fence=leadership.fence,
+            max_head_age_s=10,
+            max_fee_wei=50 * GWEI,
+        )
+
+    # The world
+
+    def set_price(self, price_e6: int) -> None:
+        self.chain.succeed(OPERATOR, self.chain.contracts["test_venue"], calldata.set_price(price_e6))
+
+    def status(self) -> str:
+        return self.chain.reader.status(self.vault)
+
+    def keeper_nonce(self) -> int:
+        return self.chain.reader.transaction_count(KEEPER.address)
+
+    # The rows
+
+    def intents(self) -> list[KeeperIntent]:
+        with self.database.read() as session:
+            return list(session.scalars(select(KeeperIntent).order_by(KeeperIntent.id)))
+
+    def states(self) -> list[tuple[str, str]]:
+        return [(intent.kind, intent.state) for intent in self.intents()]
+
+    def txs(self) -> list[KeeperTx]:
+        with self.database.read() as session:
+            return list(session.scalars(select(KeeperTx).order_by(KeeperTx.id)))
+
+    def marks(self) -> list[VaultMark]:
+        with self.database.read() as session:
+            return list(session.scalars(select(VaultMark).order_by(VaultMark.id)))
+
+    def receipt_of(self, tx: KeeperTx) -> Receipt:
+        receipt = self.chain.reader.receipt("0x" + tx.hash.hex())
+        assert receipt is not None
+        return receipt
+
+
+@pytest.fixture
+def stage(deployed: DeployedChain, database: Database, database_url: str) -> Iterator[Stage]:
+    terms = deployed.terms("m_keeperstop")
+    vault = deployed.create_vault(terms)
+    bought = deployed.buy(vault, BOUGHT)
+    assert bought.status == 1
+    _write_rows(deployed, database, vault, asdict(terms), bought.block_hash)
+    made = Stage(deployed, database, database_url, vault)
+    yield made
+    for process in made.processes:
+        process.die()
+
+
+def _write_rows(chain: DeployedChain, database: Database, vault: str, terms: dict[str, Any], block_hash: str) -> None:
+    """What API and indexer would have written of this vault."""
+    at = datetime.fromtimestamp(chain.now, UTC)
+    with database.write() as session:
+        owner = Account(kind="owner", name="owner", wallet_address=hex_bytes(OWNER.address), created_at=at)
+        agent = Account(kind="agent", name="agent", wallet_address=hex_bytes(AGENT.address), created_at=at)
+        session.add_all([owner, agent])
+        session.flush()
+        digest = hex_bytes(chain.digest(chain.terms("m_keeperstop")))
+        mandate = Mandate(
+            public_id=terms["public_id"],
+            owner_id=owner.id,
+            agent_id=agent.id,
+            open_board=False,
+            status="working",
+            market_mode="testnet",
+            purpose="keeper test",
+            budget_usdc_e6=terms["budget_usdc"],
+            horizon_days=30,
+            stop_floor_bps=500,
+            payout_rule={},
+            allowed_targets=[],
+            on_floor="keep",
+            chain_id=chain.chain_id,
+            terms={},
+            rules=[],
+            guard_targets=[],
+            terms_digest=digest,
+            terms_version=2,
+            vault_address=hex_bytes(vault),
+            created_at=at,
+            updated_at=at,
+        )
+        session.add(mandate)
+        session.flush()
+        session.add(
+            Vault(
+                chain_id=chain.chain_id,
+                address=hex_bytes(vault),
+                created_block_hash=hex_bytes(block_hash),
+                created_number=1,
+                created_at=chain.now,
+                factory=hex_bytes(chain.contracts["factory"]),
+                terms_digest=digest,
+                public_id=terms["public_id"],
+                owner=hex_bytes(OWNER.address),
+                mandate_id=mandate.id,
+            )
+        )

@@ -1,0 +1,158 @@
+"""`python -m keeper.main` as people run it: a real process, its exit codes, and what it says."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from core.db.repositories.leader import leader_row
+from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
+from tests.personas import KEEPER
+
+ROOT = Path(__file__).parents[3]
+WITHIN_S = 20.0
+
+
+@pytest.fixture
+def environment(stage: Stage, tmp_path: Path) -> dict[str, str]:
+    deployment = tmp_path / "deployment.json"
+    contracts = [{"name": name, "address": address} for name, address in stage.chain.contracts.items()]
+    deployment.write_text(json.dumps({"chain_id": stage.chain.chain_id, "block": 1, "commit": "test", "contracts": contracts}))
+    return {
+        **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+        "DATABASE_URL": stage.url,
+        "RPC_URLS": stage.chain.anvil.url,
+        "DEPLOYMENT_FILE": str(deployment),
+        "KEEPER_PRIVATE_KEY": KEEPER.private_key,
+        "KEEPER_TICK_S": "0.2",
+        "KEEPER_MAX_HEAD_AGE_S": "60",
+        "COLUMNS": "200",
+    }
+
+
+@pytest.fixture
+def start(environment: dict[str, str]) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start `keeper.main` with arguments and changed variables; what still runs at the end is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def run(command: str, **changes: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "keeper.main", command],
+            cwd=ROOT,
+            env=environment | changes,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate(timeout=WITHIN_S)
+
+
+def wait_until(is_true: Callable[[], bool]) -> None:
+    until = time.monotonic() + WITHIN_S
+    while not is_true():
+        assert time.monotonic() < until, "it did not come true in time"
+        time.sleep(0.05)
+
+
+def state_of_leader(stage: Stage) -> str | None:
+    with stage.database.read() as session:
+        row = leader_row(session, "keeper")
+    return None if row is None else row.status.get("state")
+
+
+def test_run__stops_the_vault_and_ends_well_on_sigterm(stage: Stage, start: Callable[..., subprocess.Popen[str]]) -> None:
+    process = start("run")
+    wait_until(lambda: state_of_leader(stage) == "watching")
+    stage.set_price(PRICE_AT_FLOOR)
+    wait_until(lambda: stage.status() == "stopped")
+    process.terminate()
+    said, _ = process.communicate(timeout=WITHIN_S)
+    assert process.returncode == 0, said
+    assert stage.keeper_nonce() == 1
+    assert KEEPER.private_key.removeprefix("0x") not in said
+
+
+def test_run__killed_and_started_again__goes_on(stage: Stage, start: Callable[..., subprocess.Popen[str]]) -> None:
+    first = start("run")
+    wait_until(lambda: state_of_leader(stage) == "watching")
+    first.kill()
+    first.wait(timeout=WITHIN_S)
+    stage.set_price(PRICE_AT_FLOOR)
+    start("run")
+    wait_until(lambda: stage.status() == "stopped")
+    assert stage.keeper_nonce() == 1
+
+
+def test_once_then_status__shows_floor_worth_and_distance(stage: Stage, start: Callable[..., subprocess.Popen[str]]) -> None:
+    once = start("once")
+    said, _ = once.communicate(timeout=WITHIN_S)
+    assert once.returncode == 0, said
+    shown, _ = (process := start("status")).communicate(timeout=WITHIN_S)
+    assert process.returncode == 0, shown
+    for expected in ("m_keeperstop", "950.000000", "1000.000000", "50.000000", "watching", "sending"):
+        assert expected in shown
+
+
+def test_status__without_a_keeper__says_so_and_fails(start: Callable[..., subprocess.Popen[str]]) -> None:
+    shown, _ = (process := start("status")).communicate(timeout=WITHIN_S)
+    assert process.returncode == 1
+    assert "never ran" in shown
+
+
+def test_once__another_keeper_leads__fails(stage: Stage, start: Callable[..., subprocess.Popen[str]]) -> None:
+    stage.keeper().run()
+    said, _ = (process := start("once")).communicate(timeout=WITHIN_S)
+    assert process.returncode == 1
+    assert "another keeper leads" in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"KEEPER_PRIVATE_KEY": "no key"}, "write 32 bytes as hex"),
+        ({"KEEPER_KEYSTORE": "/nowhere.json"}, "not both"),
+        ({"DEPLOYMENT_FILE": "/nowhere.json"}, "no deployment record"),
+    ],
+)
+def test_run__settings_that_cannot_work__end_with_a_sentence(
+    start: Callable[..., subprocess.Popen[str]], changes: dict[str, str], sentence: str
+) -> None:
+    said, _ = (process := start("run", **changes)).communicate(timeout=WITHIN_S)
+    assert process.returncode == 2
+    assert sentence in said
+    assert "Traceback" not in said
+    assert "no key" not in said
+
+
+def test_once__wrong_chain__fails_with_both_ids(start: Callable[..., subprocess.Popen[str]]) -> None:
+    said, _ = (process := start("once", CHAIN_ID="8453")).communicate(timeout=WITHIN_S)
+    assert process.returncode == 1
+    assert "84532, CHAIN_ID is 8453" in said
+
+
+def test_run__database_down__keeps_trying_and_ends_well_on_sigterm(start: Callable[..., subprocess.Popen[str]]) -> None:
+    process = start("run", DATABASE_URL="postgresql+psycopg://nobody@127.0.0.1:9/none")
+    assert process.stdout is not None
+    bound = threading.Timer(WITHIN_S, process.kill)
+    bound.start()
+    failures = 0
+    for line in process.stdout:
+        failures += "tick failed" in line
+        if failures == 2:
+            break
+    bound.cancel()
+    process.terminate()
+    process.communicate(timeout=WITHIN_S)
+    assert (failures, process.returncode) == (2, 0)

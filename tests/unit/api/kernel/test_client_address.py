@@ -1,0 +1,30 @@
+"""Whom a call counts for."""
+
+import pytest
+
+from api.kernel.client_address import client_address
+
+PROXIES = ("10.0.0.0/8", "2001:db8:ffff::1")
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded_for", "counted"),
+    [
+        ("203.0.113.9", [], "203.0.113.9"),
+        ("203.0.113.9", ["198.51.100.1"], "203.0.113.9"),
+        ("10.0.0.1", ["198.51.100.1"], "198.51.100.1"),
+        ("10.0.0.1", ["6.6.6.6, 198.51.100.1, 10.0.0.2"], "198.51.100.1"),
+        ("10.0.0.1", ["6.6.6.6", "198.51.100.1"], "198.51.100.1"),
+        ("10.0.0.1", ["198.51.100.1, nonsense"], "10.0.0.1"),
+        ("10.0.0.1", [], "10.0.0.1"),
+        ("2001:db8:1:2:3:4:5:6", [], "2001:db8:1:2::/64"),
+        ("::ffff:203.0.113.9", [], "203.0.113.9"),
+        (None, ["198.51.100.1"], "unknown"),
+    ],
+    ids=[
+        "direct", "a stranger's header", "one proxy", "a forged first hop", "two headers", "a broken hop", "no header", "IPv6 by /64",
+        "IPv4 in IPv6", "no peer",
+    ],
+)  # fmt: skip
+def test_client_address(peer: str | None, forwarded_for: list[str], counted: str) -> None:
+    assert client_address(peer, forwarded_for, PROXIES) == counted

@@ -1,0 +1,88 @@
+"""Which caller a route sees, given what the credentials proved."""
+
+import pytest
+
+from api.catalog import Auth, Family, Row
+from api.kernel.caller import AgentCaller, BearerCaller, Caller, Nobody, OperatorCaller, OwnerCaller
+from api.kernel.credentials import Proven, caller_for
+from api.kernel.operation import Refusal
+from api.kernel.scopes import require_scope
+
+WALLET = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
+AGENT = AgentCaller(account_id=1001, key_id=1, name="a", owner_id=None, wallet_address=None, scopes=None)
+OWNER = OwnerCaller(account_id=1002, wallet_address=WALLET, session_id=1)
+BEARER = BearerCaller(account_id=1001, name="a", wallet_address=None)
+OPERATOR = OperatorCaller(account_id=1003, key_id=2)
+
+
+def row(auth: Auth, family: Family = Family.WALLET, scope: str | None = None) -> Row:
+    return Row(key="x.y", method="GET", path="/x", auth=auth, section="", summary="", family=family, scope=scope)
+
+
+def proven(*callers: Caller) -> Proven:
+    by_key = next((one for one in callers if isinstance(one, AgentCaller | OperatorCaller)), None)
+    by_bearer = next((one for one in callers if isinstance(one, OwnerCaller | BearerCaller)), None)
+    return Proven(by_key, by_bearer, None)
+
+
+@pytest.mark.parametrize(
+    ("auth", "sent", "seen"),
+    [
+        (Auth.NONE, (AGENT, OWNER), Nobody()),
+        (Auth.KEY, (AGENT, OWNER), AGENT),
+        (Auth.OWNER, (AGENT, OWNER), OWNER),
+        (Auth.BEARER, (AGENT, BEARER), BEARER),
+        (Auth.KEY_OR_OWNER, (AGENT, OWNER), AGENT),
+        (Auth.KEY_OR_OWNER, (OWNER,), OWNER),
+        (Auth.NONE_OR_OWNER, (AGENT,), Nobody()),
+        (Auth.NONE_OR_OWNER, (OWNER,), OWNER),
+        (Auth.OPTIONAL, (), Nobody()),
+        (Auth.OPTIONAL, (AGENT,), AGENT),
+        (Auth.OPERATOR, (OPERATOR,), OPERATOR),
+        (Auth.OPERATOR, (OWNER,), OperatorCaller(account_id=1002, key_id=None)),
+    ],
+)
+def test_of_several_credentials__the_routes_kind_decides(auth: Auth, sent: tuple[Caller, ...], seen: Caller) -> None:
+    assert caller_for(row(auth), proven(*sent), frozenset({WALLET.lower()})) == seen
+
+
+@pytest.mark.parametrize(
+    ("auth", "family", "sent", "reason"),
+    [
+        (Auth.KEY, Family.WALLET, (), "auth_required"),
+        (Auth.KEY, Family.WALLET, (OWNER,), "auth_required"),
+        (Auth.KEY, Family.WALLET, (OPERATOR,), "auth_required"),
+        (Auth.OWNER, Family.WALLET, (AGENT,), "scope_denied"),
+        (Auth.OWNER, Family.CORE, (AGENT,), "auth_required"),
+        (Auth.OWNER, Family.WALLET, (BEARER,), "auth_invalid"),
+        (Auth.BEARER, Family.CORE, (OWNER,), "auth_invalid"),
+        (Auth.BEARER, Family.CORE, (AGENT,), "auth_required"),
+        (Auth.OPERATOR, Family.CORE, (), "auth_required"),
+        (Auth.OPERATOR, Family.CORE, (AGENT,), "not_authorized"),
+        (Auth.OPERATOR, Family.CORE, (OWNER,), "not_authorized"),
+    ],
+)
+def test_without_the_routes_kind_of_credential__the_call_is_refused(
+    auth: Auth, family: Family, sent: tuple[Caller, ...], reason: str
+) -> None:
+    with pytest.raises(Refusal) as refused:
+        caller_for(row(auth, family), proven(*sent), frozenset())
+    assert refused.value.reason == reason
+
+
+def narrowed(*scopes: str) -> AgentCaller:
+    return AgentCaller(account_id=1001, key_id=1, name="a", owner_id=None, wallet_address=None, scopes=scopes)
+
+
+@pytest.mark.parametrize("caller", [AGENT, narrowed("tx"), OWNER])
+def test_a_scope__full_access_the_scope_itself_or_an_owner__passes(caller: Caller) -> None:
+    require_scope(row(Auth.KEY_OR_OWNER, scope="tx"), caller)
+
+
+@pytest.mark.parametrize(("family", "reason"), [(Family.WALLET, "scope_denied"), (Family.CORE, "agent_key_scope")])
+@pytest.mark.parametrize("caller", [narrowed(), narrowed("read")])
+def test_a_scope_that_the_key_lacks__is_refused_under_the_familys_name(family: Family, reason: str, caller: AgentCaller) -> None:
+    with pytest.raises(Refusal) as refused:
+        require_scope(row(Auth.KEY, family, scope="tx"), caller)
+    assert (refused.value.reason, refused.value.missing) == (reason, "tx")
+    assert refused.value.extra == ({"error": "agent_key_scope", "scope": "tx"} if family is Family.CORE else {})

@@ -1,0 +1,135 @@
+"""Each field type: what it reads, and the sentence it refuses with."""
+
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import Field
+
+from api.kernel.body import parse_object
+from api.kernel.fields import Address, Flag, Int, JsonObject, PositiveUsdc, PublicId, QueryText, TxHash, Usdc
+from api.kernel.operation import Command, Refusal
+from api.kernel.validation import command_of
+
+
+class Everything(Command):
+    amount_usdc: Usdc | None = None
+    budget_usdc: PositiveUsdc | None = None
+    days: int = 0
+    limit: Int = 0
+    dry_run: Flag = False
+    wallet: Address | None = None
+    tx_hash: TxHash | None = None
+    id: PublicId | None = None
+    payload: JsonObject | None = None
+    title: str = ""
+
+
+def read(body: str) -> Everything:
+    command = command_of(Everything, parse_object(body.encode()))
+    assert isinstance(command, Everything)
+    return command
+
+
+def refusal(body: str) -> tuple[str, str]:
+    with pytest.raises(Refusal) as refused:
+        read(body)
+    return refused.value.reason, refused.value.detail
+
+
+@pytest.mark.parametrize("written", ['"12.5"', "12.5", '"12.500000"'])
+def test_usdc__text_or_number__is_base_units(written: str) -> None:
+    assert read(f'{{"amount_usdc": {written}}}').amount_usdc == 12_500_000
+
+
+def test_usdc__at_the_bound__is_read() -> None:
+    assert read('{"amount_usdc": -1000000000000}').amount_usdc == -(10**18)
+
+
+SIX = "write a decimal with at most 6 decimals, such as 12.500000."
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("0.1000001", SIX),
+        ('"0.1000001"', SIX),
+        ("1e3", SIX),
+        ('"\u0661"', SIX),
+        ('" 1"', SIX),
+        ("1000000000000.000001", "stay within plus or minus 1000000000000."),
+        ("true", 'write the amount as text with at most 6 decimals, such as "12.500000".'),
+    ],
+    ids=["seven decimals", "seven decimals as text", "exponent", "another script", "space", "over the bound", "boolean"],
+)
+def test_usdc__of_another_form__is_invalid_number_with_what_to_write(written: str, says: str) -> None:
+    assert refusal(f'{{"amount_usdc": {written}}}') == ("invalid_number", f"amount_usdc: {says}")
+
+
+def test_usdc__a_number_that_binary_floats_would_round__is_refused_and_not_rounded() -> None:
+    assert refusal('{"amount_usdc": 0.10000000000000000001}')[0] == "invalid_number"
+
+
+@pytest.mark.parametrize("written", ["0", "-0.000001"])
+def test_positive_usdc__zero_or_less__is_invalid_number(written: str) -> None:
+    assert refusal(f'{{"budget_usdc": {written}}}') == ("invalid_number", "budget_usdc: write an amount above 0, such as 12.500000.")
+
+
+@pytest.mark.parametrize("written", ["1.0", '"5"', "true"])
+def test_int__of_a_body__is_a_json_integer_only(written: str) -> None:
+    assert refusal(f'{{"days": {written}}}') == ("invalid_number", "days: write a whole number.")
+    assert refusal(f'{{"limit": {written}}}') == ("invalid_number", "limit: write a whole number.")
+
+
+def test_int__of_a_query__is_its_digits() -> None:
+    command = command_of(Everything, {"limit": QueryText("50"), "dry_run": QueryText("1")})
+    assert isinstance(command, Everything)
+    assert (command.limit, command.dry_run) == (50, True)
+
+
+def test_texts_and_choices__of_a_query__are_plain_text() -> None:
+    class Listed(Command):
+        agent_id: Annotated[str, Field(pattern=r"^[0-9]{1,18}$")]
+        fund: Literal["none", "approve"] = "none"
+
+    command = command_of(Listed, {"agent_id": QueryText("1001"), "fund": QueryText("approve")})
+    assert command.model_dump() == {"agent_id": "1001", "fund": "approve"}
+
+
+def test_text__a_number__is_refused() -> None:
+    assert refusal('{"title": 5}') == ("invalid_parameter", "title: write a text.")
+
+
+def test_address__any_case__is_checksummed() -> None:
+    lower = "0x036cbd53842c5426634e7929541ec2318f3dcf7e"
+    assert read(f'{{"wallet": "{lower}"}}').wallet == "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
+    assert read(f'{{"wallet": "0x{lower[2:].upper()}"}}').wallet == "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
+
+
+def test_tx_hash__is_lower_case() -> None:
+    assert read(f'{{"tx_hash": "0x{"AB" * 32}"}}').tx_hash == "0x" + "ab" * 32
+
+
+def test_public_id__of_another_form__names_no_mandate() -> None:
+    assert refusal('{"id": "m_1"}')[0] == "not_found"
+
+
+def test_json_object__holds_no_float() -> None:
+    payload = read('{"payload": {"qty": 1.50, "n": 3, "big": 9007199254740993, "list": [0.1, true, null]}}').payload
+    assert payload == {"qty": "1.50", "n": 3, "big": "9007199254740993", "list": ["0.1", True, None]}
+    assert payload is not None
+    assert type(payload["n"]) is int
+
+
+def test_an_unknown_field__is_named() -> None:
+    assert refusal('{"colour": 1}') == ("invalid_parameter", "colour: leave it out; this call has no such field.")
+
+
+def test_a_refusal__never_repeats_what_was_sent() -> None:
+    class Named(Command):
+        kind: Any
+        wallet: Address
+
+    with pytest.raises(Refusal) as refused:
+        command_of(Named, {"wallet": "0xdeadbeef-secret"})
+    assert refused.value.detail == "kind: send it; it is required. wallet: write an address: 0x and 40 hex characters."
+    assert refused.value.missing == ["kind"]

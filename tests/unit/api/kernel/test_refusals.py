@@ -1,0 +1,88 @@
+"""The body of a refusal, and that its next calls can be made as written."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from api.catalog import CATALOG, ROWS, Auth, Row
+from api.kernel.operation import NextCall, Refusal
+from api.kernel.refusals import REASONS, fill_path, next_items, path_ids, refused
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+CATALOG_CALL = {"method": "GET", "path": "/agent/catalog", "auth": "optional", "cost": 0}
+SENTENCE_ONLY = Row(key="x.y", method="GET", path="/x", auth=Auth.NONE, section="core 4.2", summary="", block=False)
+
+# wallet spec 7
+SPECIFIED = """
+auth_required 401 false|auth_invalid 401 false|scope_denied 403 false|spend_limit_reached 403 true|not_owner 403 false
+not_found 404 false|wrong_status 409 false|invalid_parameter 400 false|invalid_number 400 false|agent_not_designated 409 false
+agent_not_accepting 409 false|agent_owner_mismatch 403 false|insufficient_idle 409 false|mandate_budget_exceeded 402 true
+signature_invalid 400 false|idempotency_key_reused 409 false|idempotency_in_flight 409 true|rate_limited 429 true
+temporarily_unavailable 503 true|schema_not_applied 503 true
+"""
+
+
+@pytest.mark.parametrize("line", SPECIFIED.replace("\n", "|").strip("|").split("|"))
+def test_the_reasons_of_the_specification__have_their_status_and_retry_safe(line: str) -> None:
+    name, status, retry_safe = line.split()
+    assert (REASONS[name].status, REASONS[name].retry_safe) == (int(status), retry_safe == "true")
+
+
+def test_a_refusal__names_reason_who_fixes_it_and_what_to_call() -> None:
+    outcome = refused(Refusal("auth_required", "Send a key."), None, {}, NOW)
+    connect = {"method": "POST", "path": "/auth/agent/connect", "auth": "none or owner", "cost": 0, "body": {"agent_name": "my-agent"}}
+    assert outcome.status == 401
+    assert outcome.body == {
+        "detail": "Send a key.",
+        "service": {
+            "reason": "auth_required",
+            "error": "auth_required",
+            "retry_safe": False,
+            "who_fixes": "caller",
+            "next": [connect, CATALOG_CALL],
+        },
+    }
+
+
+def test_a_time__is_rounded_up_and_answered_as_retry_after_too() -> None:
+    outcome = refused(Refusal("rate_limited", "Wait.", retry_at=NOW + timedelta(seconds=9, microseconds=1)), None, {}, NOW)
+    assert outcome.body["service"]["retry_at"] == "2026-11-21T12:00:10Z"
+    assert outcome.headers == {"Retry-After": "10"}
+
+
+def test_extra_keys__stand_beside_the_detail() -> None:
+    outcome = refused(Refusal("wrong_status", "Ended.", extra={"recorded": True}), None, {}, NOW)
+    assert outcome.body["recorded"] is True
+
+
+@pytest.mark.parametrize(("reason", "has_block"), [("not_found", False), ("auth_invalid", True), ("rate_limited", True)])
+def test_a_core_route_without_the_block__still_carries_it_on_401_402_and_429(reason: str, has_block: bool) -> None:
+    assert ("service" in refused(Refusal(reason, "No."), SENTENCE_ONLY, {}, NOW).body) is has_block
+
+
+def test_a_next_call__whose_id_is_unknown__is_left_out() -> None:
+    assert next_items(("mandates.read",), {}) == [CATALOG_CALL]
+
+
+def test_a_next_call__is_filled_with_the_ids_of_the_refused_call() -> None:
+    ids = path_ids("/mandate-wallet/mandates/{id}/events", {"id": "m_aaaaaaaaaa"})
+    assert next_items(("mandates.read",), ids)[0]["path"] == "/mandate-wallet/mandates/m_aaaaaaaaaa"
+
+
+def test_a_next_call__that_needs_a_body__is_left_out_without_one() -> None:
+    assert next_items(("identity.nonce",), {}) == [CATALOG_CALL]
+    with_body = next_items((NextCall("identity.nonce", body={"wallet_address": "0x1"}),), {})
+    assert with_body[0]["body"] == {"wallet_address": "0x1"}
+
+
+def test_a_filled_path__cannot_leave_its_segment() -> None:
+    assert fill_path("/mandates/{id}", {"id": "../agents?x"}, {}) == "/mandates/..%2Fagents%3Fx"
+
+
+def test_the_next_calls_of_reasons__name_rows_of_the_catalogue() -> None:
+    named = {key for reason in REASONS.values() for key in reason.next_calls}
+    assert named - ROWS.keys() == set()
+
+
+def test_every_row__says_in_a_sentence_what_it_does() -> None:
+    assert [row.key for row in CATALOG if not row.summary.endswith(".")] == []

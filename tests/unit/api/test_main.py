@@ -1,0 +1,46 @@
+"""What the process refuses to start with, and what it says."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from api.main import admit_operator, deps_of
+from core.domain.errors import InvalidParameterError
+from core.settings import Settings
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    record = tmp_path / "deployment.json"
+    record.write_text(json.dumps({"chain_id": 84532, "block": 1, "commit": "c", "contracts": []}))
+    return Settings(
+        database_url="postgresql+psycopg://127.0.0.1:1/none",
+        rpc_urls=["http://127.0.0.1:8545"],
+        deployment_file=record,
+        key_pepper=SecretStr("p" * 32),
+        base_url="https://wallet.example/",
+    )
+
+
+def test_settings__become_the_parts(settings: Settings) -> None:
+    deps = deps_of(settings)
+    assert (deps.base_url, deps.chain_id, deps.limits.daily_calls) == ("https://wallet.example", 84532, 2_000)
+
+
+@pytest.mark.parametrize("pepper", ["", "p" * 31])
+def test_a_short_pepper__is_refused_with_how_to_make_one(settings: Settings, pepper: str) -> None:
+    with pytest.raises(InvalidParameterError, match=r"KEY_PEPPER: set a secret of at least 32 characters \(`openssl rand -hex 32`\)"):
+        deps_of(settings.model_copy(update={"key_pepper": SecretStr(pepper)}))
+
+
+def test_a_deployment_on_another_chain__is_refused(settings: Settings) -> None:
+    with pytest.raises(InvalidParameterError, match="CHAIN_ID: it is 1, the record in DEPLOYMENT_FILE is of chain 84532"):
+        deps_of(settings.model_copy(update={"chain_id": 1}))
+
+
+def test_an_operator_key_off_a_local_chain__is_refused(settings: Settings) -> None:
+    public = settings.model_copy(update={"operator_key": SecretStr("k"), "rpc_urls": ["https://sepolia.base.org"]})
+    with pytest.raises(InvalidParameterError, match="OPERATOR_KEY: it is for a local chain only"):
+        admit_operator(public, deps_of(public))

@@ -1,0 +1,147 @@
+"""Failover, bounded and typed; answers are answers."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from core.chain.rpc import REST_S, Rpc, RpcRefusedError, RpcRevertedError, RpcUnreachableError
+
+Node = Callable[[Any], httpx.Response]
+
+
+def answer(body: Any, **fields: Any) -> httpx.Response:
+    return httpx.Response(200, json={"jsonrpc": "2.0", "id": body["id"], **fields})
+
+
+def good(body: Any) -> httpx.Response:
+    if isinstance(body, list):
+        return httpx.Response(200, json=[{"id": one["id"], "result": one["method"]} for one in reversed(body)])
+    return answer(body, result=body["method"])
+
+
+def status(code: int) -> Node:
+    return lambda body: httpx.Response(code)
+
+
+def refusing(**error: Any) -> Node:
+    return lambda body: answer(body, error=error)
+
+
+def unreachable(body: Any) -> httpx.Response:
+    raise httpx.ConnectError("refused")
+
+
+class Nodes:
+    """Scripted nodes, and how often each was asked."""
+
+    def __init__(self, **nodes: Node) -> None:
+        self.nodes = nodes
+        self.asked: list[str] = []
+        self.now = 0.0
+        transport = httpx.MockTransport(self._handle)
+        self.rpc = Rpc([f"http://{name}" for name in nodes], transport=transport, clock=lambda: self.now)
+
+    def _handle(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request.url.host)
+        return self.nodes[request.url.host](json.loads(request.content))
+
+
+def test_the_first_node_is_asked_first() -> None:
+    nodes = Nodes(a=good, b=good)
+    assert nodes.rpc.call("eth_chainId") == "eth_chainId"
+    assert nodes.asked == ["a"]
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        unreachable,
+        status(429),
+        status(503),
+        lambda body: httpx.Response(200, text="<html>"),
+        lambda body: httpx.Response(200, json=[]),
+        refusing(code=-32005, message="limit exceeded"),
+        refusing(code=-32603, message="internal error"),
+    ],
+)
+def test_a_node_that_fails__is_passed_over_and_rests(failing: Node) -> None:
+    nodes = Nodes(a=failing, b=good)
+    assert nodes.rpc.call("eth_chainId") == "eth_chainId"
+    nodes.rpc.call("eth_chainId")
+    nodes.now = REST_S + 0.001
+    nodes.rpc.call("eth_chainId")
+    assert nodes.asked == ["a", "b", "b", "a", "b"]
+
+
+def test_all_nodes_fail__the_error_tells_why_and_no_address() -> None:
+    nodes = Nodes(a=unreachable, b=status(502))
+    with pytest.raises(RpcUnreachableError) as raised:
+        nodes.rpc.call("eth_chainId")
+    assert str(raised.value) == "eth_chainId: no node answered (ConnectError; HTTP 502)"
+
+
+def test_all_nodes_refuse_for_their_own_trouble__what_one_said_is_told() -> None:
+    nodes = Nodes(a=unreachable, b=refusing(code=-32603, message="already known"))
+    with pytest.raises(RpcRefusedError, match="already known"):
+        nodes.rpc.call("eth_sendRawTransaction", ["0x"])
+
+
+def test_a_revert__is_raised_at_once_with_its_data() -> None:
+    nodes = Nodes(a=refusing(code=3, message="execution reverted", data="0x1234"), b=good)
+    with pytest.raises(RpcRevertedError) as raised:
+        nodes.rpc.call("eth_call", [{}])
+    assert raised.value.revert_data == b"\x12\x34"
+    assert nodes.asked == ["a"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": -32000, "message": "execution reverted", "data": {"data": "0x1234"}},
+        {"code": -32603, "message": "VM Exception: revert", "data": "0x1234"},
+    ],
+)
+def test_a_revert_in_another_nodes_words__is_a_revert(error: dict[str, Any]) -> None:
+    with pytest.raises(RpcRevertedError) as raised:
+        Nodes(a=refusing(**error)).rpc.call("eth_call", [{}])
+    assert raised.value.revert_data == b"\x12\x34"
+
+
+def test_a_refusal__keeps_code_and_message() -> None:
+    with pytest.raises(RpcRefusedError) as raised:
+        Nodes(a=refusing(code=-32000, message="nonce too low")).rpc.call("eth_sendRawTransaction", ["0x"])
+    assert (raised.value.code, raised.value.node_message) == (-32000, "nonce too low")
+
+
+def test_a_batch__comes_back_in_the_order_asked() -> None:
+    assert Nodes(a=good).rpc.batch([("one", []), ("two", []), ("three", [])]) == ["one", "two", "three"]
+
+
+def test_an_empty_batch__asks_nobody() -> None:
+    nodes = Nodes(a=good)
+    assert nodes.rpc.batch([]) == []
+    assert nodes.asked == []
+
+
+def test_a_batch_with_an_answer_left_out__goes_to_the_next_node() -> None:
+    nodes = Nodes(a=lambda body: httpx.Response(200, json=[{"id": body[0]["id"], "result": "one"}]), b=good)
+    assert nodes.rpc.batch([("one", []), ("two", [])]) == ["one", "two"]
+    assert nodes.asked == ["a", "b"]
+
+
+def test_batch_settled__a_refused_call_stands_in_its_place() -> None:
+    def node(body: Any) -> httpx.Response:
+        return httpx.Response(
+            200,
+            json=[
+                {"id": body[0]["id"], "result": "0x1"},
+                {"id": body[1]["id"], "error": {"code": 3, "message": "execution reverted", "data": "0x"}},
+            ],
+        )
+
+    first, second = Nodes(a=node).rpc.batch_settled([("eth_call", []), ("eth_call", [])])
+    assert first == "0x1"
+    assert isinstance(second, RpcRevertedError)

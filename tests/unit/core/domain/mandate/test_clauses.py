@@ -1,0 +1,209 @@
+"""The ten clauses as the owner reads them."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.domain.mandate.clauses import CLAUSE_KEYS, CLAUSE_NUMBERS, agent_wallet, card_footer, card_header, clauses
+from core.domain.mandate.targets import Target, parse_targets
+from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms, terms_to_json
+
+CHAIN = 84_532
+OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+AGENT = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+VENUE = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"
+TERMS = MandateTerms(
+    public_id="m_4k2v7c3xqa",
+    owner=OWNER,
+    agent=AGENT,
+    budget_usdc=1_234_500_000,
+    per_tx_cap=100_000_000,
+    daily_cap=300_000_000,
+    stop_floor=987_600_000,
+    stop_floor_bps=2_000,
+    horizon_days=30,
+    ends_at=1_769_817_600,
+    agent_fee_bps=1_000,
+    approval_above=50_000_000,
+    on_floor=0,
+    allowed_targets_hash="0x" + "11" * 32,
+    guard_targets_hash="0x" + "22" * 32,
+    issued_at=1_767_225_600,
+    nonce=1,
+)
+DEFAULT = parse_targets(None, CHAIN)
+
+
+def by_key(terms: MandateTerms = TERMS, targets: tuple[Target, ...] = DEFAULT, version: int = 2) -> dict[str, Any]:
+    return {clause["key"]: clause for clause in clauses(terms, targets, version=version)}
+
+
+def test_clauses__stand_in_the_order_of_the_specification() -> None:
+    assert [(clause["n"], clause["key"]) for clause in clauses(TERMS, DEFAULT)] == [
+        (1, "budget"),
+        (2, "per_action"),
+        (3, "per_day"),
+        (4, "stop_line"),
+        (5, "markets"),
+        (6, "asking"),
+        (7, "at_stop"),
+        (8, "period"),
+        (9, "agent_fee"),
+        (10, "your_floors"),
+    ]
+    assert CLAUSE_NUMBERS["your_floors"] == len(CLAUSE_KEYS) == 10
+
+
+def test_clause__has_exactly_the_fields_of_the_specification() -> None:
+    for clause in clauses(TERMS, DEFAULT):
+        assert set(clause) == {"n", "key", "text_en", "params", "enforced_by", "source", "signed_fields", "status"}
+
+
+def test_enforced_by__is_one_of_the_three_names() -> None:
+    assert {clause["enforced_by"] for clause in clauses(TERMS, DEFAULT)} <= {"Contract", "Torii guard", "Venue"}
+
+
+def test_only_asking_and_at_stop__are_pending_and_their_text_says_so() -> None:
+    pending = [clause for clause in clauses(TERMS, DEFAULT) if clause["status"] == "stored_pending"]
+    assert [clause["key"] for clause in pending] == ["asking", "at_stop"]
+    assert all("This is stored" in clause["text_en"] for clause in pending)
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("budget", "The vault holds a budget of 1,234.5 USDC. The agent can lose no more than what is in the vault."),
+        ("per_action", "One action may take out at most 100 USDC."),
+        ("per_day", "In any 24 hours at most 300 USDC may leave the vault. What comes back does not give the day back."),
+        (
+            "stop_line",
+            (
+                "When the mandate is worth 987.6 USDC or less, the vault stops it. "
+                "That is a loss of 246.9 USDC, 20.00 % of the budget. A price that jumps can cost more before the stop."
+            ),
+        ),
+        ("markets", "The agent may only use: the mandate vault's own adapters; paid reads of this service."),
+        ("period", "The agent may act for 30 days, until 2026-01-31 00:00:00 UTC, and not from that second on."),
+        (
+            "agent_fee",
+            "The agent gets 10.00 % of the realised gain at the settlement, and nothing without a gain. Deposits are no gain.",
+        ),
+    ],
+)
+def test_clause__reads(key: str, text: str) -> None:
+    assert by_key()[key]["text_en"] == text
+
+
+@pytest.mark.parametrize(
+    ("key", "params"),
+    [
+        ("budget", {"amount": "1234.500000"}),
+        ("per_day", {"amount": "300.000000", "hours": 24}),
+        ("stop_line", {"amount": "987.600000", "loss": "246.900000", "pct": "20.00"}),
+        ("asking", {"amount": "50.000000"}),
+        ("period", {"days": 30, "ends_at": "2026-01-31T00:00:00Z"}),
+        ("agent_fee", {"pct": "10.00"}),
+    ],
+)
+def test_clause__carries_machine_values(key: str, params: dict[str, object]) -> None:
+    assert by_key()[key]["params"] == params
+
+
+def test_empty_caps__read_as_the_whole_budget() -> None:
+    found = by_key(replace(TERMS, per_tx_cap=TERMS.budget_usdc, daily_cap=TERMS.budget_usdc))
+    assert found["per_action"]["text_en"] == "One action may take out at most 1,234.5 USDC (the whole budget)."
+    assert found["per_day"]["text_en"].startswith("In any 24 hours at most 1,234.5 USDC (the whole budget) may leave")
+
+
+def test_no_approval_line__reads_as_acting_alone() -> None:
+    asking = by_key(replace(TERMS, approval_above=0))["asking"]
+    assert asking["params"] == {"amount": None}
+    assert "does not ask first" in asking["text_en"]
+
+
+def test_markets__show_each_target_and_who_enforces_it() -> None:
+    items = [
+        {"address": VENUE, "functions": [{"signature": "buy(uint256)"}, {"selector": "0xaabbccdd"}], "unpinned": True},
+        {"kind": "x402", "hosts": ["a.example", "b.example"], "payees": [OWNER]},
+    ]
+    shown = by_key(targets=parse_targets(items, CHAIN))["markets"]["params"]["items"]
+    assert [(item["enforced_by"], item["text_en"]) for item in shown] == [
+        ("Contract", f"buy(uint256) and 0xaabbccdd of {VENUE}, whose receiver is not tied to your vault"),
+        ("Torii guard", f"paid reads at a.example and b.example to {OWNER}"),
+    ]
+    assert shown[1]["hosts"] == ["a.example", "b.example"]
+
+
+def test_signed_fields__are_names_of_the_typed_data_and_source_is_the_first() -> None:
+    names = set(terms_to_json(TERMS))
+    for clause in clauses(TERMS, DEFAULT):
+        assert set(clause["signed_fields"]) <= names
+        assert clause["source"] == f"terms.{clause['signed_fields'][0]}"
+
+
+def test_version_1__backs_no_caps() -> None:
+    found = by_key(version=1)
+    assert (found["per_day"]["source"], found["per_day"]["signed_fields"], found["per_day"]["status"]) == (None, [], "stored_pending")
+    assert found["markets"]["signed_fields"] == ["allowedTargetsHash"]
+    assert found["budget"]["status"] == "enforced"
+
+
+def test_clauses__of_the_same_terms__are_the_same() -> None:
+    assert clauses(TERMS, DEFAULT) == clauses(replace(TERMS), parse_targets(None, CHAIN))
+
+
+# Header and footer
+
+
+@pytest.mark.parametrize(
+    ("candidates", "wallet"),
+    [
+        ((AGENT, OWNER, VENUE), AGENT),
+        ((ZERO_ADDRESS, OWNER, VENUE), OWNER),
+        ((None, None, VENUE), VENUE),
+        ((None, ZERO_ADDRESS, None), None),
+    ],
+)
+def test_header__names_the_first_wallet_that_is_somebody(candidates: tuple[str | None, ...], wallet: str | None) -> None:
+    assert agent_wallet(*candidates) == wallet
+
+
+def header(**changes: Any) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "public_id": TERMS.public_id,
+        "chain_id": CHAIN,
+        "agent_id": "12",
+        "agent_name": "Rex",
+        "terms_agent": AGENT,
+        "wallet_on_file": None,
+        "last_chain_agent": None,
+        "strategy": None,
+    }
+    return card_header(**{**known, **changes})
+
+
+def test_header__has_identity_who_and_strategy() -> None:
+    assert header() == {
+        "identity": {"text_en": "Mandate m_4k2v7c3xqa on chain 84532", "params": {"id": "m_4k2v7c3xqa", "chain_id": 84532}},
+        "who": {"text_en": f"Rex acts with {AGENT}", "params": {"agent_id": "12", "name": "Rex", "wallet": AGENT}},
+        "strategy": None,
+    }
+
+
+def test_header__without_an_agent__says_so() -> None:
+    assert header(agent_id=None, agent_name=None, terms_agent=ZERO_ADDRESS)["who"] == {
+        "text_en": "No agent is named yet",
+        "params": {"agent_id": None, "name": None, "wallet": None},
+    }
+
+
+def test_header__of_a_strategy__says_that_it_is_not_signed() -> None:
+    row = header(strategy={"listing_id": "l1", "name": "Trend"})["strategy"]
+    assert row["text_en"] == "Strategy: Trend. It describes; it is not part of the signed terms."
+    assert row["params"] == {"listing_id": "l1", "name": "Trend"}
+
+
+def test_footer__has_standing_sentences_with_keys() -> None:
+    keys = [row["key"] for row in card_footer()]
+    assert keys == ["off_switch", "no_keys", "net_of_fees", "past_results", "testnet"]

@@ -1,0 +1,103 @@
+"""What one block says of the product."""
+
+from dataclasses import replace
+from typing import Any
+
+from core.chain import calldata
+from core.db.repositories.chain import KnownVault
+from core.domain import events
+from core.domain.blocks import BlockHeader, RawLog, Receipt
+from core.domain.mandate.terms import ZERO_ADDRESS
+from indexer.chain.facts import BlockFacts, facts_of
+from indexer.chain.fetch import FetchedBlock
+from indexer.chain.watch import WatchList
+from tests.personas import AGENT, KEEPER, OWNER, STRANGER
+from tests.unit.core.chain.test_decode import HASH, RULE
+from tests.unit.core.chain.test_decode import log as log_of
+from tests.unit.core.chain.test_typed_data import TERMS
+
+FACTORY = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+VAULT = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
+ADAPTER = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
+HEADER = BlockHeader(5, HASH, HASH, 1_800_000_000, 0, ())
+
+
+def at(address: str, name: str, *values: Any) -> RawLog:
+    return replace(log_of(name, *values), address=address)
+
+
+def created(agent: str = AGENT.address) -> RawLog:
+    terms, rules = calldata.terms_tuple(TERMS), [calldata.rule_tuple(RULE)]
+    return at(FACTORY, "VaultCreated", VAULT, HASH, OWNER.address, agent, TERMS.public_id, terms, rules)
+
+
+def watch(*agents: str) -> WatchList:
+    vaults = {VAULT: KnownVault(VAULT, OWNER.address, 1, agents)} if agents else {}
+    return WatchList(FACTORY, {ADAPTER}, KEEPER.address, vaults)
+
+
+def facts(watch_list: WatchList, *logs: RawLog, receipts: tuple[Receipt, ...] = ()) -> BlockFacts:
+    return facts_of(FetchedBlock(HEADER, receipts, logs), watch_list, 84532)
+
+
+def failed(sender: str, to: str | None = VAULT, status: int = 0) -> Receipt:
+    return Receipt(HASH, 0, 5, HASH, status, sender, to, 60_000, 0, ())
+
+
+def test_a_vaults_logs_in_the_block_that_made_it__are_kept() -> None:
+    deposited = at(VAULT, "Deposited", OWNER.address, 5, 5, 5)
+    found = facts(watch(), created(), deposited)
+    assert [type(item.event).__name__ for item in found.found] == ["VaultCreated", "Deposited"]
+    assert found.agents == ((VAULT, AGENT.address),)
+
+
+def test_an_open_board_vault__names_no_agent() -> None:
+    assert facts(watch(), created(ZERO_ADDRESS)).agents == ()
+
+
+def test_logs_of_strangers__are_not_kept() -> None:
+    assert facts(watch(AGENT.address), at(STRANGER.address, "Deposited", OWNER.address, 5, 5, 5)).logs == ()
+
+
+def test_a_vault_created_by_another_factory__is_none_of_ours() -> None:
+    found = facts(watch(), replace(created(), address=STRANGER.address), at(VAULT, "Deposited", OWNER.address, 5, 5, 5))
+    assert (found.logs, found.found) == ((), ())
+
+
+def test_a_listed_adapter_that_says_deposited__is_kept_and_not_believed() -> None:
+    found = facts(watch(AGENT.address), at(ADAPTER, "Deposited", OWNER.address, 5, 5, 5))
+    assert (len(found.logs), found.found) == (1, ())
+
+
+def test_a_vault_that_says_keeper_changed__is_not_believed() -> None:
+    assert facts(watch(AGENT.address), at(VAULT, "KeeperChanged", KEEPER.address, STRANGER.address)).found == ()
+
+
+def test_a_payment_that_an_adapter_reports__is_believed() -> None:
+    found = facts(watch(AGENT.address), at(ADAPTER, "X402Paid", VAULT, STRANGER.address, 5, HASH))
+    assert found.events_of(events.X402Paid) == (events.X402Paid(VAULT, STRANGER.address, 5, HASH),)
+
+
+def test_a_broken_log_of_a_vault__is_kept_and_told() -> None:
+    found = facts(watch(AGENT.address), replace(at(VAULT, "Deposited", OWNER.address, 5, 5, 5), data="0x00"))
+    assert (len(found.logs), found.found, len(found.undecodable)) == (1, (), 1)
+
+
+def test_a_failed_call_of_the_agent_or_a_past_one__is_a_reverted_attempt() -> None:
+    for sender in (AGENT, STRANGER):
+        found = facts(watch(STRANGER.address, AGENT.address), receipts=(failed(sender.address),))
+        assert [revert.sender for revert in found.reverts] == [sender.address]
+
+
+def test_a_failed_call_of_an_agent_that_the_block_itself_named__counts() -> None:
+    assert len(facts(watch(), created(), receipts=(failed(AGENT.address),)).reverts) == 1
+
+
+def test_what_is_no_reverted_attempt() -> None:
+    others = (
+        failed(AGENT.address, status=1),
+        failed(OWNER.address),
+        failed(AGENT.address, to=ADAPTER),
+        failed(AGENT.address, to=None),
+    )
+    assert facts(watch(AGENT.address), receipts=others).reverts == ()

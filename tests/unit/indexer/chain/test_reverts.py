@@ -1,0 +1,77 @@
+"""What a reverted call asked for, read from its call data."""
+
+import pytest
+
+from core.chain import calldata
+from core.chain.calldata import Call
+from core.chain.rpc import RpcRefusedError
+from core.db.repositories.reverts import PendingRevert
+from indexer.chain.reverts import attempted_of, explain
+from tests.personas import AGENT
+
+ADAPTER = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
+BUY = Call(ADAPTER, 101_000_000, calldata.venue_buy(101_000_000))
+SELL = Call(ADAPTER, 0, calldata.venue_sell(5))
+ASKED = {"target": ADAPTER, "selector": "0xd96a094a", "amount_usdc": "101.000000"}
+PENDING = PendingRevert(
+    tx_hash="0x01", tx_index=0, block_hash="0x02", parent_hash="0x03", number=5, at=9, sender=AGENT.address, vault=ADAPTER, mandate_id=1
+)
+
+
+def test_execute__says_target_selector_and_amount() -> None:
+    assert attempted_of(calldata.execute(BUY)) == ASKED
+
+
+def test_a_batch__says_the_first_call_the_sum_and_how_many() -> None:
+    assert attempted_of(calldata.execute_batch([BUY, SELL, BUY])) == ASKED | {"amount_usdc": "202.000000", "calls": 3}
+
+
+@pytest.mark.parametrize(
+    ("data", "attempted"),
+    [
+        (calldata.settle(), {"function": "settle"}),
+        (calldata.execute_batch([]), {"function": "executeBatch"}),
+        ("0x", None),
+        ("0xffffffff", None),
+        (calldata.execute(BUY)[:100], None),
+    ],
+)
+def test_other_call_data__says_the_function_or_nothing(data: str, attempted: dict[str, str] | None) -> None:
+    assert attempted_of(data) == attempted
+
+
+class Node:
+    """Knows one transaction, and answers its replay with what it was given."""
+
+    def __init__(self, answer: bytes | RpcRefusedError | None, transaction: dict[str, str] | None) -> None:
+        self.answer, self.known = answer, transaction
+
+    def transaction(self, tx_hash: str) -> dict[str, str] | None:
+        return self.known
+
+    def replay(self, transaction: dict[str, str], parent_hash: str, number: int, timestamp: int) -> bytes | None:
+        if isinstance(self.answer, RpcRefusedError):
+            raise self.answer
+        return self.answer
+
+
+TRANSACTION = {"input": calldata.execute(BUY)}
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (bytes.fromhex(calldata.call_by_signature("OverPerTxCap(uint256,uint256)", [101, 100])[2:]), "OverPerTxCap"),
+        (b"", "unknown"),
+        (bytes.fromhex("12345678"), "unknown"),
+        (None, "unknown"),
+    ],
+)
+def test_explain__names_the_error_or_says_unknown(answer: bytes | None, reason: str) -> None:
+    explained = explain(Node(answer, TRANSACTION), PENDING)  # type: ignore[arg-type]  # the two reads that it needs
+    assert (explained.reason, explained.attempted) == (reason, ASKED)
+
+
+def test_explain__a_transaction_that_the_node_forgot__is_unknown() -> None:
+    explained = explain(Node(b"", None), PENDING)  # type: ignore[arg-type]  # the two reads that it needs
+    assert (explained.reason, explained.input, explained.attempted) == ("unknown", None, None)

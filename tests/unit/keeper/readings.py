@@ -1,0 +1,32 @@
+"""Readings and states for the keeper's pure tests: 1000 USDC budget, floor 950, nothing sent yet, unless a test says so."""
+
+from typing import Any
+
+from core.domain.money import UnixSeconds, UsdcE6
+from keeper.state import SOURCE_VAULT_WORTH, Head, KeeperState, SentMark, VaultReading, VaultStatus
+
+USDC = 1_000_000
+BUDGET = UsdcE6(1_000 * USDC)
+FLOOR = UsdcE6(950 * USDC)
+CREATED_AT = UnixSeconds(1_800_000_000)
+NOW = UnixSeconds(CREATED_AT + 100)
+VAULT = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
+HEAD = Head(500, "0x" + "ab" * 32, NOW, 1_000_000_000)
+MAX_HEAD_AGE_S = 10
+
+
+def reading(worth_usdc_e6: int | None, **changes: Any) -> VaultReading:
+    fields: dict[str, Any] = {
+        "vault": VAULT,
+        "public_id": "m_abcdefghij",
+        "status": VaultStatus.WORKING,
+        "worth_usdc_e6": worth_usdc_e6,
+        "floor_usdc_e6": FLOOR,
+        "source": SOURCE_VAULT_WORTH,
+        "last_sent": SentMark(BUDGET, 0, CREATED_AT),
+    }
+    return VaultReading(**fields | changes)
+
+
+def state(*readings: VaultReading) -> KeeperState:
+    return KeeperState(84532, HEAD, readings, MAX_HEAD_AGE_S)

@@ -1,0 +1,85 @@
+"""Reading many vaults at one block: what a node may answer, and that nothing becomes a zero. No socket is opened."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from core.chain.abi import errors_by_selector, function
+from core.chain.reader import ChainReader
+from core.chain.rpc import Rpc
+from core.domain.money import UsdcE6
+from keeper.observe import Numbers, Observer
+from keeper.state import VaultStatus
+from tests.unit.keeper.readings import HEAD
+
+GOOD, BAD = "0x" + "11" * 20, "0x" + "22" * 20
+SELECTORS = {function("MandateVault", name).selector: name for name in ("status", "worth", "stopFloor")}
+WORTH_UNKNOWN = next(selector for selector, error in errors_by_selector().items() if error.name == "WorthUnknown")
+ALL_GOOD = {"status": 1, "worth": 960_000_000, "stopFloor": 950_000_000}
+
+
+def word(value: int) -> dict[str, Any]:
+    return {"result": f"0x{value:064x}"}
+
+
+def observer(answer: Callable[[str, str], dict[str, Any]], asked: list[Any] | None = None) -> Observer:
+    """An observer whose node answers `answer(vault, view)`."""
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        bodies = json.loads(request.content)
+        if asked is not None:
+            asked.extend(bodies)
+        calls = [(body, body["params"][0]) for body in bodies]
+        return httpx.Response(200, json=[{"id": body["id"], **answer(call["to"], SELECTORS[call["data"]])} for body, call in calls])
+
+    return Observer(ChainReader(Rpc(["http://node"], transport=httpx.MockTransport(handle)), {}), 84532, 10)
+
+
+def test_numbers__all_answered__are_read() -> None:
+    found = observer(lambda vault, view: word(ALL_GOOD[view])).numbers([GOOD], HEAD)
+    assert found == {GOOD: Numbers(VaultStatus.WORKING, UsdcE6(960_000_000), UsdcE6(950_000_000), "vault.worth")}
+
+
+def test_numbers__every_call_names_the_block_by_its_hash() -> None:
+    asked: list[Any] = []
+    observer(lambda vault, view: word(1), asked).numbers([GOOD, BAD], HEAD)
+    assert {body["params"][1]["blockHash"] for body in asked} == {HEAD.hash}
+
+
+def test_numbers__the_floor_is_asked_once_in_a_vaults_life() -> None:
+    asked: list[Any] = []
+    watching = observer(lambda vault, view: word(1), asked)
+    watching.numbers([GOOD], HEAD)
+    watching.numbers([GOOD], HEAD)
+    assert [SELECTORS[body["params"][0]["data"]] for body in asked].count("stopFloor") == 1
+
+
+def test_numbers__money_at_unvalued_targets__is_unknown_with_the_contracts_own_reason() -> None:
+    refused = {"error": {"code": 3, "message": "execution reverted", "data": WORTH_UNKNOWN + f"{5:064x}"}}
+    found = observer(lambda vault, view: refused if view == "worth" else word(ALL_GOOD[view])).numbers([GOOD], HEAD)[GOOD]
+    assert (found.worth_usdc_e6, found.source, found.status) == (None, "WorthUnknown", VaultStatus.WORKING)
+
+
+def test_numbers__an_answer_without_a_word__is_unknown_and_not_zero() -> None:
+    for junk in ("0x", "0x00", "0xzz", None, 7):
+        found = observer(lambda vault, view, junk=junk: {"result": junk}).numbers([GOOD], HEAD)[GOOD]
+        assert found == Numbers(None, None, None, "unreadable")
+
+
+def test_numbers__a_status_that_the_contract_does_not_have__is_unknown() -> None:
+    assert observer(lambda vault, view: word(9)).numbers([GOOD], HEAD)[GOOD].status is None
+
+
+def test_numbers__one_vault_unreadable__does_not_blind_the_others() -> None:
+    lagging = {"error": {"code": -32000, "message": "header not found"}}
+    found = observer(lambda vault, view: lagging if vault == BAD else word(ALL_GOOD[view])).numbers([BAD, GOOD], HEAD)
+    assert found[BAD].worth_usdc_e6 is None
+    assert found[GOOD].worth_usdc_e6 == 960_000_000
+
+
+def test_numbers__more_vaults_than_one_batch_holds__all_are_read() -> None:
+    vaults = [f"0x{n:040x}" for n in range(250)]
+    found = observer(lambda vault, view: word(int(vault, 16) if view == "worth" else 1)).numbers(vaults, HEAD)
+    assert [found[vault].worth_usdc_e6 for vault in vaults] == list(range(250))

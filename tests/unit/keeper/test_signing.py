@@ -1,0 +1,34 @@
+"""Which keys may sign where."""
+
+import pytest
+from eth_account import Account
+
+from keeper.signing import PUBLIC_ACCOUNTS, SignerRefusedError, require_allowed
+
+PHRASE = "test test test test test test test test test test test junk"
+OWN = "0x000000000000000000000000000000000000dEaD"
+PUBLIC = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
+
+
+def test_public_accounts__are_the_ten_of_the_test_phrase() -> None:
+    Account.enable_unaudited_hdwallet_features()
+    paths = [f"m/44'/60'/0'/0/{n}" for n in range(10)]
+    assert {Account.from_mnemonic(PHRASE, account_path=path).address for path in paths} == PUBLIC_ACCOUNTS
+
+
+def test_require_allowed__local_chain__takes_every_key() -> None:
+    require_allowed(PUBLIC, "anvil/v1.7.1", is_plain_key=True)
+
+
+def test_require_allowed__plain_key_elsewhere__is_refused() -> None:
+    with pytest.raises(SignerRefusedError, match="KEEPER_KEYSTORE"):
+        require_allowed(OWN, "op-geth/v1.101", is_plain_key=True)
+
+
+def test_require_allowed__public_account_in_a_keystore_elsewhere__is_refused() -> None:
+    with pytest.raises(SignerRefusedError, match="public test account"):
+        require_allowed(PUBLIC, "op-geth/v1.101", is_plain_key=False)
+
+
+def test_require_allowed__own_keystore_elsewhere__is_taken() -> None:
+    require_allowed(OWN, "op-geth/v1.101", is_plain_key=False)
