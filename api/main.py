@@ -1,13 +1,11 @@
 """The API process: `python -m api.main`. Reads settings, builds the parts, serves; nothing else."""
 
-import logging
 import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
@@ -32,6 +30,7 @@ from core.chain.rpc import Rpc
 from core.db.engine import Database
 from core.db.repositories.identity import set_operator_key
 from core.domain.errors import InvalidParameterError
+from core.logs import configure_logs
 from core.settings import Settings
 
 MIN_PEPPER_CHARACTERS = 32
@@ -114,18 +113,6 @@ def admit_operator(settings: Settings, deps: Deps) -> None:
             set_operator_key(session, key_hash, deps.clock())
     except SQLAlchemyError as error:
         log.warning("operator key not set", error=type(error).__name__)
-
-
-def configure_logs(log_format: str) -> None:
-    """One line an event. Tracebacks stay plain: a pretty one shows local values, and those may be secrets."""
-    as_json = log_format == "json"
-    plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
-    renderers: list[Any] = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()] if as_json else [plain]
-    structlog.configure(
-        processors=[structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt="iso", utc=True), *renderers],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-    )
-    logging.basicConfig(level=logging.WARNING, stream=sys.stdout, format="%(levelname)s %(name)s %(message)s")
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -22,6 +22,7 @@ from core.db.engine import Database
 from core.db.leadership import Leadership, LeadershipLostError
 from core.db.repositories.chain import CursorMovedError
 from core.domain.errors import OutsideError
+from core.logs import configure_logs
 from core.settings import Deployment, Settings
 from indexer.chain.context import ChainContext
 from indexer.chain.tip import Round, TipLoop
@@ -132,15 +133,6 @@ class Indexer:
 def _following(done: Round) -> dict[str, Any]:
     lag_blocks = None if done.head is None else max(0, done.head - done.cursor)
     return {"state": "following", "head": done.head, "cursor": done.cursor, "lag_blocks": lag_blocks, "error": None}
-
-
-def configure_logs(log_format: str) -> None:
-    """One line an event: for people (`console`) or for machines (`json`)."""
-    renderer: Any = structlog.processors.JSONRenderer() if log_format == "json" else structlog.dev.ConsoleRenderer(colors=False)
-    structlog.configure(
-        processors=[structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt="iso", utc=True), renderer],
-        wrapper_class=structlog.make_filtering_bound_logger("info"),
-    )
 
 
 def build(settings: Settings) -> Indexer:

@@ -10,7 +10,6 @@ import socket
 import sys
 import threading
 from datetime import UTC, datetime
-from typing import Any
 
 import structlog
 import typer
@@ -24,6 +23,7 @@ from core.chain.signer import LocalKeySigner, Signer
 from core.db.engine import Database
 from core.db.leadership import Leadership, LeadershipLostError
 from core.domain.errors import InvalidParameterError, OutsideError
+from core.logs import configure_logs
 from core.settings import Settings
 from keeper import status
 from keeper.observe import Observer
@@ -183,20 +183,6 @@ class Keeper:
         except LeadershipLostError as lost:
             log.error("no longer leading", error=str(lost))
             self.end(exit_code=1)
-
-
-def configure_logs(log_format: str) -> None:
-    """One line an event: for people (`console`) or for machines (`json`)."""
-    renderer: Any = structlog.processors.JSONRenderer() if log_format == "json" else structlog.dev.ConsoleRenderer(colors=False)
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger("info"),
-    )
 
 
 def _keeper() -> Keeper:

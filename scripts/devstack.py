@@ -86,6 +86,21 @@ def personas() -> dict[str, dict[str, str]]:
     }
 
 
+def run_ape(script: str, rpc_url: str, record: Path) -> subprocess.CompletedProcess[str]:
+    """Run scripts/<script>.py through Ape against a local chain; the personas hold the offices of their names."""
+    offices = {f"{role.upper()}_ADDRESS": wallet["address"] for role, wallet in personas().items()}
+    build = {"SOLCX_BINARY_PATH": str(ROOT / "scripts" / "solc"), "APE_DATA_FOLDER": str(ROOT / ".build" / "ape")}
+    return subprocess.run(
+        [str(Path(sys.executable).parent / "ape"), "run", script, "--network", "base:devnet:node", "--record", str(record)],
+        cwd=ROOT,
+        env={**os.environ, **offices, **build, "RPC_URL": rpc_url},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+
+
 def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: no child outlives a killed stack
 
@@ -254,22 +269,7 @@ class Stack:
     def _deploy(self) -> dict[str, str]:
         record = self.directory / "deployment.json"
         record.unlink(missing_ok=True)
-        roles = {f"{role.upper()}_ADDRESS": wallet["address"] for role, wallet in personas().items()}
-        done = subprocess.run(
-            [str(Path(sys.executable).parent / "ape"), "run", "deploy", "--network", "base:devnet:node", "--record", str(record)],
-            cwd=ROOT,
-            env={
-                **os.environ,
-                **roles,
-                "RPC_URL": self.rpc_url,
-                "SOLCX_BINARY_PATH": str(ROOT / "scripts" / "solc"),
-                "APE_DATA_FOLDER": str(ROOT / ".build" / "ape"),
-            },
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
+        done = run_ape("deploy", self.rpc_url, record)
         (self.directory / "logs" / "deploy.log").write_text(done.stdout + done.stderr)
         if done.returncode != 0:
             raise StackError(f"deployment failed:\n{(done.stdout + done.stderr)[-3000:]}")

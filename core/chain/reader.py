@@ -13,10 +13,10 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 
 from core.chain import calldata
-from core.chain.abi import AbiDecodeError, FunctionAbi, function, hex_bytes, hex_text
+from core.chain.abi import AbiDecodeError, function, hex_bytes, hex_text
 from core.chain.calldata import Call
 from core.chain.revert import decode_revert
-from core.chain.rpc import Request, Rpc, RpcRefusedError, RpcRevertedError
+from core.chain.rpc import Rpc, RpcRefusedError, RpcRevertedError
 from core.domain.blocks import BlockHeader, RawLog, Receipt
 from core.domain.mandate.terms import MandateTerms, Rule, RuleKind
 
@@ -59,20 +59,6 @@ class VaultTotals:
     unvalued_out: int
     nonce: int
     last_mark_block: int
-
-
-@dataclass(frozen=True, slots=True)
-class VaultState:
-    """What a judge of the vault needs, all at one block. `worth` None: unknown at that block (WorthUnknown, or a venue that reverts)."""
-
-    vault: str
-    status: str  # one of VAULT_STATUSES
-    worth: int | None
-    stop_floor: int
-    ends_at: int
-    fee_owed: int
-    last_mark_block: int
-    balance: int  # own USDC, donations included
 
 
 def block_argument(at: At) -> Any:
@@ -306,14 +292,6 @@ class ChainReader:
     def deposit_nonce(self, vault: str, from_: str, amount: int, salt: str, at: At = LATEST) -> str:
         return str(self._vault(vault, "depositNonce", at, from_, amount, salt))
 
-    def vault_states(self, vaults: Sequence[str], at: At) -> list[VaultState]:
-        """Every vault's state at one block in one request. Errors: RpcRefusedError when a read other than worth fails."""
-        reads = _state_reads(self.contracts["usdc"])
-        requests = [request for vault in vaults for request in _state_requests(vault, reads, at)]
-        answers = self.rpc.batch_settled(requests)
-        width = len(reads)
-        return [_state(vault, reads, answers[i * width : (i + 1) * width]) for i, vault in enumerate(vaults)]
-
     # Adapters and USDC
 
     def adapter_rules(self, adapter: str, at: At = LATEST) -> tuple[Rule, ...]:
@@ -341,35 +319,6 @@ class ChainReader:
         except RpcRevertedError:
             return False
         return hex_text(answer) == ERC1271_MAGIC.ljust(HASH_CHARACTERS, "0")
-
-
-_StateRead = tuple[FunctionAbi, str | None]  # None: asked of the vault itself; an address: that contract is asked about it
-
-
-def _state_reads(usdc: str) -> list[_StateRead]:
-    own = ("status", "worth", "stopFloor", "endsAt", "feeOwed", "totals")
-    return [*((function("MandateVault", name), None) for name in own), (function("MockUSDC", "balanceOf"), usdc)]
-
-
-def _state_requests(vault: str, reads: Sequence[_StateRead], at: At) -> list[Request]:
-    block = block_argument(at)
-    calls = [(contract or vault, abi.encode(*([] if contract is None else [vault]))) for abi, contract in reads]
-    return [("eth_call", [{"to": to, "data": data}, block]) for to, data in calls]
-
-
-def _state_value(abi: FunctionAbi, answer: Any | RpcRefusedError) -> Any:
-    if isinstance(answer, RpcRevertedError) and abi.name == "worth":
-        return None
-    if isinstance(answer, RpcRefusedError):
-        raise answer
-    return abi.decode_output(hex_bytes(answer))[0]
-
-
-def _state(vault: str, reads: Sequence[_StateRead], answers: Sequence[Any]) -> VaultState:
-    status, worth, floor, ends_at, fee, totals, balance = (
-        _state_value(abi, answer) for (abi, _), answer in zip(reads, answers, strict=True)
-    )
-    return VaultState(vault, VAULT_STATUSES[status], worth, floor, ends_at, fee, VaultTotals(*totals).last_mark_block, balance)
 
 
 def refusal_name(revert_data: bytes) -> str | None:

@@ -1,33 +1,9 @@
 """Deploying twice changes nothing; reading the deployment back finds it, and finds what differs."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from scripts.devstack import Ports, Stack, personas
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def ape(command: str, stack: Stack, record: Path) -> subprocess.CompletedProcess[str]:
-    offices = {f"{role.upper()}_ADDRESS": wallet["address"] for role, wallet in personas().items()}
-    return subprocess.run(
-        [str(Path(sys.executable).parent / "ape"), "run", command, "--network", "base:devnet:node", "--record", str(record)],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            **offices,
-            "RPC_URL": stack.rpc_url,
-            "SOLCX_BINARY_PATH": str(ROOT / "scripts" / "solc"),
-            "APE_DATA_FOLDER": str(ROOT / ".build" / "ape"),
-        },
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
+from scripts.devstack import Ports, Stack, personas, run_ape
 
 
 def test_a_deployment_is_idempotent_and_reads_back(stack_directory: Path) -> None:
@@ -36,24 +12,24 @@ def test_a_deployment_is_idempotent_and_reads_back(stack_directory: Path) -> Non
     try:
         stack.start_chain()
 
-        first = ape("deploy", stack, record)
+        first = run_ape("deploy", stack.rpc_url, record)
         assert first.returncode == 0, first.stdout + first.stderr
         recorded = json.loads(record.read_text())
         assert recorded["chain_id"] == 84532
         assert recorded["block"] > 0
         assert all(one["address"].startswith("0x") for one in recorded["contracts"])
 
-        second = ape("deploy", stack, record)
+        second = run_ape("deploy", stack.rpc_url, record)
         assert second.stdout.count("kept") == 4
         assert json.loads(record.read_text())["contracts"] == recorded["contracts"]
 
-        assert ape("verify", stack, record).returncode == 0
+        assert run_ape("verify", stack.rpc_url, record).returncode == 0
 
         tampered = {**recorded, "contracts": [{**one} for one in recorded["contracts"]]}
         factory = next(one for one in tampered["contracts"] if one["name"] == "factory")
         factory["args"][2][3] = personas()["stranger"]["address"]
         record.write_text(json.dumps(tampered))
-        differs = ape("verify", stack, record)
+        differs = run_ape("verify", stack.rpc_url, record)
         assert differs.returncode == 1
         assert "WRONG  factory.keeper" in differs.stdout
     finally:

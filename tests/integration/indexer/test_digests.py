@@ -33,9 +33,10 @@ def test_a_state_is_read_at_the_named_block(deployed: DeployedChain) -> None:
     before = deployed.reader.header()
     assert before is not None
     deployed.buy(vault, 40_000_000)
-    old, new = (deployed.reader.vault_states([vault], at)[0] for at in (before.hash, "latest"))
-    assert (old.worth, old.balance, new.worth, new.balance) == (1_000_000_000, 1_000_000_000, 1_000_000_000, 960_000_000)
-    assert (new.status, new.stop_floor, deployed.reader.remaining(vault).today) == ("working", 950_000_000, 260_000_000)
+    reader = deployed.reader
+    old, new = ((reader.worth(vault, at), reader.usdc_balance(vault, at)) for at in (before.hash, "latest"))
+    assert (old, new) == ((1_000_000_000, 1_000_000_000), (1_000_000_000, 960_000_000))
+    assert (reader.status(vault), reader.stop_floor(vault), reader.remaining(vault).today) == ("working", 950_000_000, 260_000_000)
     assert (deployed.reader.lock(vault).withdrawable, deployed.reader.lock(vault).reason) == (False, "working")
 
 
