@@ -1,9 +1,13 @@
 """The whole story, as a newcomer runs it."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from scripts.devstack import Ports, Stack, personas
+from scripts.story import chain_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,12 +32,19 @@ def test_the_demo_tells_nine_steps_and_ends_with_zero(stack_directory: Path) -> 
     assert "All 9 steps came out as told" in done.stdout
 
 
-def test_a_demo_whose_story_fails_names_the_step_and_ends_with_one(stack_directory: Path) -> None:
-    """A stack that answers with another chain's facts: here, nobody listens at its addresses."""
-    broken = stack_directory / "broken.json"
-    stack_directory.mkdir(parents=True)
-    broken.write_text("{}")
+def test_a_step_that_is_not_as_told__is_named_and_ends_with_one(stack_directory: Path) -> None:
+    """The chain is there, the API is not: the first step cannot sign in."""
+    stack = Stack(stack_directory, Ports.free(), say=lambda line: None)
+    try:
+        stack.start_chain()
+        facts = {"rpc_url": stack.rpc_url, "base_url": stack.base_url, "accounts": personas(), "contracts": {}}
+        (stack_directory / "facts.json").write_text(json.dumps(facts))
+        assert chain_of(stack.rpc_url).id == 84532
 
-    done = run_demo(stack_directory, STACK=str(broken))
+        done = run_demo(stack_directory, STACK=str(stack_directory / "facts.json"))
+    finally:
+        stack.stop()
 
-    assert done.returncode != 0
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAILED after" in done.stdout
+    assert "Step 1 (sign_in) did not come out as told." in done.stdout

@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx
+import psycopg
 
 from scripts.devstack import Ports
 
@@ -27,7 +29,7 @@ def start(directory: Path, ports: Ports) -> subprocess.Popen[str]:
     )
 
 
-def await_stack(process: subprocess.Popen[str], directory: Path, within_s: float = 120) -> dict[str, str]:
+def await_stack(process: subprocess.Popen[str], directory: Path, within_s: float = 120) -> dict[str, Any]:
     ends = time.monotonic() + within_s
     while time.monotonic() < ends and process.poll() is None:
         if (directory / "stack.json").exists():
@@ -62,6 +64,33 @@ def test_two_stacks_run_side_by_side_and_end_on_interrupt(stack_directory: Path)
         outputs = [stop(process) for process in processes]
     assert all("stopped" in output for output in outputs)
     assert not any((directory / "stack.json").exists() for directory in directories)
+
+
+def holder_of(stack: dict[str, Any], name: str) -> int:
+    """The pid of the process that leads, from the row that it writes."""
+    with psycopg.connect(stack["database_url"].replace("+psycopg", "")) as connection:
+        row = connection.execute("SELECT holder FROM leader WHERE name = %s", (name,)).fetchone()
+    assert row is not None
+    return int(row[0].rpartition(":")[2])
+
+
+def test_a_killed_process_is_started_again(stack_directory: Path) -> None:
+    process = start(stack_directory, Ports.free())
+    try:
+        stack = await_stack(process, stack_directory)
+        before = {name: holder_of(stack, name) for name in ("indexer", "keeper")}
+        for pid in before.values():
+            os.kill(pid, signal.SIGKILL)
+
+        ends = time.monotonic() + 30
+        while time.monotonic() < ends and any(holder_of(stack, name) == pid for name, pid in before.items()):
+            time.sleep(0.2)
+
+        assert all(holder_of(stack, name) != pid for name, pid in before.items())
+        assert httpx.get(f"{stack['base_url']}/health/ready", timeout=5).status_code == 200
+    finally:
+        output = stop(process)
+    assert "indexer ended with code -9; starting it again" in output
 
 
 def test_a_port_in_use__says_which_and_how_to_choose_another(stack_directory: Path) -> None:
