@@ -210,15 +210,20 @@ class Stack:
         """Restart what dies, until interrupted. The chain is in memory: when it dies, the stack ends."""
         while True:
             time.sleep(0.5)
+            if self.postgres is not None and self.postgres.pid is None:
+                self.say("the database ended; starting it again")
+                self.postgres = embedded.start(self.postgres.data_dir)
             for child in self.children.values():
-                if child.is_running():
-                    continue
-                if child.name == "chain":
-                    raise StackError(f"the chain died; its last words:\n{child.last_lines()}")
-                child.restarts += 1
-                self.say(f"{child.name} ended with code {child.process.returncode if child.process else None}; starting it again")
-                time.sleep(min(RESTART_PAUSE_S * child.restarts, 10))
-                child.start()
+                if not child.is_running():
+                    self._restart(child)
+
+    def _restart(self, child: Child) -> None:
+        if child.name == "chain":
+            raise StackError(f"the chain died; its last words:\n{child.last_lines()}")
+        child.restarts += 1
+        self.say(f"{child.name} ended with code {child.process.returncode if child.process else None}; starting it again")
+        time.sleep(min(RESTART_PAUSE_S * child.restarts, 10))
+        child.start()
 
     def stop(self) -> None:
         for child in reversed(list(self.children.values())):

@@ -93,6 +93,24 @@ def test_a_killed_process_is_started_again(stack_directory: Path) -> None:
     assert "indexer ended with code -9; starting it again" in output
 
 
+def test_a_killed_database_comes_back_and_the_stack_with_it(stack_directory: Path) -> None:
+    process = start(stack_directory, Ports.free())
+    try:
+        stack = await_stack(process, stack_directory)
+        os.kill(int((stack_directory / "postgres" / "cluster" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
+        time.sleep(1)
+        ends = time.monotonic() + 40
+        while time.monotonic() < ends and httpx.get(f"{stack['base_url']}/health/ready", timeout=10).status_code != 200:
+            time.sleep(0.3)
+
+        parts = httpx.get(f"{stack['base_url']}/health/ready", timeout=10).json()["parts"]
+        assert {name: part["status"] for name, part in parts.items()} == dict.fromkeys(parts, "ok")
+    finally:
+        output = stop(process)
+    assert "the database ended; starting it again" in output
+
+
 def test_a_port_in_use__says_which_and_how_to_choose_another(stack_directory: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
