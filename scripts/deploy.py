@@ -5,7 +5,7 @@ Safe to repeat: a contract that is recorded, has code and would be created by th
 other chain an Ape account signs (its passphrase may come from APE_ACCOUNTS_<alias>_PASSPHRASE).
 
 Offices come from ADMIN_ADDRESS, PAUSER_ADDRESS, KEEPER_ADMIN_ADDRESS (default: the deployer), KEEPER_ADDRESS,
-GUARD_ADDRESS and OPERATOR_ADDRESS (of the test venue).
+GUARD_ADDRESS, OPERATOR_ADDRESS (of the test venue) and TREASURY_ADDRESS (of the reserve token; both default to the deployer).
 """
 
 import os
@@ -15,15 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import click
+import rlp
 from ape import accounts, chain, project
 from ape.api import AccountAPI
 from ape.cli import ConnectedProviderCommand
-from eth_utils import keccak, to_checksum_address, to_hex
+from eth_utils import keccak, to_canonical_address, to_checksum_address, to_hex
 
 from scripts._deployments import BASE_SEPOLIA_USDC, Deployed, Record, load, record_path
 
 ADMIN_DELAY_S = 3 * 24 * 3600
 USDC_E6_PER_USDC = 1_000_000
+RESERVE_SEED_USDC_E6 = USDC_E6_PER_USDC  # SEED_USDC of contracts/libraries/ConstantsLib.sol
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Step:
     name: str
     contract: str
     args: Callable[[dict[str, str], "Offices"], list[Any]]
+    before: Callable[[dict[str, str], AccountAPI], None] | None = None  # what the constructor needs to find done
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ class Offices:
     keeper: str
     guard: str
     operator: str
+    treasury: str
 
     @classmethod
     def from_environment(cls, deployer: str) -> "Offices":
@@ -59,7 +63,19 @@ class Offices:
             keeper=office("KEEPER_ADDRESS"),
             guard=office("GUARD_ADDRESS"),
             operator=office("OPERATOR_ADDRESS", deployer),
+            treasury=office("TREASURY_ADDRESS", deployer),
         )
+
+
+def allow_reserve_seed(at: dict[str, str], signer: AccountAPI) -> None:
+    """The reserve token takes its first USDC from its creator, so the address that it will have is allowed it before."""
+    usdc = project.MockUSDC.at(at["usdc"])
+    if is_local():
+        usdc.mint(signer.address, RESERVE_SEED_USDC_E6, sender=signer)
+    if usdc.balanceOf(signer.address) < RESERVE_SEED_USDC_E6:
+        raise click.ClickException(f"{signer.address} needs 1 USDC at {at['usdc']} to seed the reserve token")
+    future = get_create_address(signer.address, signer.nonce + 1)
+    usdc.approve(future, RESERVE_SEED_USDC_E6, sender=signer)
 
 
 STEPS = (
@@ -71,8 +87,19 @@ STEPS = (
     Step("test_venue", "TestVenue", lambda at, who: [at["usdc"], who.operator, USDC_E6_PER_USDC]),  # a unit costs 1 USDC
     Step("test_venue_adapter", "TestVenueAdapter", lambda at, who: [at["usdc"], at["test_venue"]]),
     Step("x402_adapter", "X402Adapter", lambda at, who: [at["factory"]]),
+    Step(
+        "reserve_token",
+        "ReserveToken",
+        lambda at, who: [at["usdc"], ADMIN_DELAY_S, who.admin, who.pauser, who.treasury],
+        allow_reserve_seed,
+    ),
 )
 ADAPTERS = ("test_venue_adapter", "x402_adapter")
+
+
+def get_create_address(creator: str, nonce: int) -> str:
+    """Where CREATE puts the contract that `creator` makes with `nonce`."""
+    return str(to_checksum_address(keccak(rlp.encode([to_canonical_address(creator), nonce]))[12:]))
 
 
 def is_local() -> bool:
@@ -121,6 +148,8 @@ def ensure(step: Step, record: Record, offices: Offices, signer: AccountAPI) -> 
     if known is not None and known.creation_hash == creation_hash and has_code(known.address):
         click.echo(f"{step.name:<21} {known.address}  kept")
         return
+    if step.before is not None:
+        step.before({one.name: one.address for one in record.contracts}, signer)
     instance = signer.deploy(container, *args)
     receipt = instance.creation_metadata.receipt
     record.put(Deployed(step.name, step.contract, instance.address, receipt.block_number, receipt.txn_hash, args, creation_hash))

@@ -65,6 +65,11 @@ def cli(record_file: Path | None) -> None:
     findings.check("pauser", factory.hasRole(factory.PAUSER_ROLE(), pauser), pauser)
     findings.check("keeper admin", factory.hasRole(factory.KEEPER_ADMIN_ROLE(), keeper_admin), keeper_admin)
     findings.check("factory.paused", not factory.paused(), factory.paused())
+    token, seed = project.ReserveToken.at(at["reserve_token"]), next(one for one in record.contracts if one.name == "reserve_token").args
+    findings.check("reserve_token.usdc", token.usdc() == at["usdc"], token.usdc())
+    findings.check("reserve_token.defaultAdmin", token.defaultAdmin() == seed[2], token.defaultAdmin())
+    findings.check("reserve_token.treasury", token.treasury() == seed[4], token.treasury())
+    findings.check("reserve_token price", token.redeemPrice() >= 10_000, f"{token.redeemPrice()} base units a token")
     venue = project.TestVenue.at(at["test_venue"])
     findings.check("test_venue.adapter", venue.adapter() == at["test_venue_adapter"], venue.adapter())
     for name in ("test_venue_adapter", "x402_adapter"):

@@ -41,3 +41,8 @@ bytes32 constant LOCK_NOTHING_LEFT = "nothing_left";
 
 // Uniswap's Permit2, at the same address on every chain. As a target it could hand out standing allowances.
 address constant PERMIT2 = 0x000000000022D473030F116dDEE9F6B43aC78BA3;
+
+// What the reserve token begins with: 1 USDC against 100 tokens that belong to nobody, which is a price of 0.01 USDC.
+uint256 constant SEED_USDC = 1e6;
+uint256 constant SEED_TOKENS = 100e18;
+address constant DEAD = 0x000000000000000000000000000000000000dEaD;

@@ -203,4 +203,12 @@ library ErrorsLib {
 
     /// @notice Thrown when an address is zero, or the vault itself, that must not be.
     error BadAddress(address account);
+
+    // ------------------------------------------------------------------ reserve token
+
+    /// @notice Thrown when the caller would get less than it accepts.
+    error UnderMinOut(uint256 out, uint256 minOut);
+
+    /// @notice Thrown when a conversion names no account.
+    error NoAccount();
 }

@@ -108,4 +108,24 @@ library EventsLib {
 
     /// @notice A position at the test venue shrank.
     event PositionClosed(address indexed holder, uint256 amountUsdc, uint256 units, uint256 priceE6);
+
+    // ------------------------------------------------------------------ reserve token
+
+    /// @notice USDC of `buyer` became tokens of `recipient`. `price` is what a whole token cost, before the purchase.
+    event Bought(address indexed buyer, address indexed recipient, uint256 amountUsdc, uint256 out, uint256 price);
+
+    /// @notice Tokens of `holder` became USDC of `recipient`. `price` is what a whole token was worth, before it.
+    event Redeemed(address indexed holder, address indexed recipient, uint256 amount, uint256 out, uint256 price);
+
+    /// @notice Tokens were burned for credit of the account behind `accountRef`, at `price` a whole token.
+    event Converted(address indexed holder, bytes32 indexed accountRef, uint256 amount, uint256 price);
+
+    /// @notice Another treasury can be set from `eta` on.
+    event TreasuryProposed(address indexed proposedTreasury, uint64 eta);
+
+    /// @notice The treasury changed hands. At creation the previous one is zero.
+    event TreasuryChanged(address indexed previousTreasury, address indexed newTreasury);
+
+    /// @notice The proposed treasury was dropped.
+    event TreasuryProposalCancelled(address indexed proposedTreasury);
 }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.30;
+
+import "../base/ReserveTokenTest.sol";
+
+contract ConstructorTest is ReserveTokenTest {
+    function test_constructor__seeds_one_usdc_against_a_hundred_tokens_of_nobody() public view {
+        assertEq(token.reserve(), USD);
+        assertEq(usdc.balanceOf(address(token)), USD);
+        assertEq(token.totalSupply(), SEED);
+        assertEq(token.balanceOf(BURNED), SEED);
+        assertEq(token.redeemPrice(), 10_000);
+        assertEq(token.buyPrice(), 10_200);
+        assertEq(uint256(token.decimals()), 18);
+    }
+
+    function test_constructor__gives_the_offices() public view {
+        assertEq(token.defaultAdmin(), admin);
+        assertTrue(token.hasRole(token.PAUSER_ROLE(), pauser));
+        assertEq(token.treasury(), treasury);
+        assertEq(token.usdc(), address(usdc));
+    }
+
+    function test_constructor__without_the_seed__reverts() public {
+        bytes memory arguments = _arguments(address(usdc), treasury);
+        VmCreate create = VmCreate(address(vm));
+        address next = create.computeCreateAddress(address(this), create.getNonce(address(this)));
+        vm.expectRevert(
+            abi.encodeWithSignature("ERC20InsufficientAllowance(address,uint256,uint256)", next, uint256(0), USD)
+        );
+        _create("ReserveToken.sol", arguments);
+        assertEq(next.code.length, 0);
+    }
+
+    function test_constructor__usdc_without_code__reverts() public {
+        vm.expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, thief));
+        _create("ReserveToken.sol", _arguments(thief, treasury));
+    }
+
+    function test_constructor__zero_treasury__reverts() public {
+        vm.expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, address(0)));
+        _create("ReserveToken.sol", _arguments(address(usdc), address(0)));
+    }
+
+    /// @dev Creates by hand, so that the constructor's own revert is what the test sees.
+    function _create(string memory artifact, bytes memory arguments) private {
+        bytes memory code = bytes.concat(VmCode(address(vm)).getCode(artifact), arguments);
+        assembly ("memory-safe") {
+            if iszero(create(0, add(code, 0x20), mload(code))) {
+                returndatacopy(0, 0, returndatasize())
+                revert(0, returndatasize())
+            }
+        }
+    }
+}
+
+interface VmCode {
+    function getCode(string calldata artifact) external view returns (bytes memory);
+}
