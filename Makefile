@@ -68,6 +68,7 @@ format: setup ## format Python and Solidity
 test-deep: build ## slow proofs: 2,048 fuzz runs a contract property, 2,000 examples a domain property
 	FOUNDRY_FUZZ_RUNS=2048 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core
+	SEEDS=$(or $(SEEDS),1..100) $(PY) -m pytest tests/integration/differential
 
 bench: bench-indexer ## every figure of speed, beside a bound measured in the same run
 

@@ -28,6 +28,7 @@ from core.domain.money import UsdcE6, usdc_text, usdc_text_or_none
 from core.domain.times import DAY_S, utc_text, utc_text_or_none
 
 WINDOW_S: Final = DAY_S  # ConstantsLib.DAY_WINDOW
+UINT256_MAX: Final = 2**256 - 1  # where the contract's sum of maxSpend stops growing
 
 # The rolling day
 
@@ -218,7 +219,7 @@ def _refused_by_rule(vault: VaultModel, call: Call) -> Refused | None:
 
 
 def _refused_by_caps(vault: VaultModel, calls: Sequence[Call], now: int) -> Refused | None:
-    requested = sum(call.max_spend_usdc_e6 for call in calls)
+    requested = min(sum(call.max_spend_usdc_e6 for call in calls), UINT256_MAX)
     if requested > vault.per_tx_cap:
         return Refused("OverPerTxCap", (requested, vault.per_tx_cap))
     left_today = left_today_usdc_e6(vault.window, vault.daily_cap, now)
