@@ -26,6 +26,10 @@ interface Vm {
     function expectEmit(bool topic1, bool topic2, bool topic3, bool data, address emitter) external;
     function recordLogs() external;
     function getRecordedLogs() external returns (Log[] memory);
+    function snapshotState() external returns (uint256 snapshotId);
+    function revertToState(uint256 snapshotId) external returns (bool);
+    function assertLt(uint256 left, uint256 right) external pure;
+    function assertLe(uint256 left, uint256 right) external pure;
     function assertEq(uint256 left, uint256 right) external pure;
     function assertEq(address left, address right) external pure;
     function assertEq(bytes32 left, bytes32 right) external pure;
