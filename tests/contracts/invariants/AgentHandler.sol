@@ -71,7 +71,7 @@ abstract contract AgentHandler is Stage {
     /// @notice The agent gives up, seldom.
     function agentStops(uint256 at, uint256 seldom) external step {
         Ghost storage g = _vaultAt(at);
-        if (seldom % 8 != 0) return;
+        if (seldom % 16 != 0) return;
         (bool passed,) = _as(g.agent, address(g.vault), abi.encodeCall(g.vault.stop, ("agent")));
         _tally("agent stop", passed);
     }
@@ -83,12 +83,12 @@ abstract contract AgentHandler is Stage {
         view
         returns (Call memory)
     {
-        address at = address(edge % 2 == 0 ? valued : unvalued);
+        address at = address(edge % 8 == 0 ? unvalued : valued);
         Trick trick_ = Trick(uint8(trick) % 9);
         if (edge % 7 == 6) {
             return Call(at, 0, abi.encodeCall(MaliciousVenue.exit, (trick_, amount % (2 * PER_TX))));
         }
-        uint256 size = _amountAt(ghosts[index], edge >> 1, amount);
+        uint256 size = _amountAt(ghosts[index], edge >> 3, amount);
         return Call(at, size, abi.encodeCall(MaliciousVenue.spend, (trick_, size)));
     }
 

@@ -19,7 +19,7 @@ contract Handler is AgentHandler, OfficeHandler {
 
     /// @notice What the fuzzer may call. Time, agent and venues come oftener than ends.
     function actions() external pure returns (bytes4[] memory list) {
-        list = new bytes4[](32);
+        list = new bytes4[](34);
         list[0] = this.agentExecutes.selector;
         list[1] = this.agentExecutes.selector;
         list[2] = this.agentExecutes.selector;
@@ -52,6 +52,8 @@ contract Handler is AgentHandler, OfficeHandler {
         list[29] = this.venueActs.selector;
         list[30] = this.anyoneActs.selector;
         list[31] = this.thiefTries.selector;
+        list[32] = this.ownerOpens.selector;
+        list[33] = this.ownerOpens.selector;
     }
 
     /// @notice Every way through which something can succeed; a sequence that is worth its name passes each.
@@ -132,7 +134,7 @@ contract Handler is AgentHandler, OfficeHandler {
             if (passed) g.received += paid;
             _tally("late proceeds", passed);
         } else if (which % 5 == 3) {
-            who.claimValue(vault, amount % 4 == 0 ? type(uint128).max : amount % BUDGET);
+            who.claimValue(vault, amount % 8 == 0 ? type(uint128).max : amount % PER_TX);
             _tally("lie", true);
         } else {
             (bool passed,) =
@@ -153,15 +155,15 @@ contract Handler is AgentHandler, OfficeHandler {
     function anyoneActs(uint256 at, uint256 which, uint256 amount) external step {
         Ghost storage g = _vaultAt(at);
         address vault = address(g.vault);
-        if (which % 4 == 0) {
+        if (which % 6 == 0) {
             amount = _bound(amount, 1, BUDGET);
             usdc.mint(vault, amount);
             g.donated += amount;
             _tally("donate", true);
-        } else if (which % 4 == 1) {
+        } else if (which % 6 == 1) {
             airdrop.mint(vault, amount % BUDGET);
             _tally("airdrop", true);
-        } else if (which % 4 == 2) {
+        } else if (which % 6 > 2) {
             (bool passed,) = _as(stranger, vault, abi.encodeCall(g.vault.enforceStopLine, ()));
             _tally("stop line", passed);
             if (passed && g.status != Status.Working) ++regressions;

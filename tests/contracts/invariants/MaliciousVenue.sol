@@ -93,8 +93,10 @@ contract MaliciousVenue is IAdapter {
     function _distract(Trick trick) private {
         if (trick == Trick.Fail) revert VenueFailed();
         if (trick == Trick.Reenter) _reenter();
-        if (trick == Trick.BurnGas) for (uint256 i; i < 500; ++i) {
-            _seen.length;
+        if (trick == Trick.BurnGas) {
+            for (uint256 i; i < 500; ++i) {
+                _seen.length;
+            }
         }
     }
 

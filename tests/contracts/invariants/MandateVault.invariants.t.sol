@@ -9,7 +9,9 @@ import {Ghost, Replay, Spend} from "./Stage.sol";
 
 /// @title Invariants of vaults and factory
 /// @notice What holds after any sequence of what owner, agent, keeper, payee, officers, thief, passers-by and hostile
-/// venues can do. The handler's books are its own: they follow the token and the actors, not the vault.
+/// venues can do. The handler's books are its own: they follow the token and the actors, not the vault. The handler
+/// answers every refusal itself, so a revert of its own would be a hole in the books and fails the run.
+/// forge-config: default.invariant.fail-on-revert = true
 contract MandateVaultInvariantsTest is Test {
     struct FuzzSelector {
         address addr;

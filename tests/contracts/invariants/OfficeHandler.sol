@@ -37,7 +37,7 @@ abstract contract OfficeHandler is OwnerHandler {
     /// @notice Stops, seldom.
     function keeperStops(uint256 at, uint256 seldom) external step {
         Ghost storage g = _vaultAt(at);
-        if (seldom % 8 != 0) return;
+        if (seldom % 16 != 0) return;
         (bool passed,) = _as(factory.keeper(), address(g.vault), abi.encodeCall(g.vault.stop, ("keeper")));
         _tally("keeper stop", passed);
     }
@@ -142,10 +142,10 @@ abstract contract OfficeHandler is OwnerHandler {
         Ghost storage g = ghosts[index];
         uint256 around = amount % 3;
         (,,, uint256 freesAt) = g.vault.remaining();
-        if (how % 16 == 0) _travel(docs[g.doc].endsAt + around - 1);
-        else if (how % 16 == 1) _travel(docs[g.doc].endsAt + 1 days + around - 1);
-        else if (how % 16 < 6 && freesAt != 0) _travel(freesAt + around - 1);
-        else if (how % 16 < 10) _travel(clock + _bound(amount, 1, 18 hours));
+        if (how % 32 == 0) _travel(docs[g.doc].endsAt + around - 1);
+        else if (how % 32 == 1) _travel(docs[g.doc].endsAt + 1 days + around - 1);
+        else if (how % 32 < 10 && freesAt != 0) _travel(freesAt + around - 1);
+        else if (how % 32 < 16) _travel(clock + _bound(amount, 1, 18 hours));
         else _travel(clock + _bound(amount, 0, 90));
         _tally("time", true);
     }

@@ -12,7 +12,8 @@ abstract contract OwnerHandler is Stage {
         MandateTerms memory document = docs[doc];
         bytes32 digest = factory.termsDigest(document);
         bytes memory signature = how % 3 == 0 ? bytes("") : _sign(_keyOf(doc), digest);
-        Funding memory funding = how % 3 == 2 ? _fundingFor(doc, digest, document.budgetUsdc) : _noFunding();
+        Funding memory funding =
+            how % 3 == 2 ? _fundingFor(doc, digest, document.budgetUsdc / (1 + (how >> 8) % 4)) : _noFunding();
         address sender = how % 3 == 0 ? document.owner : stranger;
         (bool passed, bytes memory answer) =
             _as(sender, address(factory), abi.encodeCall(factory.createVault, (document, rules, signature, funding)));
@@ -121,7 +122,7 @@ abstract contract OwnerHandler is Stage {
     /// @notice Stops, seldom, so that vaults live long enough to be abused.
     function ownerStops(uint256 at, uint256 seldom) external step {
         Ghost storage g = _vaultAt(at);
-        if (seldom % 4 != 0) return;
+        if (seldom % 8 != 0) return;
         (bool passed,) = _as(docs[g.doc].owner, address(g.vault), abi.encodeCall(g.vault.stop, ("owner_stop")));
         _tally("owner stop", passed);
     }

@@ -136,6 +136,8 @@ abstract contract Stage is Test {
         for (uint256 i; i < DOCS; ++i) {
             docs[i] = terms;
             docs[i].nonce = i;
+            // A line near enough to be crossed: a loss of 5 %.
+            (docs[i].stopFloorBps, docs[i].stopFloor) = (500, 950 * USD);
         }
         // The open board: no agent, no caps but the budget, all of the gain to the agent, two days.
         docs[1].agent = address(0);
