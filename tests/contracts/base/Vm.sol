@@ -15,6 +15,7 @@ interface Vm {
     function warp(uint256 timestamp) external;
     function roll(uint256 blockNumber) external;
     function chainId(uint256 newChainId) external;
+    function deal(address account, uint256 balance) external;
     function etch(address target, bytes calldata code) external;
     function deployCode(string calldata artifact) external returns (address);
     function deployCode(string calldata artifact, bytes calldata arguments) external returns (address);
