@@ -119,8 +119,8 @@ contract MoneyAttacksTest is Test {
 
     function test_pitfall_18__gift_cannot_lift_a_worth_above_the_stop_line() public {
         _execute(vault, _buy(100 * USD));
-        vm.warp(NOW + 1 days);
         _execute(vault, _buy(100 * USD));
+        _execute(vault, _buy(USD));
         vm.prank(operator);
         venue.setPrice(1);
         usdc.mint(address(vault), BUDGET);

@@ -314,4 +314,22 @@ contract SignatureAttacksTest is Test {
         vault.withdraw(address(usdc), owner, BUDGET);
         assertEq(usdc.balanceOf(address(vault)), 0);
     }
+
+    /// forge-config: default.evm_version = "prague"
+    function test_pitfall_20__account_that_really_delegated__signs_with_its_key_and_funds_by_allowance() public {
+        address predicted = _predicted();
+        bytes memory signature = _sign(OWNER_KEY, _digest());
+        // The delegation rides on the next transaction, which the account sends itself.
+        vm.signAndAttachDelegation(address(venue), OWNER_KEY);
+        vm.prank(owner);
+        usdc.approve(predicted, BUDGET);
+        assertEq(owner.code, abi.encodePacked(hex"ef0100", address(venue)));
+
+        MandateVault vault = _createBy(stranger, signature, _noFunding());
+        assertEq(_createBy(owner, "", _pull(BUDGET)).status(), Status.Working);
+        _stop(vault);
+        vm.prank(owner);
+        vault.withdraw(address(usdc), owner, BUDGET);
+        assertEq(usdc.balanceOf(predicted), 0);
+    }
 }

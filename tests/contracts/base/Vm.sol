@@ -9,6 +9,14 @@ interface Vm {
         address emitter;
     }
 
+    struct SignedDelegation {
+        uint8 v;
+        bytes32 r;
+        bytes32 s;
+        uint64 nonce;
+        address implementation;
+    }
+
     function addr(uint256 privateKey) external pure returns (address);
     function sign(uint256 privateKey, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
     function label(address account, string calldata newLabel) external;
@@ -16,6 +24,9 @@ interface Vm {
     function roll(uint256 blockNumber) external;
     function chainId(uint256 newChainId) external;
     function deal(address account, uint256 balance) external;
+    function signAndAttachDelegation(address implementation, uint256 privateKey)
+        external
+        returns (SignedDelegation memory);
     function etch(address target, bytes calldata code) external;
     function deployCode(string calldata artifact) external returns (address);
     function deployCode(string calldata artifact, bytes calldata arguments) external returns (address);
