@@ -216,7 +216,7 @@ contract ReentrancyAttacksTest is Test {
     }
 
     function test_pitfall_09__every_office_from_the_middle_of_an_action__is_refused() public {
-        bytes[12] memory entries = [
+        bytes[19] memory entries = [
             abi.encodeCall(factory.proposeKeeper, (thief)),
             abi.encodeCall(factory.proposeGuard, (thief)),
             abi.encodeCall(factory.acceptKeeper, ()),
@@ -228,7 +228,14 @@ contract ReentrancyAttacksTest is Test {
             abi.encodeCall(factory.listAdapter, (address(hostile))),
             abi.encodeCall(factory.delistAdapter, (address(adapter))),
             abi.encodeCall(factory.cancelTerms, (terms)),
-            abi.encodeCall(factory.grantRole, (factory.PAUSER_ROLE(), thief))
+            abi.encodeCall(factory.grantRole, (factory.PAUSER_ROLE(), thief)),
+            abi.encodeCall(factory.revokeRole, (factory.PAUSER_ROLE(), pauser)),
+            abi.encodeCall(factory.renounceRole, (factory.PAUSER_ROLE(), pauser)),
+            abi.encodeCall(factory.beginDefaultAdminTransfer, (thief)),
+            abi.encodeCall(factory.acceptDefaultAdminTransfer, ()),
+            abi.encodeCall(factory.cancelDefaultAdminTransfer, ()),
+            abi.encodeCall(factory.changeDefaultAdminDelay, (0)),
+            abi.encodeCall(factory.rollbackDefaultAdminDelay, ())
         ];
         for (uint256 i; i < entries.length; ++i) {
             hook.setHook(address(factory), entries[i]);
