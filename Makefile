@@ -65,8 +65,8 @@ format: setup ## format Python and Solidity
 	@$(PY) -m ruff check --fix --quiet .
 	@$(FORGE) fmt contracts tests/contracts
 
-test-deep: build ## slow proofs: 2,048 fuzz runs a contract property, 2,000 examples a domain property
-	FOUNDRY_FUZZ_RUNS=2048 $(FORGE) test
+test-deep: build ## slow proofs: 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property
+	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core
 	SEEDS=$(or $(SEEDS),1..100) $(PY) -m pytest tests/integration/differential
 

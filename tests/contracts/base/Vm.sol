@@ -9,12 +9,24 @@ interface Vm {
         address emitter;
     }
 
+    struct SignedDelegation {
+        uint8 v;
+        bytes32 r;
+        bytes32 s;
+        uint64 nonce;
+        address implementation;
+    }
+
     function addr(uint256 privateKey) external pure returns (address);
     function sign(uint256 privateKey, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
     function label(address account, string calldata newLabel) external;
     function warp(uint256 timestamp) external;
     function roll(uint256 blockNumber) external;
     function chainId(uint256 newChainId) external;
+    function deal(address account, uint256 balance) external;
+    function signAndAttachDelegation(address implementation, uint256 privateKey)
+        external
+        returns (SignedDelegation memory);
     function etch(address target, bytes calldata code) external;
     function deployCode(string calldata artifact) external returns (address);
     function deployCode(string calldata artifact, bytes calldata arguments) external returns (address);
@@ -26,6 +38,10 @@ interface Vm {
     function expectEmit(bool topic1, bool topic2, bool topic3, bool data, address emitter) external;
     function recordLogs() external;
     function getRecordedLogs() external returns (Log[] memory);
+    function snapshotState() external returns (uint256 snapshotId);
+    function revertToState(uint256 snapshotId) external returns (bool);
+    function assertLt(uint256 left, uint256 right) external pure;
+    function assertLe(uint256 left, uint256 right) external pure;
     function assertEq(uint256 left, uint256 right) external pure;
     function assertEq(address left, address right) external pure;
     function assertEq(bytes32 left, bytes32 right) external pure;

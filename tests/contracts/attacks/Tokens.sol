@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.30;
+
+import {MockUSDC} from "../../../contracts/mocks/MockUSDC.sol";
+
+/// @title HookUSDC
+/// @notice A token that calls somebody in the middle of each transfer. USDC does not; the guard must not need that.
+contract HookUSDC is MockUSDC {
+    address private _target;
+    bytes private _data;
+
+    /// @notice What the call in the middle answered.
+    bool public answered;
+    bytes public answer;
+    uint256 public calls;
+
+    /// @notice Calls `target` with `data` in each transfer from now on.
+    function setHook(address target, bytes calldata data) external {
+        (_target, _data) = (target, data);
+    }
+
+    function _update(address from, address to, uint256 value) internal override {
+        super._update(from, to, value);
+        if (_target == address(0)) return;
+        (address target, bytes memory data) = (_target, _data);
+        // Once, so that what the hook does is not hooked again.
+        _target = address(0);
+        calls += 1;
+        (answered, answer) = target.call(data);
+    }
+}
+
+/// @title FreezableUSDC
+/// @notice USDC whose issuer freezes accounts.
+contract FreezableUSDC is MockUSDC {
+    mapping(address account => bool) private _isFrozen;
+
+    /// @notice Freezes or thaws.
+    function freeze(address account, bool isFrozen) external {
+        _isFrozen[account] = isFrozen;
+    }
+
+    function _update(address from, address to, uint256 value) internal override {
+        require(!_isFrozen[from] && !_isFrozen[to], "Blacklistable: account is blacklisted");
+        super._update(from, to, value);
+    }
+}

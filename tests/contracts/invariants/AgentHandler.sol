@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.30;
+
+import "./Stage.sol";
+
+/// @title AgentHandler
+/// @notice The agent, at its worst: every trick at every venue, amounts at the edges of every cap, batches, and a
+/// second opinion from `check` before each action.
+abstract contract AgentHandler is Stage {
+    /// @notice One call at a hostile venue.
+    function agentExecutes(uint256 at, uint256 trick, uint256 edge, uint256 amount) external step {
+        uint256 index = at % ghosts.length;
+        Call[] memory calls = new Call[](1);
+        calls[0] = _hostileCall(index, trick, edge, amount);
+        bool passed = _act("execute", index, calls, true, _isFail(trick));
+        _tally(_trickName(trick), passed && calls[0].maxSpend != 0);
+    }
+
+    /// @notice Two or three calls in one batch, whose sum may be above a cap that each one keeps.
+    function agentExecutesBatch(uint256 at, uint256 trick, uint256 edge, uint256 amount) external step {
+        uint256 index = at % ghosts.length;
+        Call[] memory calls = new Call[](2 + edge % 2);
+        bool mayFail;
+        for (uint256 i; i < calls.length; ++i) {
+            uint256 part = uint256(keccak256(abi.encode(amount, i)));
+            calls[i] = _hostileCall(index, trick >> (8 * i), edge >> (8 * i), part);
+            if (part % 3 == 0) calls[i].maxSpend /= 2;
+            mayFail = mayFail || _isFail(trick >> (8 * i)) || part % 3 == 0;
+        }
+        _act("executeBatch", index, calls, false, mayFail);
+    }
+
+    /// @notice The honest venue, so that there are positions with a price.
+    function agentTrades(uint256 at, uint256 edge, uint256 amount) external step {
+        uint256 index = at % ghosts.length;
+        Ghost storage g = ghosts[index];
+        uint256 held = venue.positionOf(address(g.vault));
+        bool sells = held != 0 && edge % 2 == 0;
+        uint256 size = sells ? _bound(amount, 1, held) : _amountAt(g, edge >> 1, amount);
+        Call memory call_ = sells ? _sell(size) : _buy(size);
+
+        uint256 before = usdc.balanceOf(address(g.vault));
+        // A buy of nothing is the venue's own refusal.
+        (bool passed,) = _tryAction(index, _asBatch(call_), true, size == 0 || (sells && size * venue.priceE6() < USD));
+        _tally(sells ? bytes32("sell") : bytes32("buy"), passed);
+        if (!passed) return;
+        uint256 later = usdc.balanceOf(address(g.vault));
+        (uint256 spent, uint256 received) = _difference(Seen(before, later));
+        _bookAction(index, spent);
+        _bookGain(g, address(adapter), spent, received);
+    }
+
+    /// @notice The agent asks for what no rule allows.
+    function agentStrays(uint256 at, uint256 which, uint256 amount) external step {
+        Ghost storage g = _vaultAt(at);
+        Call memory call_ = Call(address(unvalued), 1, abi.encodeCall(unvalued.pullLater, (address(g.vault), amount)));
+        if (which % 6 == 1) call_ = Call(address(usdc), 0, abi.encodeCall(usdc.transfer, (thief, amount)));
+        if (which % 6 == 2) call_ = Call(address(usdc), 0, abi.encodeCall(usdc.approve, (thief, amount)));
+        if (which % 6 == 3) {
+            call_ = Call(address(g.vault), 0, abi.encodeCall(g.vault.withdraw, (address(usdc), thief, 1)));
+        }
+        if (which % 6 == 4) call_ = Call(address(unvalued), 1, "");
+        if (which % 6 == 5) call_ = Call(address(hostile), 1, abi.encodeCall(HostileVenue.take, (amount)));
+        bytes memory opinion = g.vault.check(_asBatch(call_));
+        (bool passed,) = _as(agent, address(g.vault), abi.encodeCall(g.vault.execute, (call_)));
+        if (passed) ++trespasses;
+        if (opinion.length == 0) ++disagreements;
+        _tally("stray refused", !passed);
+    }
+
+    /// @notice The agent gives up, seldom.
+    function agentStops(uint256 at, uint256 seldom) external step {
+        Ghost storage g = _vaultAt(at);
+        if (seldom % 16 != 0) return;
+        (bool passed,) = _as(g.agent, address(g.vault), abi.encodeCall(g.vault.stop, ("agent")));
+        _tally("agent stop", passed);
+    }
+
+    // ------------------------------------------------------------------ one action
+
+    function _hostileCall(uint256 index, uint256 trick, uint256 edge, uint256 amount)
+        private
+        view
+        returns (Call memory)
+    {
+        address at = address(edge % 8 == 0 ? unvalued : valued);
+        Trick trick_ = Trick(uint8(trick) % 9);
+        if (edge % 7 == 6) {
+            return Call(at, 0, abi.encodeCall(MaliciousVenue.exit, (trick_, amount % (2 * PER_TX))));
+        }
+        uint256 size = _amountAt(ghosts[index], edge >> 3, amount);
+        return Call(at, size, abi.encodeCall(MaliciousVenue.spend, (trick_, size)));
+    }
+
+    /// @dev One below, at, or one above what a limit leaves, or anything up to the cap of an action.
+    function _amountAt(Ghost storage g, uint256 edge, uint256 amount) private view returns (uint256) {
+        (uint256 perAction, uint256 today, uint256 total,) = g.vault.remaining();
+        uint256 around = amount % 3;
+        if (edge % 8 == 0) return perAction + around - 1;
+        if (edge % 8 == 1) return today + around - (today == 0 ? 0 : 1);
+        if (edge % 8 == 2) return total + around - (total == 0 ? 0 : 1);
+        return amount % (perAction + 1);
+    }
+
+    function _act(bytes32 name, uint256 index, Call[] memory calls, bool single, bool mayFail)
+        private
+        returns (bool passed)
+    {
+        valued.forget();
+        unvalued.forget();
+        (passed,) = _tryAction(index, calls, single, mayFail);
+        _tally(name, passed);
+        if (!passed) return false;
+        _bookAction(index, _bookSeen(index, valued) + _bookSeen(index, unvalued));
+    }
+
+    /// @dev Asks `check`, acts, and holds one against the other.
+    function _tryAction(uint256 index, Call[] memory calls, bool single, bool mayFail)
+        private
+        returns (bool passed, bytes memory answer)
+    {
+        Ghost storage g = ghosts[index];
+        bytes memory opinion = g.vault.check(calls);
+        uint256 outflow = ledger.outflow(address(g.vault));
+        address sender = g.agent == address(0) ? agent : g.agent;
+        (passed, answer) = _as(
+            sender,
+            address(g.vault),
+            single ? abi.encodeCall(g.vault.execute, (calls[0])) : abi.encodeCall(g.vault.executeBatch, (calls))
+        );
+        if (opinion.length != 0) {
+            // Without an agent `check` says that there is none, and the sender is told that it is none.
+            bool sameWords = g.agent == address(0) || keccak256(answer) == keccak256(opinion);
+            if (passed || !sameWords) ++disagreements;
+        } else if (!passed && !mayFail) {
+            ++disagreements;
+        }
+        if (!passed) return (passed, answer);
+        if (clock >= docs[g.doc].endsAt || g.status != Status.Working || factory.paused()) ++lateActions;
+        g.pulled += ledger.outflow(address(g.vault)) - outflow;
+    }
+
+    function _bookSeen(uint256 index, MaliciousVenue at) private returns (uint256 spent) {
+        Seen[] memory seen = at.seen();
+        for (uint256 i; i < seen.length; ++i) {
+            (uint256 out, uint256 back) = _difference(seen[i]);
+            _bookGain(ghosts[index], address(at), out, back);
+            spent += out;
+        }
+    }
+
+    function _difference(Seen memory seen) internal pure returns (uint256 out, uint256 back) {
+        if (seen.before > seen.later) out = seen.before - seen.later;
+        else back = seen.later - seen.before;
+    }
+
+    function _bookAction(uint256 index, uint256 spent) private {
+        Ghost storage g = ghosts[index];
+        g.actions += 1;
+        if (spent > g.largestAction) g.largestAction = spent;
+        if (spent != 0) spends[index].push(Spend(clock, spent));
+    }
+
+    function _asBatch(Call memory call_) internal pure returns (Call[] memory) {
+        return _batch(call_);
+    }
+
+    function _isFail(uint256 trick) internal pure returns (bool) {
+        return Trick(uint8(trick) % 9) == Trick.Fail;
+    }
+
+    function _trickName(uint256 trick) internal pure returns (bytes32) {
+        return bytes32(uint256(uint8(trick) % 9) + 1);
+    }
+}

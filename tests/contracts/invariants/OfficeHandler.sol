@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.30;
+
+import "./OwnerHandler.sol";
+
+/// @notice An office as the test books it: who holds it, who was named, and when.
+struct Office {
+    address holder;
+    address named;
+    uint256 namedAt;
+}
+
+/// @title OfficeHandler
+/// @notice Keeper, payee, pauser, admin and keeper admin, each with all that the office allows, and beyond.
+abstract contract OfficeHandler is OwnerHandler {
+    Office internal keeperOffice;
+    Office internal guardOffice;
+    uint256 public earlyHandovers;
+
+    // ------------------------------------------------------------------ the keeper
+
+    /// @notice Marks a worth, seldom at the floor.
+    function keeperMarks(uint256 at, uint256 worth_, uint256 age) external step {
+        Ghost storage g = _vaultAt(at);
+        uint256 floor = docs[g.doc].stopFloor;
+        worth_ = worth_ % 16 == 0 ? _bound(worth_, 0, floor) : floor + 1 + worth_ % BUDGET;
+        uint64 asOf = uint64(height - _bound(age, 0, 258) + 1);
+        (bool passed,) = _as(factory.keeper(), address(g.vault), abi.encodeCall(g.vault.mark, (worth_, asOf, 0)));
+        _tally(worth_ > floor ? bytes32("mark") : bytes32("mark at the floor"), passed);
+        if (!passed) return;
+        if (asOf <= g.lastMark || asOf > height || height - asOf > 256) ++regressions;
+        g.lastMark = asOf;
+        // At the floor the mark stops in the same transaction; above it nothing happens.
+        if ((worth_ <= floor) != (g.vault.status() == Status.Stopped)) ++regressions;
+    }
+
+    /// @notice Stops, seldom.
+    function keeperStops(uint256 at, uint256 seldom) external step {
+        Ghost storage g = _vaultAt(at);
+        if (seldom % 16 != 0) return;
+        (bool passed,) = _as(factory.keeper(), address(g.vault), abi.encodeCall(g.vault.stop, ("keeper")));
+        _tally("keeper stop", passed);
+    }
+
+    /// @notice Unwinds; before the stop or the end it is refused.
+    function keeperUnwinds(uint256 at, uint256 trick, uint256 amount) external step {
+        uint256 index = at % ghosts.length;
+        Ghost storage g = ghosts[index];
+        bool early = g.status == Status.Working && clock < docs[g.doc].endsAt;
+        uint256 passes = done["keeper unwind"];
+        _unwind(factory.keeper(), index, trick, amount, "keeper unwind");
+        if (early && done["keeper unwind"] != passes) ++trespasses;
+    }
+
+    /// @notice Settles; before the stop or the end it is refused.
+    function keeperSettles(uint256 at) external step {
+        Ghost storage g = _vaultAt(at);
+        bool early = g.stoppedAt == 0 && clock < docs[g.doc].endsAt;
+        uint256 passes = done["keeper settle"];
+        _settle(factory.keeper(), g, "keeper settle");
+        if (early && done["keeper settle"] != passes) ++trespasses;
+    }
+
+    // ------------------------------------------------------------------ the payee
+
+    /// @notice Moves the right to the fee.
+    function payeeMoves(uint256 at, uint256 to) external step {
+        Ghost storage g = _vaultAt(at);
+        address heir = to % 2 == 0 ? agent : operator;
+        (bool passed,) = _as(g.payee, address(g.vault), abi.encodeCall(g.vault.setPayee, (heir)));
+        _tally("set payee", passed);
+        if (passed) g.payee = heir;
+    }
+
+    // ------------------------------------------------------------------ pauser and admin
+
+    /// @notice Pauses, ends the pause, lists and delists the hostile adapter, removes agents.
+    function officersAct(uint256 which, uint256 at) external step {
+        Ghost storage g = _vaultAt(at);
+        bool passed;
+        if (which % 6 == 0) {
+            (passed,) = _as(pauser, address(factory), abi.encodeCall(factory.pause, ()));
+            _tally("pause", passed);
+        } else if (which % 6 <= 2) {
+            (passed,) = _as(admin, address(factory), abi.encodeCall(factory.unpause, ()));
+            _tally("unpause", passed);
+        } else if (which % 6 == 3) {
+            (passed,) = _as(pauser, address(g.vault), abi.encodeCall(g.vault.removeAgent, ()));
+            _tally("pauser removes agent", passed);
+            if (passed) g.agent = address(0);
+        } else {
+            bytes memory data = which % 6 == 4
+                ? abi.encodeCall(factory.delistAdapter, (address(valued)))
+                : abi.encodeCall(factory.listAdapter, (address(valued)));
+            (passed,) = _as(admin, address(factory), data);
+            _tally(which % 6 == 4 ? bytes32("delist") : bytes32("list"), passed);
+        }
+    }
+
+    /// @notice Proposes, accepts and cancels keepers and guards, at the edges of the times.
+    function officeChanges(uint256 which, uint256 whose, uint256 who) external step {
+        (bool ofKeeper, bool another) = (whose % 2 == 0, who % 2 == 0);
+        Office storage office = ofKeeper ? keeperOffice : guardOffice;
+        address named = another ? stranger : keeper;
+        if (which % 4 == 0) {
+            bytes memory data = ofKeeper
+                ? abi.encodeCall(factory.proposeKeeper, (named))
+                : abi.encodeCall(factory.proposeGuard, (named));
+            (bool passed,) = _as(keeperAdmin, address(factory), data);
+            if (passed && office.namedAt != 0) ++earlyHandovers;
+            if (passed) (office.named, office.namedAt) = (named, clock);
+            _tally("propose", passed);
+        } else if (which % 4 == 1) {
+            bytes memory data = ofKeeper
+                ? abi.encodeCall(factory.cancelKeeperProposal, ())
+                : abi.encodeCall(factory.cancelGuardProposal, ());
+            (bool passed,) = _as(another ? admin : pauser, address(factory), data);
+            if (passed) (office.named, office.namedAt) = (address(0), 0);
+            _tally("cancel proposal", passed);
+        } else {
+            if (which % 8 < 4 && office.namedAt != 0) _travel(office.namedAt + 48 hours);
+            _accept(office, ofKeeper, another && office.named != address(0) ? office.named : named);
+        }
+    }
+
+    function _accept(Office storage office, bool ofKeeper, address who) private {
+        bytes memory data =
+            ofKeeper ? abi.encodeCall(factory.acceptKeeper, ()) : abi.encodeCall(factory.acceptGuard, ());
+        (bool passed,) = _as(who, address(factory), data);
+        bool due = office.namedAt != 0 && who == office.named && clock >= office.namedAt + 48 hours
+            && clock <= office.namedAt + 9 days;
+        if (passed != due) ++earlyHandovers;
+        _tally(passed ? bytes32("accept") : bytes32("accept refused"), true);
+        if (passed) (office.holder, office.named, office.namedAt) = (who, address(0), 0);
+    }
+
+    // ------------------------------------------------------------------ time
+
+    /// @notice Lets time pass: seconds, hours, or to one second before, at or after an edge.
+    function timePasses(uint256 at, uint256 how, uint256 amount) external step {
+        uint256 index = at % ghosts.length;
+        Ghost storage g = ghosts[index];
+        uint256 around = amount % 3;
+        (,,, uint256 freesAt) = g.vault.remaining();
+        if (how % 32 == 0) _travel(docs[g.doc].endsAt + around - 1);
+        else if (how % 32 == 1) _travel(docs[g.doc].endsAt + 1 days + around - 1);
+        else if (how % 32 < 10 && freesAt != 0) _travel(freesAt + around - 1);
+        else if (how % 32 < 16) _travel(clock + _bound(amount, 1, 18 hours));
+        else _travel(clock + _bound(amount, 0, 90));
+        _tally("time", true);
+    }
+
+    /// @dev Only forward, and never beyond all ends at once: a base chain's two seconds a block.
+    function _travel(uint256 to) internal {
+        if (to <= clock || to > GRACE_END + 2) return;
+        height += (to - clock) / 2;
+        clock = to;
+        vm.warp(clock);
+        vm.roll(height);
+    }
+
+    function offices() external view returns (Office memory, Office memory) {
+        return (keeperOffice, guardOffice);
+    }
+}
