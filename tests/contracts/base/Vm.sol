@@ -9,6 +9,14 @@ interface Vm {
         address emitter;
     }
 
+    struct Gas {
+        uint64 gasLimit;
+        uint64 gasTotalUsed;
+        uint64 gasMemoryUsed;
+        int64 gasRefunded;
+        uint64 gasRemaining;
+    }
+
     function addr(uint256 privateKey) external pure returns (address);
     function sign(uint256 privateKey, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
     function label(address account, string calldata newLabel) external;
@@ -26,6 +34,7 @@ interface Vm {
     function expectEmit(bool topic1, bool topic2, bool topic3, bool data, address emitter) external;
     function recordLogs() external;
     function getRecordedLogs() external returns (Log[] memory);
+    function lastCallGas() external view returns (Gas memory);
     function assertEq(uint256 left, uint256 right) external pure;
     function assertEq(address left, address right) external pure;
     function assertEq(bytes32 left, bytes32 right) external pure;
