@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis docs demo up test check format test-deep bench bench-indexer deploy verify lock clean
+.PHONY: help setup build abis docs demo up test check format test-deep gas mutants bench bench-indexer deploy verify lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -58,6 +58,7 @@ check: build ## format, lint, types, import laws, migrations, ABIs
 	@$(FORGE) fmt --check contracts tests/contracts
 	@$(PY) scripts/export_abis.py --check
 	@$(PY) -m scripts.export_api --check
+	@$(PY) -m scripts.gas --check
 	@$(PY) -m pytest tests/architecture
 
 format: setup ## format Python and Solidity
@@ -69,6 +70,12 @@ test-deep: build ## slow proofs: 2,048 fuzz runs a contract property, invariants
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core
 	SEEDS=$(or $(SEEDS),1..100) $(PY) -m pytest tests/integration/differential
+
+gas: build ## measure the contracts' gas, beside bounds and peers, and write tests/contracts/gas.json
+	@$(PY) -m scripts.gas
+
+mutants: node_modules/.ready .venv/.ready ## prove that the tests notice: each named defect in the contracts must fail one
+	@$(PY) -m scripts.mutate
 
 bench: bench-indexer ## every figure of speed, beside a bound measured in the same run
 

@@ -17,6 +17,14 @@ interface Vm {
         address implementation;
     }
 
+    struct Gas {
+        uint64 gasLimit;
+        uint64 gasTotalUsed;
+        uint64 gasMemoryUsed;
+        int64 gasRefunded;
+        uint64 gasRemaining;
+    }
+
     function addr(uint256 privateKey) external pure returns (address);
     function sign(uint256 privateKey, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
     function label(address account, string calldata newLabel) external;
@@ -42,6 +50,7 @@ interface Vm {
     function revertToState(uint256 snapshotId) external returns (bool);
     function assertLt(uint256 left, uint256 right) external pure;
     function assertLe(uint256 left, uint256 right) external pure;
+    function lastCallGas() external view returns (Gas memory);
     function assertEq(uint256 left, uint256 right) external pure;
     function assertEq(address left, address right) external pure;
     function assertEq(bytes32 left, bytes32 right) external pure;
