@@ -31,10 +31,14 @@ abstract contract ReserveTokenTest is Test {
         return ReserveToken(vm.deployCode("ReserveToken.sol", _arguments(address(usdc), treasury)));
     }
 
+    /// @dev Allows the address that the token will have. Under isolation each of the two approvals is a transaction
+    /// that takes a nonce of this contract first.
     function _allowSeed() internal {
         VmCreate create = VmCreate(address(vm));
         usdc.mint(address(this), USD);
-        usdc.approve(create.computeCreateAddress(address(this), create.getNonce(address(this))), USD);
+        uint256 nonce = create.getNonce(address(this));
+        usdc.approve(create.computeCreateAddress(address(this), nonce), USD);
+        usdc.approve(create.computeCreateAddress(address(this), nonce + 2), USD);
     }
 
     function _arguments(address usdc_, address treasury_) internal view returns (bytes memory) {
