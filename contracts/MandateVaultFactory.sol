@@ -10,12 +10,13 @@ import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {SignatureChecker} from "@openzeppelin/contracts/utils/cryptography/SignatureChecker.sol";
 
+import {Erc6492Validator} from "./Erc6492Validator.sol";
 import {MandateVault} from "./MandateVault.sol";
 import {VaultShell} from "./VaultShell.sol";
 import {IMandateVault, Status} from "./interfaces/IMandateVault.sol";
 import {IMandateVaultFactory} from "./interfaces/IMandateVaultFactory.sol";
 import {IUSDC} from "./interfaces/IUSDC.sol";
-import {BPS} from "./libraries/ConstantsLib.sol";
+import {BPS, ERC6492_MAGIC} from "./libraries/ConstantsLib.sol";
 import {ErrorsLib} from "./libraries/ErrorsLib.sol";
 import {EventsLib} from "./libraries/EventsLib.sol";
 import {Handover, HandoverLib} from "./libraries/HandoverLib.sol";
@@ -50,7 +51,8 @@ struct Offices {
 /// CONSENT
 /// - The owner sends the transaction, or has signed the digest, or has signed an EIP-3009 authorization to the
 ///   vault with the digest as nonce. The last one is consent and money in one signature.
-/// - Signatures: ECDSA for accounts with a key, delegated (EIP-7702) or not, and ERC-1271 for contract wallets.
+/// - Signatures: ECDSA for accounts with a key, delegated (EIP-7702) or not, ERC-1271 for contract wallets, and
+///   ERC-6492 for those not created yet. What the last one calls is called by the validator, never from here.
 ///
 /// MONEY
 /// - The factory never holds money and never needs an allowance.
@@ -88,6 +90,9 @@ contract MandateVaultFactory is IMandateVaultFactory, AccessControlDefaultAdminR
     address public immutable override usdc;
 
     /// @inheritdoc IMandateVaultFactory
+    address public immutable override validator;
+
+    /// @inheritdoc IMandateVaultFactory
     mapping(address adapter => bool) public override isAdapter;
 
     /// @inheritdoc IMandateVaultFactory
@@ -108,6 +113,7 @@ contract MandateVaultFactory is IMandateVaultFactory, AccessControlDefaultAdminR
         if (offices.guard == address(0)) revert ErrorsLib.BadAddress(offices.guard);
         usdc = usdc_;
         implementation = address(new MandateVault(usdc_));
+        validator = address(new Erc6492Validator());
         _grantRole(PAUSER_ROLE, offices.pauser);
         _grantRole(KEEPER_ADMIN_ROLE, offices.keeperAdmin);
         _keeper.holder = offices.keeper;
@@ -132,9 +138,10 @@ contract MandateVaultFactory is IMandateVaultFactory, AccessControlDefaultAdminR
             return vault;
         }
 
-        if (isCancelled[digest]) revert ErrorsLib.TermsWereCancelled(digest);
         _requireSound(terms, rules, vault);
         _requireConsent(digest, terms.owner, signature, funding);
+        // After consent, which may have created the owner's wallet: whatever that did counts.
+        if (isCancelled[digest]) revert ErrorsLib.TermsWereCancelled(digest);
         if (funding.signature.length == 0 && funding.amount != 0) _requireOwnerSends(terms.owner);
 
         VAULT_CODE.store(VaultCodeLib.encode(implementation, digest, terms, rules));
@@ -166,7 +173,6 @@ contract MandateVaultFactory is IMandateVaultFactory, AccessControlDefaultAdminR
     /// whole creation reverts.
     function _requireConsent(bytes32 digest, address owner, bytes calldata signature, Funding calldata funding)
         private
-        view
     {
         if (msg.sender == owner) return;
         if (signature.length == 0 && funding.amount != 0 && funding.signature.length != 0) return;
@@ -174,10 +180,24 @@ contract MandateVaultFactory is IMandateVaultFactory, AccessControlDefaultAdminR
     }
 
     /// @dev The key first: an EIP-7702 account has code and still signs with its key.
-    function _isSignedBy(address owner, bytes32 digest, bytes calldata signature) private view returns (bool) {
+    function _isSignedBy(address owner, bytes32 digest, bytes calldata signature) private returns (bool) {
         (address recovered, ECDSA.RecoverError failure,) = ECDSA.tryRecoverCalldata(digest, signature);
         if (failure == ECDSA.RecoverError.NoError && recovered == owner) return true;
+        if (_carriesCreation(signature)) return _isSignedByWallet(owner, digest, signature);
         return owner.code.length != 0 && SignatureChecker.isValidERC1271SignatureNowCalldata(owner, digest, signature);
+    }
+
+    function _carriesCreation(bytes calldata signature) private pure returns (bool) {
+        return signature.length > 32 && bytes32(signature[signature.length - 32:]) == ERC6492_MAGIC;
+    }
+
+    /// @dev An ill-formed signature makes the validator revert, which is a no as well.
+    function _isSignedByWallet(address owner, bytes32 digest, bytes calldata signature) private returns (bool) {
+        try Erc6492Validator(validator).isValidSignature(owner, digest, signature) returns (bool isValid) {
+            return isValid;
+        } catch {
+            return false;
+        }
     }
 
     function _requireSound(MandateTerms calldata terms, Rule[] calldata rules, address vault) private view {

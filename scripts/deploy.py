@@ -5,7 +5,8 @@ Safe to repeat: a contract that is recorded, has code and would be created by th
 other chain an Ape account signs (its passphrase may come from APE_ACCOUNTS_<alias>_PASSPHRASE).
 
 Offices come from ADMIN_ADDRESS, PAUSER_ADDRESS, KEEPER_ADMIN_ADDRESS (default: the deployer), KEEPER_ADDRESS,
-GUARD_ADDRESS, OPERATOR_ADDRESS (of the test venue) and TREASURY_ADDRESS (of the reserve token; both default to the deployer).
+GUARD_ADDRESS, OPERATOR_ADDRESS (of the test venue) and TREASURY_ADDRESS (of the reserve token; both default to
+the deployer) and RELAY_ADDRESS (of the relay adapter; default: the keeper).
 """
 
 import os
@@ -47,6 +48,7 @@ class Offices:
     guard: str
     operator: str
     treasury: str
+    relay: str
 
     @classmethod
     def from_environment(cls, deployer: str) -> "Offices":
@@ -64,6 +66,7 @@ class Offices:
             guard=office("GUARD_ADDRESS"),
             operator=office("OPERATOR_ADDRESS", deployer),
             treasury=office("TREASURY_ADDRESS", deployer),
+            relay=office("RELAY_ADDRESS", os.environ.get("KEEPER_ADDRESS")),
         )
 
 
@@ -87,6 +90,7 @@ STEPS = (
     Step("test_venue", "TestVenue", lambda at, who: [at["usdc"], who.operator, USDC_E6_PER_USDC]),  # a unit costs 1 USDC
     Step("test_venue_adapter", "TestVenueAdapter", lambda at, who: [at["usdc"], at["test_venue"]]),
     Step("x402_adapter", "X402Adapter", lambda at, who: [at["factory"]]),
+    Step("relay_adapter", "RelayAdapter", lambda at, who: [at["usdc"], who.relay]),
     Step(
         "reserve_token",
         "ReserveToken",
@@ -94,7 +98,7 @@ STEPS = (
         allow_reserve_seed,
     ),
 )
-ADAPTERS = ("test_venue_adapter", "x402_adapter")
+ADAPTERS = ("test_venue_adapter", "x402_adapter", "relay_adapter")
 
 
 def get_create_address(creator: str, nonce: int) -> str:

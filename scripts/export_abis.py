@@ -15,7 +15,7 @@ BUILD = ROOT / ".build" / "forge"
 ABIS = ROOT / "core" / "chain" / "abis"
 REFERENCE = ROOT / "docs" / "contracts-reference.md"
 CONTRACTS = ("MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
-DESCRIBED = ("MandateVault", "MandateVaultFactory", "ReserveToken", "TestVenue", "TestVenueAdapter", "X402Adapter")
+DESCRIBED = ("MandateVault", "MandateVaultFactory", "RelayAdapter", "ReserveToken", "TestVenue", "TestVenueAdapter", "X402Adapter")
 HEAD = """# Events and errors of the contracts
 
 Generated from the compiler's output. Amounts are USDC base units, times unix seconds. What has no meaning here comes from

@@ -72,7 +72,7 @@ def cli(record_file: Path | None) -> None:
     findings.check("reserve_token price", token.redeemPrice() >= 10_000, f"{token.redeemPrice()} base units a token")
     venue = project.TestVenue.at(at["test_venue"])
     findings.check("test_venue.adapter", venue.adapter() == at["test_venue_adapter"], venue.adapter())
-    for name in ("test_venue_adapter", "x402_adapter"):
+    for name in ("test_venue_adapter", "x402_adapter", "relay_adapter"):
         findings.check(f"{name} listed", factory.isAdapter(at[name]), at[name])
     shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
     if findings.faults:

@@ -92,6 +92,9 @@ interface IMandateVaultFactory {
     /// @notice The token that all vaults hold.
     function usdc() external view returns (address);
 
+    /// @notice What checks signatures of wallets that are not created yet (ERC-6492), without any privilege.
+    function validator() external view returns (address);
+
     /// @notice Who may mark, stop, unwind after a stop, and settle. Read live by the vaults.
     function keeper() external view returns (address);
 

@@ -204,6 +204,9 @@ library ErrorsLib {
     /// @notice Thrown when an address is zero, or the vault itself, that must not be.
     error BadAddress(address account);
 
+    /// @notice Thrown when someone else than the relay delivers proceeds.
+    error NotRelay(address caller);
+
     // ------------------------------------------------------------------ reserve token
 
     /// @notice Thrown when the caller would get less than it accepts.

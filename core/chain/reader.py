@@ -311,6 +311,15 @@ class ChainReader:
     def usdc_allowance(self, owner: str, spender: str, at: At = LATEST) -> int:
         return int(self._read("MockUSDC", "allowance", self.contracts["usdc"], at, owner, spender))
 
+    def is_erc6492_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool:
+        """The factory's validator's word on the signature of a wallet that may not exist yet; nothing is created by asking."""
+        data = calldata.call_by_signature("isValidSignature(address,bytes32,bytes)", [wallet, digest, signature])
+        try:
+            answer = self.call(str(self._factory("validator", at)), data, at)
+        except RpcRevertedError:
+            return False
+        return int.from_bytes(answer, "big") == 1
+
     def is_erc1271_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool:
         """The contract wallet's word on a signature; a wallet that reverts or answers anything else says no."""
         data = calldata.call_by_signature("isValidSignature(bytes32,bytes)", [digest, signature])

@@ -1,7 +1,7 @@
-"""Whether a wallet signed a digest: a key's ECDSA signature, or the word of a contract wallet (ERC-1271).
+"""Whether a wallet signed a digest: a key's ECDSA signature, or the word of a contract wallet (ERC-1271, ERC-6492).
 
 The order is the factory's (MandateVaultFactory._isSignedBy): the key first, because an EIP-7702 account has code and
-still signs with its key; then, if the address has code, the contract. What the factory would refuse is refused here.
+still signs with its key; then a signature that carries the wallet's creation; then, if the address has code, the contract. What the factory would refuse is refused here.
 """
 
 from typing import Protocol
@@ -19,8 +19,14 @@ HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 V_OFFSET = 27
 
 
+# The last 32 bytes of a signature that carries the creation of its wallet.
+ERC6492_MAGIC = "6492" * 16
+
+
 class WalletReader(Protocol):
-    """The two reads that a contract wallet needs; core.chain.reader.ChainReader has them."""
+    """The reads that a contract wallet needs; core.chain.reader.ChainReader has them."""
+
+    def is_erc6492_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool: ...
 
     def code_at(self, address: str, at: At = LATEST) -> bytes: ...
 
@@ -56,6 +62,8 @@ def verify_digest(signer_address: str, digest: str, signature: str, reader: Wall
     recovered = recovered_address(digest, signature)
     if recovered is not None and recovered.lower() == signer_address.lower():
         return True
+    if _is_hex(signature) and signature.lower().endswith(ERC6492_MAGIC):
+        return reader.is_erc6492_signature(signer_address, digest, signature)
     if not _is_hex(signature) or not reader.code_at(signer_address):
         return False
     return reader.is_erc1271_signature(signer_address, digest, signature)

@@ -20,7 +20,7 @@ def test_a_deployment_is_idempotent_and_reads_back(stack_directory: Path) -> Non
         assert all(one["address"].startswith("0x") for one in recorded["contracts"])
 
         second = run_ape("deploy", stack.rpc_url, record)
-        assert second.stdout.count("kept") == 5
+        assert second.stdout.count("kept") == 6
         assert json.loads(record.read_text())["contracts"] == recorded["contracts"]
 
         assert run_ape("verify", stack.rpc_url, record).returncode == 0

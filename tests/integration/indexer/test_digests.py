@@ -1,9 +1,12 @@
 """Digests and hashes computed in Python are those that the contracts compute."""
 
-from core.chain import typed_data
+from eth_abi.abi import encode as abi_encode
+from eth_utils.address import to_checksum_address
+
+from core.chain import calldata, typed_data
 from core.chain.abi import function
 from core.chain.reader import refusal_name
-from core.chain.signatures import verify_digest
+from core.chain.signatures import ERC6492_MAGIC, verify_digest
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.personas import AGENT, OWNER, STRANGER
 
@@ -53,6 +56,22 @@ def test_a_contract_wallet__is_believed_on_its_magic_word_alone(deployed: Deploy
     assert not verify_digest(contract_answering(deployed, "00" * 31 + "01"), digest, "0x1234", deployed.reader)
     assert not verify_digest(deployed.contracts["factory"], digest, "0x1234", deployed.reader)  # It reverts.
     assert not verify_digest(STRANGER.address, digest, "0x1234", deployed.reader)
+
+
+def test_a_wallet_that_does_not_exist_yet__is_believed_on_what_it_would_say(deployed: DeployedChain) -> None:
+    creator, digest = deployed.deploy("ERC1271WalletCreator"), "0x" + "42" * 32
+    predict = deployed.reader.call(creator, calldata.call_by_signature("predict(address)", [OWNER.address]))
+    wallet = to_checksum_address(predict[-20:])
+    creation = calldata.call_by_signature("create(address)", [OWNER.address])
+
+    def wrapped(signature: str) -> str:
+        parts = abi_encode(["address", "bytes", "bytes"], [creator, bytes.fromhex(creation[2:]), bytes.fromhex(signature[2:])])
+        return "0x" + parts.hex() + ERC6492_MAGIC
+
+    assert verify_digest(wallet, digest, wrapped(OWNER.signer.sign_digest(digest)), deployed.reader)
+    assert not verify_digest(wallet, digest, wrapped(STRANGER.signer.sign_digest(digest)), deployed.reader)
+    assert not verify_digest(wallet, digest, "0x1234" + ERC6492_MAGIC, deployed.reader)
+    assert deployed.reader.code_at(wallet) == b"", "asking creates nothing"
 
 
 def test_replay__runs_under_the_blocks_own_time(deployed: DeployedChain) -> None:
