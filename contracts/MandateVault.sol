@@ -307,16 +307,17 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         uint256 receivedSum;
         uint256 balance = _balance();
         for (uint256 i; i < calls.length; ++i) {
+            Call calldata call_ = calls[i];
             uint256 before = balance;
-            (results[i], balance) = _callApproved(calls[i]);
+            (results[i], balance) = _callApproved(call_);
             uint256 spent = Math.saturatingSub(before, balance);
             uint256 received = Math.saturatingSub(balance, before);
-            if (spent > calls[i].maxSpend) revert ErrorsLib.OverMaxSpend(spent, calls[i].maxSpend);
+            if (spent > call_.maxSpend) revert ErrorsLib.OverMaxSpend(spent, call_.maxSpend);
 
             spentSum += spent;
             receivedSum += received;
-            _countUnvalued(terms, calls[i].target, plan.kinds[i], spent, received);
-            emit EventsLib.Executed(plan.flow.nonce, calls[i].target, plan.selectors[i], spent, received, balance);
+            _countUnvalued(terms, call_.target, plan.kinds[i], spent, received);
+            emit EventsLib.Executed(plan.flow.nonce, call_.target, plan.selectors[i], spent, received, balance);
         }
 
         _window.count(plan.flow, spentSum);
@@ -341,8 +342,9 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         plan = Plan({selectors: new bytes4[](calls.length), kinds: new uint8[](calls.length), flow: _flow});
         uint256 requested;
         for (uint256 i; i < calls.length; ++i) {
-            (plan.selectors[i], plan.kinds[i]) = terms.rules.requireAllowed(calls[i].target, calls[i].data);
-            requested = Math.saturatingAdd(requested, calls[i].maxSpend);
+            Call calldata call_ = calls[i];
+            (plan.selectors[i], plan.kinds[i]) = terms.rules.requireAllowed(call_.target, call_.data);
+            requested = Math.saturatingAdd(requested, call_.maxSpend);
         }
         _requireWithinCaps(terms, plan.flow, requested);
     }

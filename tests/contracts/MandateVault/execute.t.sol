@@ -171,6 +171,17 @@ contract ExecuteTest is Test {
         _execute(vault, _buy(10));
     }
 
+    function test_execute__what_came_back_can_be_spent_again() public {
+        _setCapsToBudget();
+        _execute(vault, _buy(BUDGET));
+        _execute(vault, _sell(BUDGET - 10));
+        vm.warp(NOW + 1 days);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.OverBudget.selector, BUDGET - 9, BUDGET - 10));
+        _execute(vault, _buy(BUDGET - 9));
+        _execute(vault, _buy(BUDGET - 10));
+        assertEq(vault.totals().spent, 2 * BUDGET - 10);
+    }
+
     // ------------------------------------------------------------------ rules
 
     function test_execute__unlisted_target__reverts() public {
