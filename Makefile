@@ -22,6 +22,12 @@ setup: .venv/.ready node_modules/.ready ## install everything that the other com
 	@$(PY) -m uv pip sync --quiet --python $(PY) --require-hashes requirements.lock
 	@touch $@
 
+.venv-audit/.ready: requirements-audit.lock .venv/.ready
+	@echo "installing Slither and Halmos (requirements-audit.lock)"
+	@test -x .venv-audit/bin/python || $(PY) -m uv venv --quiet --python $(PY) .venv-audit
+	@$(PY) -m uv pip sync --quiet --python .venv-audit/bin/python --require-hashes requirements-audit.lock
+	@touch $@
+
 node_modules/.ready: package-lock.json
 	@scripts/preflight.sh node
 	@echo "installing compiler, forge and anvil (package-lock.json)"
@@ -50,13 +56,14 @@ up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API
 test: build ## all tests, or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
 	@$(PY) -m pytest $(T)
 
-check: build ## format, lint, types, import laws, migrations, ABIs
+check: build .venv-audit/.ready ## format, lint, types, import laws, migrations, ABIs, Slither
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
 	@.venv/bin/lint-imports --no-cache
 	@$(FORGE) fmt --check contracts tests/contracts
 	@$(PY) scripts/export_abis.py --check
+	@.venv-audit/bin/python scripts/slither_check.py
 	@$(PY) -m scripts.export_api --check
 	@$(PY) -m scripts.gas --check
 	@$(PY) -m pytest tests/architecture
@@ -92,6 +99,7 @@ verify: build ## read the deployment of NETWORK back from the chain
 
 lock: .venv/.ready ## pin the Python packages again after a change of pyproject.toml
 	@$(PY) -m uv pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url --no-header --quiet -o requirements.lock
+	@$(PY) -m uv pip compile requirements-audit.in --generate-hashes --no-emit-index-url --no-header --quiet -o requirements-audit.lock
 
 clean: ## remove everything that the commands made
-	rm -rf .venv node_modules .build .local out cache
+	rm -rf .venv .venv-audit node_modules .build .local out cache
