@@ -27,7 +27,6 @@ contract Erc6492Validator {
             abi.decode(wrapped[:end], (address, bytes, bytes));
         if (signer.code.length == 0) {
             // The answer counts for nothing: whether there is a wallet is seen next.
-            // slither-disable-next-line low-level-calls,unchecked-lowlevel
             (bool isCreated,) = creator.call(creatorData);
             if (!isCreated || signer.code.length == 0) return false;
         }
