@@ -19,7 +19,7 @@ contract Handler is AgentHandler, OfficeHandler {
 
     /// @notice What the fuzzer may call. Time, agent and venues come oftener than ends.
     function actions() external pure returns (bytes4[] memory list) {
-        list = new bytes4[](34);
+        list = new bytes4[](35);
         list[0] = this.agentExecutes.selector;
         list[1] = this.agentExecutes.selector;
         list[2] = this.agentExecutes.selector;
@@ -54,11 +54,12 @@ contract Handler is AgentHandler, OfficeHandler {
         list[31] = this.thiefTries.selector;
         list[32] = this.ownerOpens.selector;
         list[33] = this.ownerOpens.selector;
+        list[34] = this.agentExhausts.selector;
     }
 
     /// @notice Every way through which something can succeed; a sequence that is worth its name passes each.
     function doors() external pure returns (bytes32[] memory list) {
-        list = new bytes32[](56);
+        list = new bytes32[](57);
         list[0] = "execute";
         list[1] = "executeBatch";
         list[2] = "buy";
@@ -107,6 +108,7 @@ contract Handler is AgentHandler, OfficeHandler {
         list[45] = "anyone settles";
         list[46] = "thief refused";
         list[47] = "forgery refused";
+        list[56] = "exhausted";
         // The tricks of the venue that an action survived: all but Fail.
         for (uint256 i; i < 8; ++i) {
             list[48 + i] = _trickName(i);

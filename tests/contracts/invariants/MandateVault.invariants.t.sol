@@ -274,13 +274,13 @@ contract MandateVaultInvariantsTest is Test {
 
     // ------------------------------------------------------------------ the handler reaches what it claims
 
-    /// The invariants are worth what the sequences reach. Sixteen fixed ones of 250 actions, each from the beginning
+    /// The invariants are worth what the sequences reach. Twenty-four fixed ones of 250 actions, each from the beginning
     /// because ends are final, pass every door together, and no action of the handler fails by itself.
     function test_handler__every_action_succeeds_at_least_once() public {
         bytes32[] memory doors = handler.doors();
         uint256[] memory passes = new uint256[](doors.length);
         uint256 attempts;
-        for (uint256 round; round < 16; ++round) {
+        for (uint256 round; round < 24; ++round) {
             uint256 snapshot = vm.snapshotState();
             for (uint256 i; i < 250; ++i) {
                 _act(keccak256(abi.encode("a fixed sequence", round, i)));
