@@ -72,7 +72,7 @@ abstract contract AgentHandler is Stage {
     function agentExhausts(uint256 at, uint256 seldom, uint256 gift) external step {
         uint256 index = at % ghosts.length;
         Ghost storage g = ghosts[index];
-        if (seldom % 4 != 0) return;
+        if (seldom % 8 != 0) return;
         for (uint256 i; i < 16; ++i) {
             (uint256 perAction, uint256 today, uint256 total, uint256 freesAt) = g.vault.remaining();
             uint256 size = _least(perAction, _least(today, total));

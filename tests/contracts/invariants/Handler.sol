@@ -157,15 +157,15 @@ contract Handler is AgentHandler, OfficeHandler {
     function anyoneActs(uint256 at, uint256 which, uint256 amount) external step {
         Ghost storage g = _vaultAt(at);
         address vault = address(g.vault);
-        if (which % 6 == 0) {
+        if (which % 8 == 0) {
             amount = _bound(amount, 1, BUDGET);
             usdc.mint(vault, amount);
             g.donated += amount;
             _tally("donate", true);
-        } else if (which % 6 == 1) {
+        } else if (which % 8 == 1) {
             airdrop.mint(vault, amount % BUDGET);
             _tally("airdrop", true);
-        } else if (which % 6 > 2) {
+        } else if (which % 8 > 4) {
             (bool passed,) = _as(stranger, vault, abi.encodeCall(g.vault.enforceStopLine, ()));
             _tally("stop line", passed);
             if (passed && g.status != Status.Working) ++regressions;

@@ -274,17 +274,22 @@ contract MandateVaultInvariantsTest is Test {
 
     // ------------------------------------------------------------------ the handler reaches what it claims
 
-    /// The invariants are worth what the sequences reach. Twenty-four fixed ones of 250 actions, each from the beginning
+    /// The invariants are worth what the sequences reach. Sixteen fixed ones of 250 actions, each from the beginning
     /// because ends are final, pass every door together, and no action of the handler fails by itself.
     function test_handler__every_action_succeeds_at_least_once() public {
         bytes32[] memory doors = handler.doors();
         uint256[] memory passes = new uint256[](doors.length);
         uint256 attempts;
-        for (uint256 round; round < 24; ++round) {
+        for (uint256 round; round < 16; ++round) {
             uint256 snapshot = vm.snapshotState();
+            // Each story begins with one of the nine tricks.
+            handler.agentExecutes(0, round % 9, 25, USD);
             for (uint256 i; i < 250; ++i) {
                 _act(keccak256(abi.encode("a fixed sequence", round, i)));
             }
+            // Every story is told to its end: the grace is over, and a passer-by settles.
+            handler.timePasses(0, 3, 1);
+            handler.anyoneActs(0, 2, 0);
             for (uint256 d; d < doors.length; ++d) {
                 passes[d] += handler.done(doors[d]);
             }

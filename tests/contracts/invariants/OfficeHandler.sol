@@ -143,7 +143,7 @@ abstract contract OfficeHandler is OwnerHandler {
         uint256 around = amount % 3;
         (,,, uint256 freesAt) = g.vault.remaining();
         if (how % 32 == 0) _travel(docs[g.doc].endsAt + around - 1);
-        else if (how % 32 == 1) _travel(docs[g.doc].endsAt + 1 days + around - 1);
+        else if (how % 32 < 4) _travel(docs[g.doc].endsAt + 1 days + around - 1);
         else if (how % 32 < 10 && freesAt != 0) _travel(freesAt + around - 1);
         else if (how % 32 < 16) _travel(clock + _bound(amount, 1, 18 hours));
         else _travel(clock + _bound(amount, 0, 90));
