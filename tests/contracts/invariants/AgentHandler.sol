@@ -68,6 +68,33 @@ abstract contract AgentHandler is Stage {
         _tally("stray refused", !passed);
     }
 
+    /// @notice The agent loses all it can, then asks for a gift that lies in the vault.
+    function agentExhausts(uint256 at, uint256 seldom, uint256 gift) external step {
+        uint256 index = at % ghosts.length;
+        Ghost storage g = ghosts[index];
+        if (seldom % 8 != 0) return;
+        for (uint256 i; i < 16; ++i) {
+            (uint256 perAction, uint256 today, uint256 total, uint256 freesAt) = g.vault.remaining();
+            uint256 size = _least(perAction, _least(today, total));
+            if (total == 0 || (size == 0 && freesAt == 0)) break;
+            if (size == 0) _travel(freesAt);
+            else _act("exhaust", index, _asBatch(_honestSpend(size)), true, false);
+        }
+        usdc.mint(address(g.vault), gift % BUDGET);
+        g.donated += gift % BUDGET;
+        (,, uint256 left,) = g.vault.remaining();
+        if (_act("overspend", index, _asBatch(_honestSpend(left + 1)), true, false)) ++trespasses;
+        _tally("exhausted", left == 0);
+    }
+
+    function _honestSpend(uint256 size) private view returns (Call memory) {
+        return Call(address(valued), size, abi.encodeCall(MaliciousVenue.spend, (Trick.Honest, size)));
+    }
+
+    function _least(uint256 left, uint256 right) private pure returns (uint256) {
+        return left < right ? left : right;
+    }
+
     /// @notice The agent gives up, seldom.
     function agentStops(uint256 at, uint256 seldom) external step {
         Ghost storage g = _vaultAt(at);

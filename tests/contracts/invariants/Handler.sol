@@ -19,7 +19,7 @@ contract Handler is AgentHandler, OfficeHandler {
 
     /// @notice What the fuzzer may call. Time, agent and venues come oftener than ends.
     function actions() external pure returns (bytes4[] memory list) {
-        list = new bytes4[](34);
+        list = new bytes4[](35);
         list[0] = this.agentExecutes.selector;
         list[1] = this.agentExecutes.selector;
         list[2] = this.agentExecutes.selector;
@@ -54,11 +54,12 @@ contract Handler is AgentHandler, OfficeHandler {
         list[31] = this.thiefTries.selector;
         list[32] = this.ownerOpens.selector;
         list[33] = this.ownerOpens.selector;
+        list[34] = this.agentExhausts.selector;
     }
 
     /// @notice Every way through which something can succeed; a sequence that is worth its name passes each.
     function doors() external pure returns (bytes32[] memory list) {
-        list = new bytes32[](56);
+        list = new bytes32[](57);
         list[0] = "execute";
         list[1] = "executeBatch";
         list[2] = "buy";
@@ -107,6 +108,7 @@ contract Handler is AgentHandler, OfficeHandler {
         list[45] = "anyone settles";
         list[46] = "thief refused";
         list[47] = "forgery refused";
+        list[56] = "exhausted";
         // The tricks of the venue that an action survived: all but Fail.
         for (uint256 i; i < 8; ++i) {
             list[48 + i] = _trickName(i);
@@ -155,15 +157,15 @@ contract Handler is AgentHandler, OfficeHandler {
     function anyoneActs(uint256 at, uint256 which, uint256 amount) external step {
         Ghost storage g = _vaultAt(at);
         address vault = address(g.vault);
-        if (which % 6 == 0) {
+        if (which % 8 == 0) {
             amount = _bound(amount, 1, BUDGET);
             usdc.mint(vault, amount);
             g.donated += amount;
             _tally("donate", true);
-        } else if (which % 6 == 1) {
+        } else if (which % 8 == 1) {
             airdrop.mint(vault, amount % BUDGET);
             _tally("airdrop", true);
-        } else if (which % 6 > 2) {
+        } else if (which % 8 > 4) {
             (bool passed,) = _as(stranger, vault, abi.encodeCall(g.vault.enforceStopLine, ()));
             _tally("stop line", passed);
             if (passed && g.status != Status.Working) ++regressions;

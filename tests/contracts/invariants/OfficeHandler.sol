@@ -37,7 +37,7 @@ abstract contract OfficeHandler is OwnerHandler {
     /// @notice Stops, seldom.
     function keeperStops(uint256 at, uint256 seldom) external step {
         Ghost storage g = _vaultAt(at);
-        if (seldom % 16 != 0) return;
+        if (seldom % 6 != 0) return;
         (bool passed,) = _as(factory.keeper(), address(g.vault), abi.encodeCall(g.vault.stop, ("keeper")));
         _tally("keeper stop", passed);
     }
@@ -143,20 +143,11 @@ abstract contract OfficeHandler is OwnerHandler {
         uint256 around = amount % 3;
         (,,, uint256 freesAt) = g.vault.remaining();
         if (how % 32 == 0) _travel(docs[g.doc].endsAt + around - 1);
-        else if (how % 32 == 1) _travel(docs[g.doc].endsAt + 1 days + around - 1);
+        else if (how % 32 < 4) _travel(docs[g.doc].endsAt + 1 days + around - 1);
         else if (how % 32 < 10 && freesAt != 0) _travel(freesAt + around - 1);
         else if (how % 32 < 16) _travel(clock + _bound(amount, 1, 18 hours));
         else _travel(clock + _bound(amount, 0, 90));
         _tally("time", true);
-    }
-
-    /// @dev Only forward, and never beyond all ends at once: a base chain's two seconds a block.
-    function _travel(uint256 to) internal {
-        if (to <= clock || to > GRACE_END + 2) return;
-        height += (to - clock) / 2;
-        clock = to;
-        vm.warp(clock);
-        vm.roll(height);
     }
 
     function offices() external view returns (Office memory, Office memory) {
