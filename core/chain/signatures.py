@@ -1,7 +1,8 @@
 """Whether a wallet signed a digest: a key's ECDSA signature, or the word of a contract wallet (ERC-1271, ERC-6492).
 
 The order is the factory's (MandateVaultFactory._isSignedBy): the key first, because an EIP-7702 account has code and
-still signs with its key; then a signature that carries the wallet's creation; then, if the address has code, the contract. What the factory would refuse is refused here.
+still signs with its key; then a signature that carries the wallet's creation; then, if the address has code, the
+contract. What the factory would refuse is refused here.
 """
 
 from typing import Protocol
