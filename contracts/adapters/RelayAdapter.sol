@@ -14,6 +14,7 @@ import {Rule} from "../libraries/TermsLib.sol";
 ///
 /// - It only brings money in: the relay pays, the vault receives, nothing is ever taken from a vault.
 /// - It publishes no rules, so no mandate can send money through it, and values no positions.
+/// - An account that does not take the money, a vault or not, gets none and keeps no allowance.
 /// - Only the relay delivers: what arrives counts towards own cash and the agent's fee, and the record should show it as
 ///   the service's closing, not as anybody's gift.
 contract RelayAdapter is IAdapter {
@@ -39,6 +40,8 @@ contract RelayAdapter is IAdapter {
         USDC.safeTransferFrom(relay, address(this), amount);
         USDC.forceApprove(vault, amount);
         IMandateVault(vault).receiveProceeds(amount);
+        uint256 left = USDC.allowance(address(this), vault);
+        if (left != 0) revert ErrorsLib.ApprovalLeft(vault, left);
     }
 
     // ------------------------------------------------------------------ views

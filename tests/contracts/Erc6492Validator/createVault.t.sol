@@ -106,6 +106,44 @@ contract CreateVaultByUndeployedWalletTest is Test {
         factory.createVault(terms, rules, signature, _noFunding());
     }
 
+    // ------------------------------------------------------------------ creation inside the consent to it
+
+    /// @dev The outer signature's call is createVault with the same terms.
+    function _nested() private view returns (bytes memory) {
+        bytes memory inner = _wrapped(address(creator), _creation(), _signed(OWNER_KEY));
+        bytes memory create = abi.encodeCall(factory.createVault, (terms, rules, inner, _noFunding()));
+        return _wrapped(address(factory), create, _signed(OWNER_KEY));
+    }
+
+    function test_create_vault__created_while_consent_is_asked_for__is_one_vault_and_no_error() public {
+        address vault = _create(_nested());
+        assertEq(vault, _predicted());
+        assertEq(MandateVault(vault).owner(), wallet);
+        assertEq(factory.vaultCode(), "");
+    }
+
+    function test_create_vault__created_while_consent_is_asked_for__is_funded_once() public {
+        usdc.mint(wallet, 3 * BUDGET);
+        bytes memory authorization = _authorization(OWNER_KEY, wallet, _predicted(), BUDGET, _digest());
+        Funding memory funding = Funding(BUDGET, 0, block.timestamp + 1 hours, authorization);
+        bytes memory signature = _nested();
+        vm.prank(thief);
+        address vault = factory.createVault(terms, rules, signature, funding);
+        assertEq(MandateVault(vault).status(), Status.Working);
+        assertEq(MandateVault(vault).totals().deposited, BUDGET);
+    }
+
+    function test_create_vault__another_vault_created_while_consent_is_asked_for__both_keep_their_terms() public {
+        terms.nonce = 7;
+        address other = _predicted();
+        bytes memory inner = _wrapped(address(creator), _creation(), _signed(OWNER_KEY));
+        bytes memory create = abi.encodeCall(factory.createVault, (terms, rules, inner, _noFunding()));
+        terms.nonce = 8;
+        address vault = _create(_wrapped(address(factory), create, _signed(OWNER_KEY)));
+        assertEq(MandateVault(vault).termsDigest(), _digest());
+        assertTrue(vault != other && factory.isVault(vault) && factory.isVault(other));
+    }
+
     // ------------------------------------------------------------------ whose name the call bears
 
     function test_the_call_of_a_signature__bears_the_validators_name_alone() public {

@@ -52,6 +52,22 @@ contract DeliverTest is Test {
         home.deliver(address(vault), USD);
     }
 
+    function test_deliver__to_an_account_that_takes_nothing__reverts_and_leaves_no_allowance() public {
+        address idle = address(new IdleAccount());
+        vm.prank(service);
+        vm.expectRevert(abi.encodeWithSelector(ErrorsLib.ApprovalLeft.selector, idle, 40 * USD));
+        home.deliver(idle, 40 * USD);
+        assertEq(usdc.allowance(address(home), idle), 0);
+        assertEq(usdc.balanceOf(service), 50 * USD);
+    }
+
+    function test_deliver__to_an_account_without_code__reverts() public {
+        vm.prank(service);
+        vm.expectRevert(bytes(""));
+        home.deliver(stranger, 40 * USD);
+        assertEq(usdc.allowance(address(home), stranger), 0);
+    }
+
     function test_rules_and_value__there_are_none() public view {
         assertEq(home.rules().length, 0);
         assertEq(home.valueOf(address(vault)), 0);
@@ -63,4 +79,9 @@ contract DeliverTest is Test {
         vm.expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, thief));
         new RelayAdapter(thief, service);
     }
+}
+
+/// @notice Answers as a vault does and takes nothing.
+contract IdleAccount {
+    function receiveProceeds(uint256) external {}
 }

@@ -259,7 +259,7 @@ contract MandateVaultInvariantsTest is Test {
         assertEq(handler.disagreements(), 0);
     }
 
-    // 15 is about the reserve token, not about vaults.
+    // 15 is about the reserve token: ReserveToken.invariants.t.sol.
 
     /// 16. Keeper and guard never change before eta, after the window, after a cancellation, or to another account.
     function invariant_16_offices_change_slowly_and_in_public() external view {
