@@ -133,7 +133,10 @@ contract MandateVaultFactory is IMandateVaultFactory, AccessControlDefaultAdminR
     ) external whenNotPaused returns (address vault) {
         bytes32 digest = termsDigest(terms);
         vault = predictVault(digest);
-        if (vault.code.length == 0) _requireConsent(digest, terms.owner, signature, funding);
+        if (vault.code.length == 0) {
+            _requireSound(terms, rules, vault);
+            _requireConsent(digest, terms.owner, signature, funding);
+        }
         // Only now: consent may have created the owner's wallet, and whatever else that did counts.
         if (vault.code.length != 0) {
             _fundExisting(vault, digest, terms.owner, funding);
@@ -141,7 +144,6 @@ contract MandateVaultFactory is IMandateVaultFactory, AccessControlDefaultAdminR
         }
 
         if (isCancelled[digest]) revert ErrorsLib.TermsWereCancelled(digest);
-        _requireSound(terms, rules, vault);
         if (funding.signature.length == 0 && funding.amount != 0) _requireOwnerSends(terms.owner);
 
         VAULT_CODE.store(VaultCodeLib.encode(implementation, digest, terms, rules));
