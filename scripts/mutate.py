@@ -30,8 +30,8 @@ WORK = ROOT / ".local" / "mutants"
 VERDICTS = WORK / "verdicts.json"
 WORKERS = 2
 
-# Fuzzed sequences, proofs and gas are left out: they are slow, and a unit test or an attack should have seen it first.
-LEFT_OUT = {"gas", "invariants", "proofs", "differential"}
+# Fuzzed sequences, proofs, gas and vectors are left out: slow, or with files of their own; a unit test or an attack should see it.
+LEFT_OUT = {"gas", "invariants", "proofs", "vectors"}
 SETTINGS = {
     "FOUNDRY_OPTIMIZER": "false",
     "FOUNDRY_CODE_SIZE_LIMIT": "200000",
