@@ -7,20 +7,19 @@ Laws
 """
 
 import hashlib
-import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, select
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import aliased
+from sqlalchemy import BigInteger, ColumnElement, Text, and_, cast, func, select
+from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from core.db.engine import WriteSession
 from core.db.tables.credits import CreditHead
 from core.db.tables.mandate import MandateEvent, MandateHead
 from core.db.tables.transfers import TransferEntry, TransferHead
-from core.domain.canonical import canonical_json, chain_hash
+from core.domain.canonical import canonical_json, chain_hash, plain_json
 
 Head = TypeVar("Head", MandateHead, CreditHead, TransferHead)
 Entry = TypeVar("Entry", MandateEvent, TransferEntry)
@@ -60,9 +59,40 @@ def facts_of(session: WriteSession, table: type[Entry], is_book: ColumnElement[b
     )
 
 
+@dataclass(frozen=True, slots=True)
+class KnownKeys:
+    """What a book already says under some keys: those that stand, and the last incarnation of each."""
+
+    standing: set[str]
+    incarnations: dict[str, int]
+
+
+def known_keys(
+    session: WriteSession, table: type[Entry], book: InstrumentedAttribute[int], keys: Mapping[int, Collection[str]]
+) -> dict[int, KnownKeys]:
+    """As `facts_of`, for several books in one query and without the rows themselves. `book` is the column that tells them apart."""
+    pairs = [(book_id, key) for book_id, wanted in keys.items() for key in wanted]
+    columns = cast([book_id for book_id, _ in pairs], ARRAY(BigInteger)), cast([key for _, key in pairs], ARRAY(Text))
+    wanted_keys = func.unnest(*columns).table_valued("book", "base_key").render_derived("wanted")
+    reversal = aliased(table)
+    query = (
+        select(book, table.base_key, table.incarnation, reversal.id.is_(None))
+        .join(wanted_keys, and_(book == wanted_keys.c.book, table.base_key == wanted_keys.c.base_key))
+        .outerjoin(reversal, reversal.reverses_id == table.id)
+        .where(table.reverses_id.is_(None))
+        .order_by(table.incarnation)
+    )
+    known = {book_id: KnownKeys(set(), {}) for book_id in keys}
+    for book_id, key, incarnation, stands in session.execute(query):
+        known[book_id].incarnations[key] = incarnation
+        if stands:
+            known[book_id].standing.add(key)
+    return known
+
+
 def plain_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
     """The payload as the database will give it back. Errors: InvalidParameterError (core.domain.canonical)."""
-    plain: dict[str, Any] = json.loads(canonical_json(payload))
+    plain: dict[str, Any] = plain_json(payload)
     return plain
 
 

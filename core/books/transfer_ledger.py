@@ -18,9 +18,11 @@ from sqlalchemy import func, insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
-from core.books.chain import Facts, Link, chain_faults, facts_of, genesis, link_hash, lock_head, plain_payload
+from core.books.chain import Facts, KnownKeys, Link, chain_faults, facts_of, genesis, known_keys, link_hash, lock_head, plain_payload
+from core.db.copying import copy_lines, hex_cell, json_cell, text_cell, time_cell
 from core.db.engine import WriteSession
 from core.db.tables.transfers import TransferBalance, TransferEntry, TransferHead
+from core.domain.canonical import canonical_json
 from core.domain.mandate.record import utc_text
 
 BOOK = "transfer"
@@ -73,6 +75,45 @@ def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: dat
         return Posted(standing.id, standing.seq, standing.incarnation, is_new=False)
     incarnation = known.incarnations.get(transfer.base_key, 0) + 1
     return _write(session, account_id, head, _entry(transfer, incarnation, None), now)
+
+
+def post_books(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
+    """Post facts to several accounts' books at once, by COPY; the number that were new. Errors: as `post`.
+
+    Heads are locked by rising account id.
+    """
+    heads = _lock_many(session, sorted(books), now)
+    known = _known_keys(session, {account_id: [one.base_key for one in transfers] for account_id, transfers in books.items()})
+    created_at, lines, sums = now.astimezone(UTC), list[str](), dict[tuple[int, int, str], list[int]]()
+    for head in heads:
+        facts = known[head.account_id]
+        for transfer in books[head.account_id]:
+            if transfer.base_key in facts.standing:
+                continue
+            facts.standing.add(transfer.base_key)
+            incarnation = facts.incarnations.get(transfer.base_key, 0) + 1
+            body = _body_of(transfer, head.seq + 1, incarnation, created_at)
+            prev_hash, head.row_hash, head.seq = head.row_hash, link_hash(head.row_hash, body), head.seq + 1
+            lines.append(_line(head.account_id, transfer, body, prev_hash, head.row_hash, created_at))
+            total = sums.setdefault((head.account_id, transfer.chain_id, transfer.asset), [0] * len(STATES))
+            for index, state in enumerate(STATES):
+                total[index] += getattr(transfer.deltas, f"{state}_e6")
+        head.updated_at = now
+    copy_lines(session, TransferEntry.__tablename__, COPIED, lines)
+    session.flush()
+    _add_to_balances(session, sums, now)
+    return len(lines)
+
+
+def reverse_facts(session: WriteSession, chain_id: int, facts: Sequence[tuple[str, str]], cause: str, now: datetime) -> int:
+    """Reverse every standing entry of these facts, (tx hash, base key), in whosever book it stands; the number reversed."""
+    if not facts:
+        return 0
+    hashes, keys = {bytes.fromhex(tx_hash[2:]) for tx_hash, _ in facts}, {key for _, key in facts}
+    place = (TransferEntry.chain_id == chain_id, TransferEntry.tx_hash.in_(hashes), TransferEntry.base_key.in_(keys))
+    query = select(TransferEntry.account_id, TransferEntry.base_key).where(*place).distinct()
+    books = sorted((account_id, key) for account_id, key in session.execute(query))
+    return sum(reverse(session, account_id, key, cause, now) is not None for account_id, key in books)
 
 
 def reverse(session: WriteSession, account_id: int, base_key: str, cause: str, now: datetime) -> Posted | None:
@@ -147,6 +188,91 @@ def _write(session: WriteSession, account_id: int, head: TransferHead, entry: Tr
     session.flush()
     _add_to_balance(session, entry, now)
     return Posted(entry_id, entry.seq, entry.incarnation, is_new=True)
+
+
+COPIED = (
+    "account_id",
+    "seq",
+    "kind",
+    "base_key",
+    "incarnation",
+    "chain_id",
+    "asset",
+    *(f"{state}_delta_e6" for state in STATES),
+    "tx_hash",
+    "reported_by",
+    "payload",
+    "created_at",
+    "prev_hash",
+    "row_hash",
+)
+
+
+def _body_of(transfer: NewTransfer, seq: int, incarnation: int, created_at: datetime) -> dict[str, Any]:
+    """What is hashed of a fact that reverses nothing; the same as `_body` of its entry."""
+    deltas = {f"{state}_delta_e6": str(getattr(transfer.deltas, f"{state}_e6")) for state in STATES}
+    return {
+        "seq": seq,
+        "kind": transfer.kind,
+        "base_key": transfer.base_key,
+        "incarnation": incarnation,
+        "chain_id": transfer.chain_id,
+        "asset": transfer.asset,
+        "reported_by": transfer.reported_by,
+        "payload": plain_payload(transfer.payload),
+        **deltas,
+        "tx_hash": None if transfer.tx_hash is None else transfer.tx_hash.lower(),
+        "is_reversal": False,
+        "created_at": utc_text(created_at),
+    }
+
+
+def _line(account_id: int, transfer: NewTransfer, body: Mapping[str, Any], prev_hash: bytes, row_hash: bytes, created_at: datetime) -> str:
+    """An entry as COPY takes it: the columns of COPIED in their order."""
+    return "\t".join(
+        (
+            str(account_id),
+            str(body["seq"]),
+            text_cell(transfer.kind),
+            text_cell(transfer.base_key),
+            str(body["incarnation"]),
+            str(transfer.chain_id),
+            text_cell(transfer.asset),
+            *(body[f"{state}_delta_e6"] for state in STATES),
+            hex_cell(transfer.tx_hash),
+            text_cell(transfer.reported_by),
+            json_cell(canonical_json(body["payload"]).decode()),
+            time_cell(created_at),
+            hex_cell("0x" + prev_hash.hex()),
+            hex_cell("0x" + row_hash.hex()),
+        )
+    )
+
+
+def _lock_many(session: WriteSession, account_ids: Sequence[int], now: datetime) -> Sequence[TransferHead]:
+    empty = [{"account_id": id_, "seq": 0, "row_hash": genesis(BOOK, id_), "updated_at": now} for id_ in account_ids]
+    if empty:
+        session.execute(upsert(TransferHead).on_conflict_do_nothing(), empty)
+    query = select(TransferHead).where(TransferHead.account_id.in_(account_ids)).order_by(TransferHead.account_id).with_for_update()
+    return session.scalars(query.execution_options(populate_existing=True)).all()
+
+
+def _known_keys(session: WriteSession, keys: Mapping[int, Sequence[str]]) -> dict[int, KnownKeys]:
+    return known_keys(session, TransferEntry, TransferEntry.account_id, keys)
+
+
+def _add_to_balances(session: WriteSession, sums: Mapping[tuple[int, int, str], Sequence[int]], now: datetime) -> None:
+    names = [f"{state}_e6" for state in STATES]
+    rows = [
+        {"account_id": account_id, "chain_id": chain_id, "asset": asset, "updated_at": now, **dict(zip(names, total, strict=True))}
+        for (account_id, chain_id, asset), total in sums.items()
+    ]
+    if not rows:
+        return
+    statement = upsert(TransferBalance)
+    added: dict[str, Any] = {name: getattr(TransferBalance, name) + getattr(statement.excluded, name) for name in names}
+    keys = ["account_id", "chain_id", "asset"]
+    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=added | {"updated_at": now}), rows)
 
 
 def _add_to_balance(session: WriteSession, entry: TransferEntry, now: datetime) -> None:

@@ -7,7 +7,7 @@ structs and lists tuples. Source: core/chain/abis/*.json, exported from the comp
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,12 @@ def hex_text(data: bytes) -> str:
 def hex_bytes(text: str) -> bytes:
     """Read 0x-prefixed hex. Errors: ValueError."""
     return bytes.fromhex(text.removeprefix("0x"))
+
+
+@lru_cache(maxsize=65_536)
+def checksum_address(address: str) -> str:
+    """The checksum form of a 0x address, remembered: a checksum is a hash, and a chain names the same accounts again and again."""
+    return to_checksum_address(address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ def _outward(parameter: Parameter, value: Any) -> Any:
     if parameter.components:
         return tuple(_outward(member, item) for member, item in zip(parameter.components, value, strict=True))
     if parameter.type == "address":
-        return to_checksum_address(value)
+        return checksum_address(value)
     return hex_text(value) if isinstance(value, bytes) else value
 
 

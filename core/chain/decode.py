@@ -13,6 +13,7 @@ from core.domain.blocks import RawLog
 from core.domain.events import ChainEvent, VaultCreated
 from core.domain.mandate.terms import MandateTerms
 
+TRANSFER_TOPIC = next(event.topic for event in events_by_topic().values() if event.name == "Transfer")  # of every ERC-20 token
 EVENT_TYPES: dict[str, Any] = {kind.__name__: kind for kind in ChainEvent.__args__}
 
 

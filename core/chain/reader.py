@@ -13,7 +13,7 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 
 from core.chain import calldata
-from core.chain.abi import AbiDecodeError, function, hex_bytes, hex_text
+from core.chain.abi import AbiDecodeError, checksum_address, function, hex_bytes, hex_text
 from core.chain.calldata import Call
 from core.chain.revert import decode_revert
 from core.chain.rpc import Rpc, RpcRefusedError, RpcRevertedError
@@ -88,7 +88,7 @@ def header_of(raw: Mapping[str, Any]) -> BlockHeader:
 
 def log_of(raw: Mapping[str, Any]) -> RawLog:
     return RawLog(
-        address=to_checksum_address(raw["address"]),
+        address=checksum_address(raw["address"]),
         topics=tuple(topic.lower() for topic in raw["topics"]),
         data=raw["data"].lower(),
         block_number=_number(raw["blockNumber"]),
@@ -107,8 +107,8 @@ def receipt_of(raw: Mapping[str, Any]) -> Receipt:
         block_number=_number(raw["blockNumber"]),
         block_hash=raw["blockHash"].lower(),
         status=_number(raw["status"]),
-        sender=to_checksum_address(raw["from"]),
-        to=None if to is None else to_checksum_address(to),
+        sender=checksum_address(raw["from"]),
+        to=None if to is None else checksum_address(to),
         gas_used=_number(raw["gasUsed"]),
         logs_bloom=_number(raw["logsBloom"]),
         logs=tuple(log_of(log) for log in raw["logs"]),
@@ -152,6 +152,19 @@ class ChainReader:
         """Every receipt of that very block, in order; None: the node does not have it."""
         raw = self.rpc.call("eth_getBlockReceipts", [block_hash])
         return None if raw is None else tuple(receipt_of(receipt) for receipt in raw)
+
+    def receipts_of_blocks(self, block_hashes: Sequence[str]) -> list[tuple[Receipt, ...] | None]:
+        """As `receipts`, of several blocks in one request."""
+        answers = self.rpc.batch([("eth_getBlockReceipts", [block_hash]) for block_hash in block_hashes])
+        return [None if raw is None else tuple(receipt_of(receipt) for receipt in raw) for raw in answers]
+
+    def range_logs(self, first: int, last: int, filters: Sequence[Mapping[str, Any]]) -> tuple[list[RawLog], BlockHeader | None]:
+        """The logs of these heights that pass any of the filters ({address, topics}), and the header of the last height,
+        from one node in one answer: a node without that block has not all of the logs either."""
+        heights = {"fromBlock": hex(first), "toBlock": hex(last)}
+        requests = [("eth_getLogs", [{**heights, **wanted}]) for wanted in filters]
+        *answers, newest = self.rpc.batch([*requests, ("eth_getBlockByNumber", [hex(last), False])])
+        return [log_of(raw) for answer in answers for raw in answer], None if newest is None else header_of(newest)
 
     def receipt(self, tx_hash: str) -> Receipt | None:
         """None: not mined, as far as this node knows."""

@@ -7,12 +7,15 @@ Laws
 """
 
 import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import rfc8785
 
 from core.domain.errors import InvalidParameterError
+
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False).encode
 
 MAX_SAFE_INT = 2**53 - 1  # RFC 8785 writes numbers as IEEE 754 doubles; a larger int is not exact there
 
@@ -23,12 +26,38 @@ def canonical_json(value: Any) -> bytes:
     Errors: InvalidParameterError names the path of what cannot be written (a float, an int beyond 2**53 - 1, a key
     that is not text, text that is no Unicode, any other type).
     """
-    return rfc8785.dumps(_plain(value, "$"))
+    plain = value if _is_plain(value) else _plain(value, "$")
+    text = _encode(plain)
+    # ASCII text is the same under RFC 8785 and json's sorted, compact form, and json writes it ten times faster.
+    return text.encode() if text.isascii() else rfc8785.dumps(plain)
+
+
+def plain_json(value: Any) -> Any:
+    """The same value in plain dicts and lists, as a reader of its JSON gets it. Errors: as `canonical_json`."""
+    return value if _is_plain(value) else _plain(value, "$")
 
 
 def chain_hash(prev: bytes, body: bytes) -> bytes:
     """SHA-256 over the previous hash (32 bytes) followed by the canonical bytes of the new entry."""
     return hashlib.sha256(prev + body).digest()
+
+
+def _is_plain(value: Any) -> bool:
+    """True when the value is made of plain dicts, lists and valid leaves throughout: then nothing need be converted."""
+    kind = type(value)
+    if kind is str:
+        return _is_text(value)
+    if kind is int:
+        return bool(-MAX_SAFE_INT <= value <= MAX_SAFE_INT)
+    if kind is dict:
+        return all(type(key) is str and _is_text(key) and _is_plain(item) for key, item in value.items())
+    if kind is list:
+        return all(_is_plain(item) for item in value)
+    return bool(value is None or kind is bool)
+
+
+def _is_text(value: str) -> bool:
+    return "\x00" not in value and (value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value))
 
 
 def _plain(value: Any, path: str) -> Any:
@@ -50,7 +79,7 @@ def _text(value: Any, path: str) -> str:
     """Text that every reader can store: valid Unicode without NUL (Postgres refuses both in jsonb)."""
     if not isinstance(value, str):
         raise InvalidParameterError(path, "keys are text")
-    if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
+    if not _is_text(value):
         raise InvalidParameterError(path, "write text without NUL and without lone surrogates")
     return str(value)
 

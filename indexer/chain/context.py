@@ -9,6 +9,7 @@ from core.chain.reader import ChainReader
 from core.db.engine import Database
 
 TIP = "tip"  # name of the cursor
+REVERTS, REVERTS_UNTIL = "reverts", "reverts_until"  # blocks between them still owe their receipts (revert_scan.py)
 FINALIZED = "finalized"  # name of the mark below which no reorg is believed
 
 

@@ -33,6 +33,11 @@ NOTED_EVENTS = (
 )
 
 
+def is_noted(facts: BlockFacts) -> bool:
+    """Whether the block says anything that is noted; nearly none does."""
+    return any(isinstance(item.event, NOTED_EVENTS) for item in facts.found)
+
+
 def factory_notes(session: Session, chain_id: int, facts: BlockFacts, usdc: str) -> list[tuple[int, Found, NewRow]]:
     """(mandate id, event, row) of the block's notes; empty for nearly every block, at no cost."""
     noted = [item for item in facts.found if isinstance(item.event, NOTED_EVENTS)]

@@ -6,12 +6,12 @@ Laws
 - A log of a watched contract is kept as it is even when it can't be decoded; it then makes no event.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, get_args
 
-from core.chain.abi import AbiDecodeError
-from core.chain.decode import decode_log
+from core.chain.abi import AbiDecodeError, checksum_address
+from core.chain.decode import TRANSFER_TOPIC, decode_log
 from core.db.repositories.reverts import NewRevert
 from core.domain.blocks import BlockHeader, RawLog, Receipt
 from core.domain.events import AgentSet, ChainEvent, FactoryEvent, LogRef, VaultCreated, VaultEvent, X402Paid
@@ -33,12 +33,27 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Payment:
+    """USDC that reached the wallet of an account, by one Transfer log. `amount` is base units."""
+
+    account_id: int
+    sender: str
+    wallet: str
+    amount: int
+    tx_hash: str
+    log_index: int
+
+
+@dataclass(frozen=True, slots=True)
 class BlockFacts:
-    """`undecodable` are references of kept logs whose body did not fit the ABI: worth a warning, no reason to halt."""
+    """`logs` are those that are kept: of our contracts, and the payments' own.
+
+    `undecodable` are references of kept logs whose body did not fit the ABI: worth a warning, no reason to halt."""
 
     header: BlockHeader
     logs: tuple[RawLog, ...]
     found: tuple[Found, ...]
+    payments: tuple[Payment, ...]
     reverts: tuple[NewRevert, ...]
     undecodable: tuple[str, ...]
 
@@ -60,19 +75,47 @@ def _named_agent(item: Found) -> tuple[str, str] | None:
 
 def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts:
     """Everything that the block says of us."""
-    vaults = watch.vaults.keys() | _created_vaults(block, watch.factory)
-    kept = tuple(log for log in block.logs if log.address in vaults or log.address == watch.factory or log.address in watch.adapters)
-    found, undecodable = [], []
-    for log in kept:
+    created = _created_vaults(block, watch.factory)
+    kept, found, undecodable, payments = list[RawLog](), list[Found](), list[str](), list[Payment]()
+    for log in block.logs:
+        if log.address == watch.usdc:
+            payment = _payment(log, watch.wallets)
+            if payment is not None:
+                payments.append(payment)
+                kept.append(log)
+            continue
+        is_vault = log.address in watch.vaults or log.address in created
+        if not (is_vault or log.address == watch.factory or log.address in watch.adapters):
+            continue
+        kept.append(log)
         try:
             event = decode_log(log)
         except AbiDecodeError as error:
             undecodable.append(f"{log.tx_hash}:{log.log_index} {error}")
             continue
-        if event is not None and _is_believed(event, log, watch, vaults):
+        if event is not None and _is_believed(event, log, watch, is_vault):
             found.append(Found(_ref(log, block.header, chain_id), event))
-    facts = BlockFacts(block.header, kept, tuple(found), (), tuple(undecodable))
-    return BlockFacts(block.header, kept, tuple(found), _reverts(block.receipts, watch, facts.agents), tuple(undecodable))
+    named = [pair for pair in map(_named_agent, found) if pair is not None]
+    reverts = reverts_of(block.receipts, watch, named)
+    return BlockFacts(block.header, tuple(kept), tuple(found), tuple(payments), reverts, tuple(undecodable))
+
+
+def _payment(log: RawLog, wallets: Mapping[str, int]) -> Payment | None:
+    """A transfer of USDC to a wallet that we watch, but not what it sends to itself."""
+    if len(log.topics) != 3 or log.topics[0] != TRANSFER_TOPIC:
+        return None
+    wallet = checksum_address("0x" + log.topics[2][26:])
+    account_id = wallets.get(wallet)
+    if account_id is None or log.topics[1] == log.topics[2]:
+        return None
+    sender = checksum_address("0x" + log.topics[1][26:])
+    return Payment(account_id, sender, wallet, int(log.data, 16), log.tx_hash, log.log_index)
+
+
+def usdc_payees(block: FetchedBlock, usdc: str) -> set[str]:
+    """Everyone whom a Transfer of USDC in the block pays."""
+    transfers = (log for log in block.logs if log.address == usdc and len(log.topics) == 3 and log.topics[0] == TRANSFER_TOPIC)
+    return {checksum_address("0x" + log.topics[2][26:]) for log in transfers}
 
 
 def _created_vaults(block: FetchedBlock, factory: str) -> set[str]:
@@ -88,11 +131,11 @@ def _created_vaults(block: FetchedBlock, factory: str) -> set[str]:
     return created
 
 
-def _is_believed(event: ChainEvent, log: RawLog, watch: WatchList, vaults: Iterable[str]) -> bool:
+def _is_believed(event: ChainEvent, log: RawLog, watch: WatchList, is_vault: bool) -> bool:
     if isinstance(event, FACTORY_EVENTS):
         return log.address == watch.factory
     if isinstance(event, VAULT_EVENTS):
-        return log.address in vaults
+        return is_vault
     return isinstance(event, X402Paid) and log.address in watch.adapters
 
 
@@ -100,7 +143,7 @@ def _ref(log: RawLog, header: BlockHeader, chain_id: int) -> LogRef:
     return LogRef(chain_id, header.number, header.hash, header.timestamp, log.tx_hash, log.log_index, log.address)
 
 
-def _reverts(receipts: Iterable[Receipt], watch: WatchList, named: Iterable[tuple[str, str]]) -> tuple[NewRevert, ...]:
+def reverts_of(receipts: Iterable[Receipt], watch: WatchList, named: Iterable[tuple[str, str]]) -> tuple[NewRevert, ...]:
     """Plain failed transactions from an agent, present or past, to its vault. Calls through other contracts are not seen."""
     fresh = set(named)
     return tuple(

@@ -1,6 +1,7 @@
 """The tip loop: follow the chain block by block, each block one transaction, each reorg one unwind.
 
     poll latest --- known? ------------------------> nothing to do
+         |--------- far below `finalized` ---------> a range in one transaction (backfill.py), then poll again
          |--------- higher, linked to the cursor --> fetch, verify, write; up to BLOCKS_A_ROUND, then poll again
          |--------- not linked, or other hash -----> unwind to the common ancestor, then forward again
          '--------- lower, our hash there ---------> a lagging node: wait
@@ -16,20 +17,20 @@ from datetime import datetime
 
 import structlog
 
-from core.chain.abi import AbiDecodeError
-from core.chain.rpc import RpcRefusedError, RpcRevertedError
+from core.chain.rpc import RpcRefusedError
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import Cursor
 from core.domain.blocks import BlockHeader
-from core.domain.events import AdapterListed
-from core.domain.mandate.terms import Rule
+from indexer.chain import revert_scan
+from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.context import FINALIZED, TIP, ChainContext
-from indexer.chain.facts import BlockFacts, facts_of
-from indexer.chain.fetch import BlockUnavailableError, fetch_block
+from indexer.chain.facts import BlockFacts, facts_of, usdc_payees
+from indexer.chain.fetch import BlockUnavailableError, FetchedBlock, fetch_block
 from indexer.chain.reverts import explain_pending
+from indexer.chain.rules import published_rules
 from indexer.chain.unwind import Fork, find_fork, unwind
 from indexer.chain.watch import WatchList, read_watch_list
-from indexer.chain.write import Written, move_on, write_block
+from indexer.chain.write import write_block
 
 BLOCKS_A_ROUND = 50
 Clock = Callable[[], datetime]
@@ -64,7 +65,8 @@ class TipLoop:
         self._clock = clock
         self._cursor = self._open_cursor()
         self._watch = self._read_watch_list()
-        self._may_have_pending_reverts = True
+        self._backfill = Backfill(chain, clock)
+        self._owes_reverts = self._may_have_pending_reverts = True  # until a look says otherwise
 
     @property
     def cursor(self) -> Cursor:
@@ -78,9 +80,15 @@ class TipLoop:
         seen_at = self._clock()
         head = self._chain.reader.header()
         result = Round(None, self._cursor.number) if head is None else self._follow(head, seen_at)
+        if not result.is_behind:
+            self._scan_owed_reverts()
         if self._may_have_pending_reverts:
             self._explain_reverts()
         return result
+
+    def close(self) -> None:
+        """Let go of what is fetched ahead."""
+        self._backfill.close()
 
     def note_finalized(self) -> None:
         """Write down how far the chain calls itself final; a chain without the tag says nothing."""
@@ -103,6 +111,9 @@ class TipLoop:
                 ours = repository.canonical_hash(session, self._chain.chain_id, head.number)
             is_reorg = ours is not None and ours != head.hash
             return self._unwind(head) if is_reorg else Round(head.number, self._cursor.number)
+        final = self._final_far_ahead(head)
+        if final is not None:
+            return self._fill(head, final)
         written = 0
         for header in self._headers_to(head):
             if header.parent_hash != self._cursor.hash:
@@ -110,6 +121,33 @@ class TipLoop:
             self._take(header, seen_at)
             written += 1
         return Round(head.number, self._cursor.number, written)
+
+    def _final_far_ahead(self, head: BlockHeader) -> BlockHeader | None:
+        """The finalized block, when the way to it is worth taking in ranges and starts on our own cursor."""
+        if head.number - self._cursor.number < WORTH_IT:
+            return None
+        try:
+            final = self._chain.reader.header("finalized")
+        except RpcRefusedError:
+            return None
+        if final is None or not self._backfill.is_worth_it(self._cursor, final):
+            return None
+        ours = self._chain.reader.header(self._cursor.number)
+        return final if ours is not None and ours.hash == self._cursor.hash else None
+
+    def _fill(self, head: BlockHeader, final: BlockHeader) -> Round:
+        filled = self._backfill.step(self._cursor, self._watch, final)
+        if filled is None:
+            return Round(head.number, self._cursor.number)
+        self._cursor, self._watch, self._owes_reverts = filled.cursor, filled.watch, True
+        log.info("range", number=filled.cursor.number, blocks=filled.blocks, rows=filled.rows, finalized=final.number)
+        return Round(head.number, self._cursor.number, filled.blocks)
+
+    def _scan_owed_reverts(self) -> None:
+        if self._owes_reverts:
+            left = revert_scan.scan(self._chain, self._watch, self._clock())
+            self._owes_reverts = bool(left)
+            self._may_have_pending_reverts = True
 
     def _headers_to(self, head: BlockHeader) -> Iterator[BlockHeader]:
         """The next headers after the cursor, at most BLOCKS_A_ROUND; fewer when the node lags."""
@@ -125,23 +163,23 @@ class TipLoop:
 
     def _take(self, header: BlockHeader, seen_at: datetime) -> None:
         block = fetch_block(self._chain.reader, header)
+        self._watch.wallets = self._wallets_paid_in(block)
         facts = facts_of(block, self._watch, self._chain.chain_id)
-        published = {event.adapter: self._rules_of(event.adapter, header) for event in facts.events_of(AdapterListed)}
-        now = self._clock()
+        published = published_rules(self._chain.reader, facts)
+        now, watch = self._clock(), self._watch.copy() if facts.found else self._watch
         with self._chain.database.write() as session:
-            written = write_block(session, self._chain, facts, self._watch, published, self._cursor, now)
-        self._cursor = Cursor(header.number, header.hash)
-        move_on(self._watch, facts, written, published)
+            rows = write_block(session, self._chain, facts, watch, published, self._cursor, now)
+        self._cursor, self._watch = Cursor(header.number, header.hash), watch
         self._may_have_pending_reverts = self._may_have_pending_reverts or bool(facts.reverts)
-        self._tell(facts, written, seen_at)
+        self._tell(facts, rows, seen_at)
 
-    def _rules_of(self, adapter: str, header: BlockHeader) -> tuple[Rule, ...]:
-        """What the adapter publishes at that very block; a contract that is none publishes nothing."""
-        try:
-            return self._chain.reader.adapter_rules(adapter, header.hash)
-        except (RpcRevertedError, AbiDecodeError) as error:
-            log.warning("adapter publishes no rules", adapter=adapter, block=header.number, error=str(error))
-            return ()
+    def _wallets_paid_in(self, block: FetchedBlock) -> dict[str, int]:
+        """Whose wallets the block pays USDC to, asked anew: wallets are linked without the chain's knowing."""
+        payees = usdc_payees(block, self._chain.usdc)
+        if not payees:
+            return {}
+        with self._chain.database.read() as session:
+            return repository.linked_wallets(session, payees)
 
     def _unwind(self, head: BlockHeader) -> Round:
         with self._chain.database.read() as session:
@@ -182,7 +220,7 @@ class TipLoop:
         with self._chain.database.read() as session:
             return read_watch_list(session, self._chain)
 
-    def _tell(self, facts: BlockFacts, written: Written, seen_at: datetime) -> None:
+    def _tell(self, facts: BlockFacts, rows: int, seen_at: datetime) -> None:
         """One line a block. `since_seen_ms`: from the poll that showed the head to the commit."""
         now = self._clock()
         since_seen_ms = round((now - seen_at).total_seconds() * 1000)
@@ -194,7 +232,7 @@ class TipLoop:
             hash=facts.header.hash,
             events=events,
             reverts=len(facts.reverts),
-            rows=written.rows,
+            rows=rows,
             since_seen_ms=since_seen_ms,
             age_s=round(now.timestamp() - facts.header.timestamp, 1),
         )

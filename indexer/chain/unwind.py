@@ -16,7 +16,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from core.books import mandate_ledger
+from core.books import mandate_ledger, transfer_ledger
 from core.chain.reader import ChainReader
 from core.db.engine import WriteSession
 from core.db.repositories import chain as repository
@@ -24,6 +24,7 @@ from core.db.repositories.chain import Cursor
 from core.domain.blocks import BlockHeader
 from core.domain.errors import OutsideError
 from indexer.chain.context import FINALIZED, TIP, ChainContext
+from indexer.chain.payments import deposit_key
 
 HEADERS_A_REQUEST = 64
 
@@ -87,6 +88,10 @@ def unwind(session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, n
     """
     chain.fence(session)
     rows_reversed = sum(mandate_ledger.reverse_block(session, block.hash, now) for block in fork.orphans)
+    for block in fork.orphans:
+        paid = [log for log in repository.logs_of_block(session, chain.chain_id, block.hash) if log.address == chain.usdc]
+        keys = [(log.tx_hash, deposit_key(log.tx_hash, log.log_index)) for log in paid]
+        rows_reversed += transfer_ledger.reverse_facts(session, chain.chain_id, keys, "reorg", now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
     repository.add_reorg(session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now)

@@ -21,18 +21,28 @@ KEEPER_CHANGED_TOPIC = next(event.topic for event in events_by_topic().values() 
 
 @dataclass(slots=True)
 class WatchList:
-    """`keeper` is who was keeper after the last block; `adapters` holds delisted ones too, old vaults still use them."""
+    """`keeper` is who was keeper after the last block; `adapters` holds delisted ones too, old vaults still use them.
+
+    `wallets` are the linked wallets of accounts, whose incoming USDC is noted. They change without the chain's knowing, so
+    that they are asked for anew for each block or range.
+    """
 
     factory: str
+    usdc: str
     adapters: set[str]
     keeper: str = ZERO_ADDRESS
     vaults: dict[str, KnownVault] = field(default_factory=dict)
+    wallets: dict[str, int] = field(default_factory=dict)
 
     def add_agent(self, vault: str, agent: str) -> None:
         """The newest agent stands last; past ones stay, since their reverted calls count too."""
         known = self.vaults[vault]
         others = tuple(past for past in known.agents if past != agent)
         self.vaults[vault] = replace(known, agents=(*others, agent))
+
+    def copy(self) -> "WatchList":
+        """A watch list of its own, to be moved on through blocks that may yet fail to commit."""
+        return replace(self, adapters=set(self.adapters), vaults=dict(self.vaults))
 
 
 def read_watch_list(session: Session, chain: ChainContext) -> WatchList:
@@ -41,7 +51,7 @@ def read_watch_list(session: Session, chain: ChainContext) -> WatchList:
     if chain.x402_adapter is not None:
         adapters.add(chain.x402_adapter)
     vaults = {vault.address: vault for vault in repository.known_vaults(session, chain.chain_id)}
-    return WatchList(chain.factory, adapters, _keeper(session, chain), vaults)
+    return WatchList(chain.factory, chain.usdc, adapters, _keeper(session, chain), vaults)
 
 
 def _keeper(session: Session, chain: ChainContext) -> str:

@@ -1,12 +1,16 @@
-"""One block, one transaction: the block, its logs and reverted calls, its vaults, agents and adapters, the books, the
-cursor. All or nothing: a crash at any point leaves the cursor where the data ends.
+"""What blocks say, written: one block at the tip, a range of them in the backfill, each time one transaction.
+
+    blocks, logs  ->  vaults, agents, adapters  ->  reverted calls  ->  books  ->  cursor
+
+All or nothing: a crash at any point leaves the cursor where the data ends. A range is written by COPY, and its books in
+one go, unless one of its blocks says something of the factory that other books are told of: then they are brought up to that block first.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from core.books import mandate_ledger
+from core.books import mandate_ledger, transfer_ledger
 from core.db.engine import WriteSession
 from core.db.repositories import chain as repository
 from core.db.repositories import reverts
@@ -15,47 +19,97 @@ from core.domain.events import AdapterDelisted, AgentSet, KeeperChanged, TermsCa
 from core.domain.mandate.ledger import NewRow, row_from_event
 from core.domain.mandate.terms import ZERO_ADDRESS, Rule
 from indexer.chain.context import TIP, ChainContext
-from indexer.chain.factory_notes import factory_notes
+from indexer.chain.factory_notes import factory_notes, is_noted
 from indexer.chain.facts import BlockFacts, Found
+from indexer.chain.payments import deposit_of
 from indexer.chain.watch import WatchList
 
 Published = Mapping[str, Sequence[Rule]]  # adapter -> the rules it published in the block that listed it
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What a block left behind: the watch list's additions and the number of ledger rows."""
+@dataclass(slots=True)
+class Pending:
+    """Book rows that wait to be written, in the order of the chain."""
 
-    vaults: tuple[KnownVault, ...]
-    rows: int
+    mandates: dict[int, list[NewRow]] = field(default_factory=dict)
+    accounts: dict[int, list[transfer_ledger.NewTransfer]] = field(default_factory=dict)
 
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    mandate_id: int
-    log_index: int
-    row: NewRow
+    def flush(self, session: WriteSession, now: datetime) -> int:
+        """Append everything; the number of rows that were new. Books are taken by rising id, so that writers can't deadlock."""
+        rows = mandate_ledger.append_books(session, self.mandates, now) if self.mandates else 0
+        rows += transfer_ledger.post_books(session, self.accounts, now) if self.accounts else 0
+        self.mandates, self.accounts = {}, {}
+        return rows
 
 
 def write_block(
     session: WriteSession, chain: ChainContext, facts: BlockFacts, watch: WatchList, published: Published, at: Cursor, now: datetime
-) -> Written:
-    """Write all that the block says and move the cursor from `at` to it. Does not commit.
+) -> int:
+    """Write all that one block says, move the cursor from `at` to it and `watch` past it; the number of book rows. Does not commit.
 
-    Errors: LeadershipLostError, CursorMovedError.
+    A block that was seen before, and thrown out, is taken back as it stands.
+    Errors: LeadershipLostError, CursorMovedError. After an error `watch` is to be read again.
     """
     chain.fence(session)
     repository.add_block(session, chain.chain_id, facts.header, now)
     repository.add_logs(session, chain.chain_id, facts.logs)
+    pending = Pending()
+    rows = _take(session, chain, facts, watch, published, pending, now) + pending.flush(session, now)
+    repository.move_cursor(session, TIP, at, Cursor(facts.header.number, facts.header.hash), chain.epoch, now)
+    return rows
+
+
+def write_range(
+    session: WriteSession,
+    chain: ChainContext,
+    blocks: Sequence[BlockFacts],
+    watch: WatchList,
+    published: Mapping[str, Published],
+    at: Cursor,
+    now: datetime,
+) -> int:
+    """As `write_block`, for blocks in a row that were never seen. `published` is by block hash."""
+    chain.fence(session)
+    repository.copy_blocks(session, chain.chain_id, [facts.header for facts in blocks], now)
+    repository.copy_logs(session, chain.chain_id, [log for facts in blocks for log in facts.logs])
+    pending, rows = Pending(), 0
+    for facts in blocks:
+        if facts.logs:
+            rows += _take(session, chain, facts, watch, published.get(facts.header.hash, {}), pending, now)
+    rows += pending.flush(session, now)
+    last = blocks[-1].header
+    repository.move_cursor(session, TIP, at, Cursor(last.number, last.hash), chain.epoch, now)
+    return rows
+
+
+def _take(
+    session: WriteSession,
+    chain: ChainContext,
+    facts: BlockFacts,
+    watch: WatchList,
+    published: Published,
+    pending: Pending,
+    now: datetime,
+) -> int:
+    """Write what is not a book, hand on what is, and move the watch list; the number of rows that had to be written first."""
     vaults = _write_vaults(session, chain, facts)
     for adapter, rules in published.items():
         repository.add_adapter(session, chain.chain_id, facts.header, adapter, rules)
     for event in facts.events_of(AdapterDelisted):
         repository.delist_adapter(session, chain.chain_id, facts.header, event.adapter)
     reverts.add_reverts(session, chain.chain_id, facts.header, facts.reverts)
-    rows = _write_books(session, chain, facts, watch, vaults, now)
-    repository.move_cursor(session, TIP, at, Cursor(facts.header.number, facts.header.hash), chain.epoch, now)
-    return Written(vaults, rows)
+
+    written = 0
+    entries = _entries(session, chain, facts, watch, {vault.address: vault for vault in vaults})
+    if is_noted(facts):
+        written = pending.flush(session, now)  # who is told depends on what the books say of earlier blocks
+        entries += factory_notes(session, chain.chain_id, facts, chain.usdc)
+    for mandate, _, row in sorted(entries, key=lambda entry: entry[1].ref.log_index):
+        pending.mandates.setdefault(mandate, []).append(row)
+    for payment in facts.payments:
+        pending.accounts.setdefault(payment.account_id, []).append(deposit_of(payment, facts.header, chain.chain_id))
+    _move_on(watch, facts, vaults, published)
+    return written
 
 
 def _write_vaults(session: WriteSession, chain: ChainContext, facts: BlockFacts) -> tuple[KnownVault, ...]:
@@ -84,24 +138,11 @@ def _new_vault(event: VaultCreated, factory: str, mandate_id: int | None) -> New
     )
 
 
-def _write_books(
-    session: WriteSession, chain: ChainContext, facts: BlockFacts, watch: WatchList, vaults: Sequence[KnownVault], now: datetime
-) -> int:
-    """Append every row, each book in log order. Books are taken by rising mandate id, so that two writers can't deadlock."""
-    entries = _entries(session, chain, facts, watch, {vault.address: vault for vault in vaults})
-    notes = factory_notes(session, chain.chain_id, facts, chain.usdc)
-    entries += [_Entry(mandate, item.ref.log_index, row) for mandate, item, row in notes]
-    books: dict[int, list[NewRow]] = {}
-    for entry in sorted(entries, key=lambda entry: (entry.mandate_id, entry.log_index)):
-        books.setdefault(entry.mandate_id, []).append(entry.row)
-    return sum(appended.is_new for mandate, rows in books.items() for appended in mandate_ledger.append_many(session, mandate, rows, now))
-
-
 def _entries(
     session: WriteSession, chain: ChainContext, facts: BlockFacts, watch: WatchList, fresh: Mapping[str, KnownVault]
-) -> list[_Entry]:
-    """Rows of the vaults' own events. Keeper and agent are those of the moment of the log."""
-    keeper, agents, entries = watch.keeper, dict[str, str](), list[_Entry]()
+) -> list[tuple[int, Found, NewRow]]:
+    """(mandate id, event, row) of the vaults' own events. Keeper and agent are those of the moment of the log."""
+    keeper, agents, entries = watch.keeper, dict[str, str](), list[tuple[int, Found, NewRow]]()
     for item in facts.found:
         if isinstance(item.event, KeeperChanged):
             keeper = item.event.new_keeper
@@ -110,7 +151,7 @@ def _entries(
             agent = agents.get(vault.address) or (vault.agents[-1] if vault.agents else None) if vault else None
             owner = vault.owner if vault else ZERO_ADDRESS
             row = row_from_event(item.event, item.ref, keeper, owner, agent, usdc=chain.usdc)
-            entries += [] if row is None else [_Entry(mandate_id, item.ref.log_index, row)]
+            entries += [] if row is None else [(mandate_id, item, row)]
         if isinstance(item.event, VaultCreated):
             agents[item.event.vault] = item.event.agent
         elif isinstance(item.event, AgentSet):
@@ -130,9 +171,8 @@ def _concerned(
     return (None, None) if vault is None else (vault.mandate_id, vault)
 
 
-def move_on(watch: WatchList, facts: BlockFacts, written: Written, published: Published) -> None:
-    """Bring the watch list to the block that was committed."""
-    watch.vaults |= {vault.address: vault for vault in written.vaults}
+def _move_on(watch: WatchList, facts: BlockFacts, vaults: Iterable[KnownVault], published: Published) -> None:
+    watch.vaults |= {vault.address: vault for vault in vaults}
     for vault, agent in facts.agents:
         watch.add_agent(vault, agent)
     watch.adapters |= published.keys()

@@ -16,12 +16,14 @@ from datetime import datetime
 from typing import Any
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import ColumnElement, and_, exists, select, update
+from sqlalchemy import ColumnElement, and_, delete, exists, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
+from core.db.copying import copy_lines, hex_array_cell, hex_cell
 from core.db.engine import WriteSession
 from core.db.tables.chain import Adapter, ChainBlock, ChainCursor, RawLog, Reorg, Vault, VaultAgent
+from core.db.tables.identity import Account
 from core.db.tables.mandate import Mandate
 from core.domain import blocks
 from core.domain.blocks import BlockHeader
@@ -110,8 +112,13 @@ def move_cursor(session: WriteSession, name: str, expected: Cursor, to: Cursor, 
         raise CursorMovedError(name, expected.hash)
 
 
+def drop_cursors(session: WriteSession, names: Sequence[str]) -> None:
+    """The loops of these names are over."""
+    session.execute(delete(ChainCursor).where(ChainCursor.name.in_(names)))
+
+
 def save_mark(session: WriteSession, name: str, chain_id: int, at: Cursor, epoch: int, now: datetime) -> None:
-    """Write down a height that only rises (`finalized`); a lower one, which a lagging node may answer, is ignored."""
+    """Write down a height that only rises; a lower one, which a lagging node may answer, is ignored."""
     values = {"name": name, "chain_id": chain_id, "number": at.number, "hash": bytes_of(at.hash), "epoch": epoch, "updated_at": now}
     fresh = {key: values[key] for key in ("number", "hash", "epoch", "updated_at")}
     rises = ChainCursor.number < at.number
@@ -154,6 +161,33 @@ def add_logs(session: WriteSession, chain_id: int, logs: Sequence[blocks.RawLog]
             for log in logs
         ],
     )
+
+
+def copy_blocks(session: WriteSession, chain_id: int, headers: Sequence[BlockHeader], now: datetime) -> None:
+    """Many blocks that were never seen, by COPY; one that stands already is an error (`has_orphans_above`)."""
+    seen_at = now.isoformat()
+    lines = [
+        f"{chain_id}\t{hex_cell(header.hash)}\t{header.number}\t{hex_cell(header.parent_hash)}\t{header.timestamp}\tt\t{seen_at}"
+        for header in headers
+    ]
+    copy_lines(session, ChainBlock.__tablename__, ("chain_id", "hash", "number", "parent_hash", "ts", "canonical", "seen_at"), lines)
+
+
+def copy_logs(session: WriteSession, chain_id: int, logs: Iterable[blocks.RawLog]) -> None:
+    """As `copy_blocks`, the logs of such blocks."""
+    lines = [
+        f"{chain_id}\t{hex_cell(log.block_hash)}\t{log.log_index}\t{log.block_number}\t{hex_cell(log.tx_hash)}\t{log.tx_index}"
+        f"\t{hex_cell(log.address)}\t{hex_array_cell(log.topics)}\t{hex_cell(log.data)}"
+        for log in logs
+    ]
+    columns = ("chain_id", "block_hash", "log_index", "number", "tx_hash", "tx_index", "address", "topics", "data")
+    copy_lines(session, RawLog.__tablename__, columns, lines)
+
+
+def has_orphans_above(session: Session, chain_id: int, number: int) -> bool:
+    """Whether a block above that height was seen and thrown out: it may come back, and its rows stand already."""
+    orphans = exists().where(ChainBlock.chain_id == chain_id, ChainBlock.canonical.is_(False), ChainBlock.number > number)
+    return bool(session.scalar(select(orphans)))
 
 
 def logs_of_block(session: Session, chain_id: int, block_hash: str) -> list[blocks.RawLog]:
@@ -280,6 +314,14 @@ def mandates_to_note(session: Session, chain_id: int, before: int) -> list[int]:
         .where(not_orphaned(Vault.chain_id, Vault.created_block_hash))
     )
     return sorted(set(session.scalars(query)))
+
+
+def linked_wallets(session: Session, among: Iterable[str] | None = None) -> dict[str, int]:
+    """Wallet -> account of every agent that linked one, or of those among the given addresses."""
+    query = select(Account.wallet_address, Account.id).where(Account.kind == "agent", Account.wallet_address.is_not(None))
+    if among is not None:
+        query = query.where(Account.wallet_address.in_([bytes_of(address) for address in among]))
+    return {to_checksum_address(wallet): account_id for wallet, account_id in session.execute(query) if wallet is not None}
 
 
 def add_adapter(session: WriteSession, chain_id: int, block: BlockHeader, adapter: str, rules: Sequence[Rule]) -> None:

@@ -18,7 +18,10 @@ class ChainBlock(Base):
     """Every block seen at the tip, orphans included. One canonical block a height."""
 
     __tablename__ = "chain_block"
-    __table_args__ = (Index("uq_chain_block_canonical", "chain_id", "number", unique=True, postgresql_where=text("canonical")),)
+    __table_args__ = (
+        Index("uq_chain_block_canonical", "chain_id", "number", unique=True, postgresql_where=text("canonical")),
+        Index("ix_chain_block_orphan", "chain_id", "number", postgresql_where=text("not canonical")),
+    )
 
     chain_id: Mapped[int] = mapped_column(primary_key=True)
     hash: Mapped[bytes] = mapped_column(Hash32, primary_key=True)

@@ -218,6 +218,7 @@ CREATE TABLE chain_block (
     seen_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT pk_chain_block PRIMARY KEY (chain_id, hash)
 );
+CREATE INDEX ix_chain_block_orphan ON chain_block (chain_id, number) WHERE not canonical;
 CREATE UNIQUE INDEX uq_chain_block_canonical ON chain_block (chain_id, number) WHERE canonical;
 
 CREATE TABLE chain_cursor (

@@ -4,6 +4,9 @@ import hashlib
 from typing import Any
 
 import pytest
+import rfc8785
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.domain.canonical import MAX_SAFE_INT, canonical_json, chain_hash
 from core.domain.errors import InvalidParameterError
@@ -42,3 +45,16 @@ def test_canonical_json__what_has_no_one_text__is_refused_with_its_path(value: A
 
 def test_chain_hash__is_sha256_of_the_previous_hash_and_the_body() -> None:
     assert chain_hash(b"\x01" * 32, b"{}") == hashlib.sha256(b"\x01" * 32 + b"{}").digest()
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-MAX_SAFE_INT, MAX_SAFE_INT) | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_canonical_json__is_what_rfc_8785_writes(value: Any) -> None:
+    assert canonical_json(value) == rfc8785.dumps(value)

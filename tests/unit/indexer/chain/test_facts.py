@@ -17,6 +17,7 @@ from tests.unit.core.chain.test_decode import log as log_of
 from tests.unit.core.chain.test_typed_data import TERMS
 
 FACTORY = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 VAULT = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
 ADAPTER = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 HEADER = BlockHeader(5, HASH, HASH, 1_800_000_000, 0, ())
@@ -33,7 +34,7 @@ def created(agent: str = AGENT.address) -> RawLog:
 
 def watch(*agents: str) -> WatchList:
     vaults = {VAULT: KnownVault(VAULT, OWNER.address, 1, agents)} if agents else {}
-    return WatchList(FACTORY, {ADAPTER}, KEEPER.address, vaults)
+    return WatchList(FACTORY, USDC, {ADAPTER}, KEEPER.address, vaults)
 
 
 def facts(watch_list: WatchList, *logs: RawLog, receipts: tuple[Receipt, ...] = ()) -> BlockFacts:

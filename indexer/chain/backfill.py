@@ -1,0 +1,158 @@
+"""History that is final, taken in ranges; each range is one transaction, and the next one is fetched while it is written.
+
+    cursor ... [range being written][range being fetched] ............ finalized . . . tip (block by block)
+
+Laws
+- Only blocks at or below the node's `finalized` are taken so, and only above everything that was ever seen: nothing to unwind.
+- A range is as long as its logs are few: memory does not grow with the distance.
+- Ranges hold logs, not receipts. Reverted calls of these blocks are looked up afterwards (revert_scan.py).
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import structlog
+
+from core.chain.rpc import RpcRefusedError
+from core.db.repositories import chain as repository
+from core.db.repositories.chain import Cursor, KnownVault
+from core.domain.blocks import BlockHeader
+from core.domain.events import AdapterListed, VaultCreated
+from indexer.chain import revert_scan
+from indexer.chain.context import ChainContext
+from indexer.chain.facts import BlockFacts, facts_of
+from indexer.chain.fetch import FetchedBlock
+from indexer.chain.fetch_range import RangeReader
+from indexer.chain.rules import published_rules
+from indexer.chain.watch import WatchList
+from indexer.chain.write import write_range
+
+log = structlog.get_logger(__name__)
+
+WORTH_IT = 32  # blocks below `finalized`; a shorter way is gone block by block
+
+
+class RangeSize:
+    """How many blocks to ask for: so many that their logs are about TARGET_LOGS, and no more than the node gives."""
+
+    TARGET_LOGS = 10_000
+    FIRST, MOST = 64, 2_000
+
+    def __init__(self) -> None:
+        self.blocks = self.FIRST
+
+    def took(self, blocks: int, logs: int) -> None:
+        """A range came: grow while its logs are few, shrink to the target when they are many."""
+        if logs > self.TARGET_LOGS:
+            self.blocks = max(1, blocks * self.TARGET_LOGS // logs)
+        elif logs * 2 <= self.TARGET_LOGS and blocks >= self.blocks:
+            self.blocks = min(self.MOST, self.blocks * 2)
+
+    def refused(self, blocks: int) -> bool:
+        """The node refused a range as too much: ask for half. False: it was a single block, and the refusal is another."""
+        self.blocks = max(1, blocks // 2)
+        return blocks > 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """A range under way: where it starts, and on which block."""
+
+    first: int
+    last: int
+    parent_hash: str
+    wallets: dict[str, int]
+    blocks: Future[list[FetchedBlock]]
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A range that was committed."""
+
+    cursor: Cursor
+    watch: WatchList
+    blocks: int
+    rows: int
+
+
+class Backfill:
+    """Takes one range a call. Not thread-safe; fetches with a thread of its own."""
+
+    def __init__(self, chain: ChainContext, clock: Callable[[], datetime]) -> None:
+        self._chain = chain
+        self._clock = clock
+        self._ranges = RangeReader(chain.reader)
+        self._size = RangeSize()
+        self._fetcher = ThreadPoolExecutor(1, thread_name_prefix="backfill")
+        self._ahead: _Ahead | None = None
+
+    @property
+    def log_calls(self) -> int:
+        return self._ranges.log_calls
+
+    def is_worth_it(self, cursor: Cursor, final: BlockHeader) -> bool:
+        """Whether there is a way to go, and nothing above us that was seen before."""
+        if final.number - cursor.number < WORTH_IT:
+            return False
+        with self._chain.database.read() as session:
+            return not repository.has_orphans_above(session, self._chain.chain_id, cursor.number)
+
+    def step(self, cursor: Cursor, watch: WatchList, final: BlockHeader) -> Filled | None:
+        """Write the next range. None: the node wants smaller ones. Errors: OutsideError of any kind; nothing is half-done."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is None or ahead.parent_hash != cursor.hash:
+            ahead = self._start(cursor.number + 1, cursor.hash, watch, final)
+        try:
+            fetched = ahead.blocks.result()
+        except RpcRefusedError as error:
+            if not self._size.refused(ahead.last - ahead.first + 1):
+                raise
+            log.info("range refused", blocks=ahead.last - ahead.first + 1, next=self._size.blocks, error=str(error))
+            return None
+        self._size.took(len(fetched), sum(len(block.logs) for block in fetched))
+        facts = self._facts(fetched, replace(watch, wallets=ahead.wallets))
+        last = fetched[-1].header
+        if last.number < final.number:
+            self._ahead = self._start(last.number + 1, last.hash, _with_new(watch, facts), final)
+        return self._write(facts, watch.copy(), cursor, final)
+
+    def close(self) -> None:
+        self._fetcher.shutdown(wait=False, cancel_futures=True)
+
+    def _start(self, first: int, parent_hash: str, watch: WatchList, final: BlockHeader) -> _Ahead:
+        last = min(final.number, first + self._size.blocks - 1)
+        watch = watch.copy()
+        with self._chain.database.read() as session:
+            watch.wallets = repository.linked_wallets(session)
+        return _Ahead(first, last, parent_hash, watch.wallets, self._fetcher.submit(self._ranges.fetch, first, last, parent_hash, watch))
+
+    def _facts(self, fetched: list[FetchedBlock], watch: WatchList) -> list[BlockFacts]:
+        """The facts of each block, with vaults and adapters known from the block on that names them."""
+        known, facts = watch, list[BlockFacts]()
+        for block in fetched:
+            facts.append(facts_of(block, known, self._chain.chain_id))
+            if any(isinstance(item.event, VaultCreated | AdapterListed) for item in facts[-1].found):
+                known = _with_new(known, facts[-1:])
+        return facts
+
+    def _write(self, facts: list[BlockFacts], watch: WatchList, cursor: Cursor, final: BlockHeader) -> Filled:
+        published = {block.header.hash: published_rules(self._chain.reader, block) for block in facts if block.events_of(AdapterListed)}
+        is_first_sight = not watch.vaults
+        last, now = facts[-1].header, self._clock()
+        to = Cursor(last.number, last.hash)
+        with self._chain.database.write() as session:
+            rows = write_range(session, self._chain, facts, watch, published, cursor, now)
+            revert_scan.owe(session, self._chain, cursor, to, final.number, is_first_sight, now)
+        return Filled(to, watch, len(facts), rows)
+
+
+def _with_new(watch: WatchList, facts: Sequence[BlockFacts]) -> WatchList:
+    """A watch list that knows the vaults and adapters of these blocks too, by address."""
+    known = watch.copy()
+    for block in facts:
+        vaults = [KnownVault(event.vault, event.owner, None, ()) for event in block.events_of(VaultCreated)]
+        known.vaults |= {vault.address: vault for vault in vaults}
+        known.adapters |= {item.event.adapter for item in block.found if isinstance(item.event, AdapterListed)}
+    return known

@@ -1,0 +1,109 @@
+"""Blocks in a row, from logs instead of receipts: a few requests for many blocks, for history that is final.
+
+    headers of the range, linked to one another and to the block before
+    logs of the factory  ->  which vaults and adapters are watched from this very range on
+    logs of vaults and adapters; USDC that reached watched wallets
+
+What is checked: the headers are one chain from our cursor on; every log names the block of its height; the node that
+gave the logs has the range's last block, by its hash, in the same answer (a node that lags answers logs of what it has).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from core.chain.abi import AbiDecodeError
+from core.chain.decode import TRANSFER_TOPIC, decode_log
+from core.chain.reader import ChainReader
+from core.domain.blocks import BlockHeader, RawLog
+from core.domain.events import AdapterListed, VaultCreated
+from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
+from indexer.chain.watch import WatchList
+
+HEADERS_A_REQUEST = 100
+ADDRESSES_A_REQUEST = 1_000
+
+
+class RangeReader:
+    """Reads ranges. `log_calls` counts the eth_getLogs that it asked for."""
+
+    def __init__(self, reader: ChainReader) -> None:
+        self._reader = reader
+        self.log_calls = 0
+
+    def fetch(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[FetchedBlock]:
+        """The blocks first to last, each with the logs that concern us. `watch` is as of any block before.
+
+        Errors: BlockUnavailableError, BlockContradictionError, and the reader's (RpcRefusedError: ask for less).
+        """
+        headers = self._headers(first, last, parent_hash)
+        factory_logs = self._logs(headers, [{"address": watch.factory}])
+        addresses = sorted(watch.vaults.keys() | watch.adapters | _appeared(factory_logs))
+        filters: list[dict[str, Any]] = [{"address": chunk} for chunk in _chunks(addresses)]
+        wallets = [_word(wallet) for wallet in watch.wallets]
+        filters += [{"address": watch.usdc, "topics": [TRANSFER_TOPIC, None, chunk]} for chunk in _chunks(wallets)]
+        return _grouped(headers, factory_logs + self._logs(headers, filters))
+
+    def _headers(self, first: int, last: int, parent_hash: str) -> list[BlockHeader]:
+        headers = list[BlockHeader]()
+        for start in range(first, last + 1, HEADERS_A_REQUEST):
+            numbers = range(start, min(start + HEADERS_A_REQUEST, last + 1))
+            for number, header in zip(numbers, self._reader.headers(numbers), strict=True):
+                if header is None:
+                    raise BlockUnavailableError(number, "")
+                headers.append(header)
+        if headers[0].parent_hash != parent_hash:
+            raise BlockContradictionError(headers[0], "it does not follow the cursor's block, which was final")
+        for before, after in pairwise(headers):
+            if after.parent_hash != before.hash:
+                raise BlockContradictionError(after, "it does not follow the block before it")
+        return headers
+
+    def _logs(self, headers: Sequence[BlockHeader], filters: Sequence[dict[str, Any]]) -> list[RawLog]:
+        if not filters:
+            return []
+        first, last = headers[0], headers[-1]
+        logs, newest = self._reader.range_logs(first.number, last.number, filters)
+        self.log_calls += len(filters)
+        if newest is None or newest.hash != last.hash:
+            raise BlockUnavailableError(last.number, last.hash)
+        return logs
+
+
+def _appeared(factory_logs: Iterable[RawLog]) -> set[str]:
+    """The vaults and adapters that the factory names."""
+    found = set[str]()
+    for log in factory_logs:
+        try:
+            event = decode_log(log)
+        except AbiDecodeError:
+            continue  # facts_of reports it
+        if isinstance(event, VaultCreated):
+            found.add(event.vault)
+        elif isinstance(event, AdapterListed):
+            found.add(event.adapter)
+    return found
+
+
+def _grouped(headers: Sequence[BlockHeader], logs: Iterable[RawLog]) -> list[FetchedBlock]:
+    by_number: dict[int, list[RawLog]] = {header.number: [] for header in headers}
+    for log in logs:
+        by_number[log.block_number].append(log)
+    blocks = []
+    for header in headers:
+        own = sorted(by_number[header.number], key=lambda log: log.log_index)
+        if any(log.block_hash != header.hash for log in own):
+            raise BlockContradictionError(header, "a log names another block of its height")
+        if any(before.log_index == after.log_index for before, after in pairwise(own)):
+            raise BlockContradictionError(header, "a log stands there twice")
+        blocks.append(FetchedBlock(header, (), tuple(own)))
+    return blocks
+
+
+def _chunks(items: Sequence[str]) -> Iterator[list[str]]:
+    for start in range(0, len(items), ADDRESSES_A_REQUEST):
+        yield list(items[start : start + ADDRESSES_A_REQUEST])
+
+
+def _word(address: str) -> str:
+    return "0x" + address[2:].lower().rjust(64, "0")

@@ -1,0 +1,64 @@
+"""Reverted calls of blocks that were taken by ranges, which hold no receipts: looked up afterwards, block by block.
+
+    cursor `reverts` ---- 50 blocks a step ----> cursor `reverts_until`       both gone: nothing is owed
+
+Laws
+- What a range leaves open is written down in the range's own transaction; a kill at any point loses none of it.
+- When the first vault is met, attempts further back than LOOK_BACK blocks before the finalized block are not reconstructed
+  (wallet spec 8). After a pause of the indexer nothing is left out, however long it was.
+"""
+
+from datetime import datetime
+
+from core.db.engine import WriteSession
+from core.db.repositories import chain as repository
+from core.db.repositories import reverts
+from core.db.repositories.chain import Cursor
+from indexer.chain.context import REVERTS, REVERTS_UNTIL, ChainContext
+from indexer.chain.facts import reverts_of
+from indexer.chain.fetch import BlockUnavailableError, FetchedBlock, verified
+from indexer.chain.watch import WatchList
+
+LOOK_BACK = 2_000
+BLOCKS_A_STEP = 50
+
+
+def owe(session: WriteSession, chain: ChainContext, at: Cursor, to: Cursor, final: int, is_first_sight: bool, now: datetime) -> None:
+    """Write down that the blocks above `at`, up to `to`, are owed. Call it in the range's transaction, after the blocks."""
+    if repository.cursor(session, REVERTS) is None:
+        start = max(at.number, final - LOOK_BACK) if is_first_sight else at.number
+        start_hash = repository.canonical_hash(session, chain.chain_id, start) if start < to.number else None
+        if start_hash is None:
+            return
+        repository.start_cursor(session, REVERTS, chain.chain_id, Cursor(start, start_hash), chain.epoch, now)
+    repository.save_mark(session, REVERTS_UNTIL, chain.chain_id, to, chain.epoch, now)
+
+
+def scan(chain: ChainContext, watch: WatchList, now: datetime) -> int | None:
+    """Look up the next blocks; how many are still owed, None when none were. Errors: OutsideError; nothing is half-done."""
+    with chain.database.read() as session:
+        at, until = repository.cursor(session, REVERTS), repository.cursor(session, REVERTS_UNTIL)
+        if at is None or until is None:
+            return None
+        last = min(until.number, at.number + BLOCKS_A_STEP)
+        owed = list(reversed(repository.canonical_blocks(session, chain.chain_id, at.number, last)))
+    blocks = _fetch(chain, owed)
+    with chain.database.write() as session:
+        chain.fence(session)
+        for block in blocks:
+            reverts.add_reverts(session, chain.chain_id, block.header, reverts_of(block.receipts, watch, ()))
+        repository.move_cursor(session, REVERTS, at, owed[-1], chain.epoch, now)
+        if last == until.number:
+            repository.drop_cursors(session, [REVERTS, REVERTS_UNTIL])
+    return until.number - last
+
+
+def _fetch(chain: ChainContext, owed: list[Cursor]) -> list[FetchedBlock]:
+    headers = chain.reader.headers([block.number for block in owed])
+    receipts = chain.reader.receipts_of_blocks([block.hash for block in owed])
+    blocks = []
+    for block, header, own in zip(owed, headers, receipts, strict=True):
+        if header is None or own is None or header.hash != block.hash:
+            raise BlockUnavailableError(block.number, block.hash)
+        blocks.append(verified(header, own))
+    return blocks

@@ -1,0 +1,90 @@
+"""The workload of the indexer's bench: 900 blocks, 40,000 USDC transfers to watched wallets, 10,000 events of 100 vaults.
+
+The first blocks create the vaults (two events each), the others hold one transaction of a contract that is the agent of all
+vaults and pays wallets. Then empty blocks follow until the work is final.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
+
+from core.chain.abi import Parameter, encode_values, hex_text
+from core.chain.calldata import Call, venue_buy
+from core.domain.mandate.terms import MandateTerms
+from tests.integration.chain_fixtures import DeployedChain
+from tests.personas import DEPLOYER
+
+VAULTS, WALLETS, BLOCKS, TRANSFERS, VAULT_EVENTS = 100, 500, 900, 40_000, 10_000
+FINAL_AFTER = 64  # anvil's distance from the newest block to the finalized one
+CENT = 10_000
+GAS = 25_000_000
+WORK = "work(address[],(address,uint256,bytes),address[],uint256)"
+WORK_PARAMETERS = [Parameter("", kind, False, ()) for kind in ("address[]", "(address,uint256,bytes)", "address[]", "uint256")]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What was put on the chain: the vaults in order, the wallets, the block after which no event comes."""
+
+    vaults: tuple[str, ...]
+    wallets: tuple[str, ...]
+    last_block: int
+
+
+def wallet_addresses() -> tuple[str, ...]:
+    return tuple(to_checksum_address(keccak(text=f"wallet {index}")[-20:]) for index in range(WALLETS))
+
+
+def public_ids() -> tuple[str, ...]:
+    letters = "abcdefghijklmnopqrstuvwxyz234567"
+    return tuple("m_benchaaa" + letters[index // 32] + letters[index % 32] for index in range(VAULTS))
+
+
+class Generator:
+    """Puts the workload on a fresh chain."""
+
+    def __init__(self, chain: DeployedChain) -> None:
+        self.chain = chain
+        self.swarm = chain.deploy("Swarm", chain.contracts["usdc"])
+        chain.mint(self.swarm, TRANSFERS * CENT)
+        self.terms = tuple(chain.terms(public_id, agent=self.swarm) for public_id in public_ids())
+
+    def run(self, blocks: int = BLOCKS) -> Workload:
+        """Create, work, wait for finality."""
+        vaults = tuple(self.chain.create_vault(terms) for terms in self.terms)
+        wallets = wallet_addresses()
+        for data in self._works(vaults, wallets, blocks - 2 * VAULTS):
+            self._send(data)
+        header = self.chain.reader.header()
+        assert header is not None
+        self.chain.anvil.mine(FINAL_AFTER + 1)
+        return Workload(vaults, wallets, header.number)
+
+    def _works(self, vaults: tuple[str, ...], wallets: tuple[str, ...], blocks: int) -> Iterator[str]:
+        """Call data of each block's transaction; the events are spread evenly."""
+        executes = VAULT_EVENTS - 2 * VAULTS
+        for block in range(blocks):
+            first, last = block * TRANSFERS // blocks, (block + 1) * TRANSFERS // blocks
+            payees = [wallets[index % WALLETS] for index in range(first, last)]
+            first, last = block * executes // blocks, (block + 1) * executes // blocks
+            yield self._data([vaults[index % VAULTS] for index in range(first, last)], payees)
+
+    def _data(self, vaults: list[str], payees: list[str]) -> str:
+        call = Call(self.chain.contracts["test_venue_adapter"], CENT, venue_buy(CENT))
+        selector = hex_text(keccak(text=WORK)[:4])
+        arguments = [vaults, (call.target, call.max_spend, bytes.fromhex(call.data[2:])), payees, CENT]
+        return selector + encode_values(WORK_PARAMETERS, arguments).hex()
+
+    def _send(self, data: str) -> None:
+        transaction = {"from": DEPLOYER.address, "to": self.swarm, "data": data, "gas": hex(GAS)}
+        tx_hash = self.chain.rpc.call("eth_sendTransaction", [transaction])
+        receipt = self.chain.reader.receipt(tx_hash)
+        while receipt is None:
+            receipt = self.chain.reader.receipt(tx_hash)
+        assert receipt.status == 1, "the workload's transaction reverted"
+
+
+def issued_terms(generator: Generator) -> tuple[MandateTerms, ...]:
+    return generator.terms
