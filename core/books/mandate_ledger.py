@@ -11,7 +11,7 @@ Laws
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +20,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
 from core.books.chain import facts_of, known_keys, lock_head, plain_payload
-from core.db.copying import copy_lines, hex_cell, json_cell, number_cell, text_cell
+from core.db.copying import copy_lines, hex_cell, json_cell, number_cell, text_cell, time_cell
 from core.db.engine import WriteSession
 from core.db.repositories.mandates import ledger_row
 from core.db.tables.mandate import Mandate, MandateEvent, MandateHead
@@ -40,7 +40,7 @@ from core.domain.mandate.ledger import (
     state_to_json,
 )
 from core.domain.mandate.lifecycle import MarketMode, Status
-from core.domain.mandate.record import canonical_row, chain_faults, genesis_hash, row_hash
+from core.domain.mandate.record import canonical_row_with, chain_faults, genesis_hash, row_hash
 
 FIRST_INCARNATION = 1
 
@@ -55,13 +55,15 @@ class Appended:
 
 @dataclass(slots=True)
 class _Book:
-    """A locked book: `state` moves with every row that is added, `fresh` holds the rows that this call adds."""
+    """A locked book: `state` moves with every row that is added, `fresh` holds the rows that this call adds, `payloads`
+    their payloads as canonical JSON."""
 
     mandate: Mandate
     head: MandateHead
     facts: MandateFacts
     state: MandateState
-    fresh: list[LedgerRow]
+    fresh: list[LedgerRow] = field(default_factory=list)
+    payloads: list[bytes] = field(default_factory=list)
 
 
 def append(session: WriteSession, mandate_id: int, row: NewRow, now: datetime) -> Appended:
@@ -89,14 +91,14 @@ def append_books(session: WriteSession, books: Mapping[int, Sequence[NewRow]], n
     for book in opened:
         facts = known[book.mandate.id]
         _grow(book, books[book.mandate.id], facts.standing, facts.incarnations, now)
-    fresh = [row for book in opened for row in book.fresh]
-    copy_lines(session, MandateEvent.__tablename__, COPIED, [_line(row) for row in fresh])
+    lines = [_line(row, payload) for book in opened for row, payload in zip(book.fresh, book.payloads, strict=True)]
+    copy_lines(session, MandateEvent.__tablename__, COPIED, lines)
     for book in opened:
         if book.fresh:
             _move_head(book)
             _set_totals(book, now)
     session.flush()
-    return len(fresh)
+    return len(lines)
 
 
 def reverse_block(session: WriteSession, block_hash: str, now: datetime) -> int:
@@ -147,7 +149,7 @@ def _open(session: WriteSession, mandate_id: int) -> _Book:
     mandate = session.scalars(query.execution_options(populate_existing=True)).one()
     empty = _empty_head(mandate)
     head = lock_head(session, MandateHead, {"mandate_id": empty.pop("mandate_id")}, empty)
-    return _Book(mandate, head, _facts(mandate), _state(session, mandate, head), [])
+    return _Book(mandate, head, _facts(mandate), _state(session, mandate, head))
 
 
 def _facts(mandate: Mandate) -> MandateFacts:
@@ -172,7 +174,7 @@ def _open_many(session: WriteSession, mandate_ids: Sequence[int]) -> list[_Book]
     locked = select(MandateHead).where(MandateHead.mandate_id.in_(mandate_ids)).order_by(MandateHead.mandate_id).with_for_update()
     heads = {head.mandate_id: head for head in session.scalars(locked.execution_options(populate_existing=True))}
     states = [(mandate, heads[mandate.id]) for mandate in mandates]
-    return [_Book(mandate, head, _facts(mandate), _state(session, mandate, head), []) for mandate, head in states]
+    return [_Book(mandate, head, _facts(mandate), _state(session, mandate, head)) for mandate, head in states]
 
 
 def _empty_head(mandate: Mandate) -> dict[str, Any]:
@@ -199,25 +201,32 @@ def _grow(book: _Book, rows: Sequence[NewRow], standing: Collection[str], incarn
 def _add(book: _Book, row: NewRow, incarnation: int, reverses_id: int | None, now: datetime) -> LedgerRow:
     """Chain a row to the last one. It gets its id when it is inserted; until then 0, which no hash and no fold reads."""
     prev_hash = book.fresh[-1].row_hash if book.fresh else "0x" + book.head.row_hash.hex()
-    fields: dict[str, Any] = {name: getattr(row, name) for name in NewRow.__dataclass_fields__}
-    added = LedgerRow(
-        **fields
-        | {
-            "payload": plain_payload(row.payload),
-            "occurred_at": row.occurred_at.astimezone(UTC),
-            "tx_hash": row.tx_hash and row.tx_hash.lower(),
-            "block_hash": row.block_hash and row.block_hash.lower(),
-        },
-        id=0,
-        mandate_id=book.mandate.id,
-        seq=book.head.seq + len(book.fresh) + 1,
-        incarnation=incarnation,
-        reverses_id=reverses_id,
-        created_at=now.astimezone(UTC),
-        prev_hash=prev_hash,
-        row_hash="",
-    )
-    book.fresh.append(replace(added, row_hash=row_hash(prev_hash, canonical_row(added))))
+    payload = plain_payload(row.payload)
+    written = canonical_json(payload)
+    fields: dict[str, Any] = {
+        "kind": row.kind,
+        "reported_by": row.reported_by,
+        "occurred_at": row.occurred_at.astimezone(UTC),
+        "base_key": row.base_key,
+        "amount_usdc_e6": row.amount_usdc_e6,
+        "cash_delta_usdc_e6": row.cash_delta_usdc_e6,
+        "chain_id": row.chain_id,
+        "tx_hash": row.tx_hash and row.tx_hash.lower(),
+        "log_index": row.log_index,
+        "block_number": row.block_number,
+        "block_hash": row.block_hash and row.block_hash.lower(),
+        "payload": payload,
+        "id": 0,
+        "mandate_id": book.mandate.id,
+        "seq": book.head.seq + len(book.fresh) + 1,
+        "incarnation": incarnation,
+        "reverses_id": reverses_id,
+        "created_at": now.astimezone(UTC),
+        "prev_hash": prev_hash,
+    }
+    hashed = row_hash(prev_hash, canonical_row_with(LedgerRow(**fields, row_hash=""), written))
+    book.fresh.append(LedgerRow(**fields, row_hash=hashed))
+    book.payloads.append(written)
     return book.fresh[-1]
 
 
@@ -257,7 +266,7 @@ COPIED = (
 )
 
 
-def _line(row: LedgerRow) -> str:
+def _line(row: LedgerRow, payload: bytes) -> str:
     """A row that reverses nothing, as COPY takes it: the columns of COPIED in their order."""
     return "\t".join(
         (
@@ -274,9 +283,9 @@ def _line(row: LedgerRow) -> str:
             number_cell(row.log_index),
             number_cell(row.block_number),
             hex_cell(row.block_hash),
-            json_cell(canonical_json(row.payload).decode()),
-            row.occurred_at.isoformat(),
-            row.created_at.isoformat(),
+            json_cell(payload.decode()),
+            time_cell(row.occurred_at),
+            time_cell(row.created_at),
             hex_cell(row.prev_hash),
             hex_cell(row.row_hash),
         )

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import BigInteger, cast, func, insert, select, update
+from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
@@ -22,7 +23,7 @@ from core.books.chain import Facts, KnownKeys, Link, chain_faults, facts_of, gen
 from core.db.copying import copy_lines, hex_cell, json_cell, text_cell, time_cell
 from core.db.engine import WriteSession
 from core.db.tables.transfers import TransferBalance, TransferEntry, TransferHead
-from core.domain.canonical import canonical_json
+from core.domain.canonical import canonical_json, chain_hash
 from core.domain.mandate.record import utc_text
 
 BOOK = "transfer"
@@ -66,6 +67,15 @@ class Posted:
     is_new: bool
 
 
+@dataclass(slots=True)
+class _Tip:
+    """A locked head, moved in memory."""
+
+    account_id: int
+    seq: int
+    row_hash: bytes
+
+
 def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: datetime) -> Posted:
     """Post a fact unless it stands. Errors: InvalidParameterError for a payload that is not JSON."""
     head = _lock(session, account_id, now)
@@ -82,25 +92,25 @@ def post_books(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]
 
     Heads are locked by rising account id.
     """
-    heads = _lock_many(session, sorted(books), now)
+    tips = _lock_many(session, sorted(books), now)
     known = _known_keys(session, {account_id: [one.base_key for one in transfers] for account_id, transfers in books.items()})
     created_at, lines, sums = now.astimezone(UTC), list[str](), dict[tuple[int, int, str], list[int]]()
-    for head in heads:
+    for head in tips:
         facts = known[head.account_id]
         for transfer in books[head.account_id]:
             if transfer.base_key in facts.standing:
                 continue
             facts.standing.add(transfer.base_key)
             incarnation = facts.incarnations.get(transfer.base_key, 0) + 1
-            body = _body_of(transfer, head.seq + 1, incarnation, created_at)
-            prev_hash, head.row_hash, head.seq = head.row_hash, link_hash(head.row_hash, body), head.seq + 1
-            lines.append(_line(head.account_id, transfer, body, prev_hash, head.row_hash, created_at))
+            payload, prev_hash = canonical_json(transfer.payload), head.row_hash
+            seq = head.seq + 1
+            head.row_hash, head.seq = chain_hash(prev_hash, _canonical(transfer, seq, incarnation, created_at, payload)), seq
+            lines.append(_line(head, transfer, incarnation, created_at, payload, prev_hash))
             total = sums.setdefault((head.account_id, transfer.chain_id, transfer.asset), [0] * len(STATES))
             for index, state in enumerate(STATES):
                 total[index] += getattr(transfer.deltas, f"{state}_e6")
-        head.updated_at = now
     copy_lines(session, TransferEntry.__tablename__, COPIED, lines)
-    session.flush()
+    _save_tips(session, tips, now)
     _add_to_balances(session, sums, now)
     return len(lines)
 
@@ -208,53 +218,75 @@ COPIED = (
 )
 
 
-def _body_of(transfer: NewTransfer, seq: int, incarnation: int, created_at: datetime) -> dict[str, Any]:
-    """What is hashed of a fact that reverses nothing; the same as `_body` of its entry."""
-    deltas = {f"{state}_delta_e6": str(getattr(transfer.deltas, f"{state}_e6")) for state in STATES}
-    return {
-        "seq": seq,
-        "kind": transfer.kind,
-        "base_key": transfer.base_key,
-        "incarnation": incarnation,
-        "chain_id": transfer.chain_id,
-        "asset": transfer.asset,
-        "reported_by": transfer.reported_by,
-        "payload": plain_payload(transfer.payload),
-        **deltas,
-        "tx_hash": None if transfer.tx_hash is None else transfer.tx_hash.lower(),
-        "is_reversal": False,
-        "created_at": utc_text(created_at),
-    }
-
-
-def _line(account_id: int, transfer: NewTransfer, body: Mapping[str, Any], prev_hash: bytes, row_hash: bytes, created_at: datetime) -> str:
-    """An entry as COPY takes it: the columns of COPIED in their order."""
-    return "\t".join(
+def _canonical(transfer: NewTransfer, seq: int, incarnation: int, created_at: datetime, payload: bytes) -> bytes:
+    """What is hashed of a fact that reverses nothing: the canonical JSON of its entry's `_body`, written at once (its keys are
+    known and sorted)."""
+    deltas = transfer.deltas
+    return b"".join(
         (
-            str(account_id),
-            str(body["seq"]),
-            text_cell(transfer.kind),
-            text_cell(transfer.base_key),
-            str(body["incarnation"]),
-            str(transfer.chain_id),
-            text_cell(transfer.asset),
-            *(body[f"{state}_delta_e6"] for state in STATES),
-            hex_cell(transfer.tx_hash),
-            text_cell(transfer.reported_by),
-            json_cell(canonical_json(body["payload"]).decode()),
-            time_cell(created_at),
-            hex_cell("0x" + prev_hash.hex()),
-            hex_cell("0x" + row_hash.hex()),
+            b'{"asset":',
+            canonical_json(transfer.asset),
+            b',"base_key":',
+            canonical_json(transfer.base_key),
+            b',"chain_id":%d,"created_at":"%b"' % (transfer.chain_id, utc_text(created_at).encode()),
+            b',"delivered_delta_e6":"%d","idle_delta_e6":"%d"' % (deltas.delivered_e6, deltas.idle_e6),
+            b',"in_transit_delta_e6":"%d","incarnation":%d' % (deltas.in_transit_e6, incarnation),
+            b',"is_reversal":false,"kind":',
+            canonical_json(transfer.kind),
+            b',"payload":',
+            payload,
+            b',"reported_by":',
+            canonical_json(transfer.reported_by),
+            b',"reserved_delta_e6":"%d","seq":%d,"tx_hash":' % (deltas.reserved_e6, seq),
+            canonical_json(transfer.tx_hash and transfer.tx_hash.lower()),
+            b"}",
         )
     )
 
 
-def _lock_many(session: WriteSession, account_ids: Sequence[int], now: datetime) -> Sequence[TransferHead]:
-    empty = [{"account_id": id_, "seq": 0, "row_hash": genesis(BOOK, id_), "updated_at": now} for id_ in account_ids]
-    if empty:
-        session.execute(upsert(TransferHead).on_conflict_do_nothing(), empty)
-    query = select(TransferHead).where(TransferHead.account_id.in_(account_ids)).order_by(TransferHead.account_id).with_for_update()
-    return session.scalars(query.execution_options(populate_existing=True)).all()
+def _line(head: _Tip, transfer: NewTransfer, incarnation: int, created_at: datetime, payload: bytes, prev_hash: bytes) -> str:
+    """The entry at the head as COPY takes it: the columns of COPIED in their order."""
+    return "\t".join(
+        (
+            str(head.account_id),
+            str(head.seq),
+            text_cell(transfer.kind),
+            text_cell(transfer.base_key),
+            str(incarnation),
+            str(transfer.chain_id),
+            text_cell(transfer.asset),
+            *(str(getattr(transfer.deltas, f"{state}_e6")) for state in STATES),
+            hex_cell(transfer.tx_hash),
+            text_cell(transfer.reported_by),
+            json_cell(payload.decode()),
+            time_cell(created_at),
+            hex_cell("0x" + prev_hash.hex()),
+            hex_cell("0x" + head.row_hash.hex()),
+        )
+    )
+
+
+def _lock_many(session: WriteSession, account_ids: Sequence[int], now: datetime) -> list[_Tip]:
+    """The heads of several books, locked by rising account id; made when missing."""
+    columns = (TransferHead.account_id, TransferHead.seq, TransferHead.row_hash)
+    query = select(*columns).where(TransferHead.account_id.in_(account_ids)).order_by(TransferHead.account_id).with_for_update()
+    found = session.execute(query).all()
+    if len(found) < len(account_ids):
+        missing = sorted(set(account_ids) - {row.account_id for row in found})
+        empty = [{"account_id": id_, "seq": 0, "row_hash": genesis(BOOK, id_), "updated_at": now} for id_ in missing]
+        session.execute(upsert(TransferHead).values(empty).on_conflict_do_nothing())
+        found = session.execute(query).all()
+    return [_Tip(*row) for row in found]
+
+
+def _save_tips(session: WriteSession, tips: Sequence[_Tip], now: datetime) -> None:
+    """All heads in one statement."""
+    columns = [tip.account_id for tip in tips], [tip.seq for tip in tips], [tip.row_hash for tip in tips]
+    arrays: list[Any] = [cast(values, ARRAY(kind)) for values, kind in zip(columns, (BigInteger, BigInteger, BYTEA), strict=True)]
+    moved = func.unnest(*arrays).table_valued("account_id", "seq", "row_hash").render_derived("moved")
+    statement = update(TransferHead).where(TransferHead.account_id == moved.c.account_id)
+    values = {"seq": moved.c.seq, "row_hash": moved.c.row_hash, "updated_at": now}
+    session.execute(statement.values(values).execution_options(synchronize_session=False))
 
 
 def _known_keys(session: WriteSession, keys: Mapping[int, Sequence[str]]) -> dict[int, KnownKeys]:
@@ -272,7 +304,7 @@ def _add_to_balances(session: WriteSession, sums: Mapping[tuple[int, int, str], 
     statement = upsert(TransferBalance)
     added: dict[str, Any] = {name: getattr(TransferBalance, name) + getattr(statement.excluded, name) for name in names}
     keys = ["account_id", "chain_id", "asset"]
-    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=added | {"updated_at": now}), rows)
+    session.execute(statement.values(rows).on_conflict_do_update(index_elements=keys, set_=added | {"updated_at": now}))
 
 
 def _add_to_balance(session: WriteSession, entry: TransferEntry, now: datetime) -> None:

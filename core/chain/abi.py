@@ -5,7 +5,7 @@ structs and lists tuples. Source: core/chain/abis/*.json, exported from the comp
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -95,6 +95,49 @@ def _outward(parameter: Parameter, value: Any) -> Any:
     return hex_text(value) if isinstance(value, bytes) else value
 
 
+# The types of nearly every argument of an event, read without a general decoder's machinery.
+
+
+def _uint(bits: int) -> Callable[[bytes], int]:
+    def read(word: bytes) -> int:
+        value = int.from_bytes(word, "big")
+        if value >> bits:
+            raise AbiDecodeError(f"{value} does not fit uint{bits}")
+        return value
+
+    return read
+
+
+def _address(word: bytes) -> str:
+    if any(word[:12]):
+        raise AbiDecodeError(f"0x{word.hex()} is no address")
+    return checksum_address("0x" + word[12:].hex())
+
+
+def _bool(word: bytes) -> bool:
+    value = int.from_bytes(word, "big")
+    if value > 1:
+        raise AbiDecodeError(f"{value} is no bool")
+    return value == 1
+
+
+def _fixed_bytes(size: int) -> Callable[[bytes], str]:
+    def read(word: bytes) -> str:
+        if any(word[size:]):
+            raise AbiDecodeError(f"0x{word.hex()} does not fit bytes{size}")
+        return "0x" + word[:size].hex()
+
+    return read
+
+
+_WORDS: Mapping[str, Callable[[bytes], Any]] = {
+    **{f"uint{bits}": _uint(bits) for bits in range(8, 257, 8)},
+    **{f"bytes{size}": _fixed_bytes(size) for size in range(1, 33)},
+    "address": _address,
+    "bool": _bool,
+}
+
+
 def encode_values(parameters: Sequence[Parameter], values: Sequence[Any]) -> bytes:
     """ABI-encode domain values. Errors: AbiEncodeError."""
     try:
@@ -105,6 +148,10 @@ def encode_values(parameters: Sequence[Parameter], values: Sequence[Any]) -> byt
 
 def decode_values(parameters: Sequence[Parameter], data: bytes) -> tuple[Any, ...]:
     """Read ABI-encoded bytes into domain values. Errors: AbiDecodeError."""
+    readers = [_WORDS.get(parameter.type) for parameter in parameters]
+    if len(data) == WORD_BYTES * len(readers) and None not in readers:
+        words = (data[start : start + WORD_BYTES] for start in range(0, len(data), WORD_BYTES))
+        return tuple(reader(word) for reader, word in zip(readers, words, strict=True) if reader is not None)
     try:
         values = abi_decode(_types(parameters), data)
     except (DecodingError, ValueError, OverflowError) as error:
@@ -149,7 +196,7 @@ class EventAbi:
         plain = [p for p in self.inputs if not p.indexed]
         if len(topics) != len(indexed) + 1:
             raise AbiDecodeError(f"{self.name} has {len(indexed)} indexed arguments, the log {len(topics) - 1}")
-        values = {p.name: decode_values([p], hex_bytes(topic))[0] for p, topic in zip(indexed, topics[1:], strict=True)}
+        values = dict(zip((p.name for p in indexed), decode_values(indexed, b"".join(map(hex_bytes, topics[1:]))), strict=True))
         return values | dict(zip((p.name for p in plain), decode_values(plain, hex_bytes(data)), strict=True))
 
 

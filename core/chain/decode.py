@@ -5,6 +5,7 @@ Who emitted the log is not looked at here: the reader decides which addresses it
 
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 from core.chain.abi import events_by_topic
@@ -17,10 +18,17 @@ TRANSFER_TOPIC = next(event.topic for event in events_by_topic().values() if eve
 EVENT_TYPES: dict[str, Any] = {kind.__name__: kind for kind in ChainEvent.__args__}
 
 
+@cache
+def _wanted(kind: Any) -> frozenset[str]:
+    return frozenset(field.name for field in fields(kind))
+
+
+@cache
 def _snake(name: str) -> str:
     return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
 
 
+@cache
 def _field(name: str) -> str:
     """`from` is a Python keyword; the dataclass says `from_`."""
     return "from_" if name == "from" else _snake(name)
@@ -43,6 +51,6 @@ def decode_log(log: RawLog) -> ChainEvent | None:
     values = {_field(name): value for name, value in found.decode(log.topics, log.data).items()}
     if kind is VaultCreated:
         return _vault_created(values)
-    wanted = {field.name for field in fields(kind)}
+    wanted = _wanted(kind)
     event: ChainEvent = kind(**{name: value for name, value in values.items() if name in wanted})
     return event

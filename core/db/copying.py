@@ -5,6 +5,7 @@ A line is cells joined by tabs. The cell functions write one value each; numbers
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from core.db.engine import WriteSession
 
@@ -13,7 +14,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
 def text_cell(value: str) -> str:
-    return value.translate(_ESCAPES)
+    return value if value.isprintable() and "\\" not in value else value.translate(_ESCAPES)
 
 
 def json_cell(text: str) -> str:
@@ -35,6 +36,7 @@ def hex_array_cell(values: Iterable[str]) -> str:
     return "{" + ",".join(['"\\\\\\\\x' + value[2:] + '"' for value in values]) + "}"
 
 
+@lru_cache(maxsize=4_096)
 def time_cell(value: datetime) -> str:
     return value.isoformat()
 

@@ -20,13 +20,13 @@ _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", 
 MAX_SAFE_INT = 2**53 - 1  # RFC 8785 writes numbers as IEEE 754 doubles; a larger int is not exact there
 
 
-def canonical_json(value: Any) -> bytes:
+def canonical_json(value: Any, path: str = "$") -> bytes:
     """The RFC 8785 bytes of a value. The same value gives the same bytes, whatever the order of its keys.
 
-    Errors: InvalidParameterError names the path of what cannot be written (a float, an int beyond 2**53 - 1, a key
+    Errors: InvalidParameterError names the path (below `path`) of what cannot be written (a float, an int beyond 2**53 - 1, a key
     that is not text, text that is no Unicode, any other type).
     """
-    plain = value if _is_plain(value) else _plain(value, "$")
+    plain = value if _is_plain(value) else _plain(value, path)
     text = _encode(plain)
     # ASCII text is the same under RFC 8785 and json's sorted, compact form, and json writes it ten times faster.
     return text.encode() if text.isascii() else rfc8785.dumps(plain)

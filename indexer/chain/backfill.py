@@ -10,7 +10,7 @@ Laws
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
@@ -23,7 +23,6 @@ from core.domain.events import AdapterListed, VaultCreated
 from indexer.chain import revert_scan
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts, facts_of
-from indexer.chain.fetch import FetchedBlock
 from indexer.chain.fetch_range import RangeReader
 from indexer.chain.rules import published_rules
 from indexer.chain.watch import WatchList
@@ -63,8 +62,7 @@ class _Ahead:
     first: int
     last: int
     parent_hash: str
-    wallets: dict[str, int]
-    blocks: Future[list[FetchedBlock]]
+    facts: Future[list[BlockFacts]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +103,14 @@ class Backfill:
         if ahead is None or ahead.parent_hash != cursor.hash:
             ahead = self._start(cursor.number + 1, cursor.hash, watch, final)
         try:
-            fetched = ahead.blocks.result()
+            facts = ahead.facts.result()
         except RpcRefusedError as error:
             if not self._size.refused(ahead.last - ahead.first + 1):
                 raise
             log.info("range refused", blocks=ahead.last - ahead.first + 1, next=self._size.blocks, error=str(error))
             return None
-        self._size.took(len(fetched), sum(len(block.logs) for block in fetched))
-        facts = self._facts(fetched, replace(watch, wallets=ahead.wallets))
-        last = fetched[-1].header
+        self._size.took(len(facts), sum(len(block.logs) for block in facts))
+        last = facts[-1].header
         if last.number < final.number:
             self._ahead = self._start(last.number + 1, last.hash, _with_new(watch, facts), final)
         return self._write(facts, watch.copy(), cursor, final)
@@ -126,12 +123,12 @@ class Backfill:
         watch = watch.copy()
         with self._chain.database.read() as session:
             watch.wallets = repository.linked_wallets(session)
-        return _Ahead(first, last, parent_hash, watch.wallets, self._fetcher.submit(self._ranges.fetch, first, last, parent_hash, watch))
+        return _Ahead(first, last, parent_hash, self._fetcher.submit(self._facts, first, last, parent_hash, watch))
 
-    def _facts(self, fetched: list[FetchedBlock], watch: WatchList) -> list[BlockFacts]:
-        """The facts of each block, with vaults and adapters known from the block on that names them."""
+    def _facts(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[BlockFacts]:
+        """The facts of each block, with vaults and adapters known from the block on that names them. Runs in the fetcher's thread."""
         known, facts = watch, list[BlockFacts]()
-        for block in fetched:
+        for block in self._ranges.fetch(first, last, parent_hash, watch):
             facts.append(facts_of(block, known, self._chain.chain_id))
             if any(isinstance(item.event, VaultCreated | AdapterListed) for item in facts[-1].found):
                 known = _with_new(known, facts[-1:])

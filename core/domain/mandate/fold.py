@@ -29,6 +29,7 @@ from core.domain.mandate.state import (
     MandateState,
     SeenFee,
     TargetFlow,
+    changed,
 )
 
 KEPT = 64  # how many payments and refusals are remembered to find their doubles
@@ -67,8 +68,8 @@ def apply(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateSt
     if row.reported_by is ReportedBy.AGENT:
         state = _with_report(state, row, facts)
     if state.status is Status.SIGNED and state.vault_address and state.deposited_usdc_e6 >= facts.budget_usdc_e6:
-        state = replace(state, status=Status.WORKING)
-    return replace(state, last_row_at=_later(state.last_row_at, row.occurred_at))
+        state = changed(state, status=Status.WORKING)
+    return changed(state, last_row_at=_later(state.last_row_at, row.occurred_at))
 
 
 # Cash
@@ -76,19 +77,19 @@ def apply(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateSt
 
 def _with_cash(state: MandateState, row: LedgerRow) -> MandateState:
     delta = row.cash_delta_usdc_e6
-    state = replace(state, cash_usdc_e6=state.cash_usdc_e6 + delta)
+    state = changed(state, cash_usdc_e6=state.cash_usdc_e6 + delta)
     match row.kind:
         case Kind.DEPOSIT:
-            return replace(state, deposited_usdc_e6=state.deposited_usdc_e6 + delta)
+            return changed(state, deposited_usdc_e6=state.deposited_usdc_e6 + delta)
         case Kind.PAYOUT:
-            return replace(state, paid_out_usdc_e6=state.paid_out_usdc_e6 - delta)
+            return changed(state, paid_out_usdc_e6=state.paid_out_usdc_e6 - delta)
         case Kind.WITHDRAW:
             donated = (row.amount_usdc_e6 or 0) + delta
             withdrawn = state.withdrawn_usdc_e6 - delta
-            return replace(state, withdrawn_usdc_e6=withdrawn, donated_usdc_e6=state.donated_usdc_e6 + donated)
+            return changed(state, withdrawn_usdc_e6=withdrawn, donated_usdc_e6=state.donated_usdc_e6 + donated)
         case _:
             spent, received = spent_and_received(row)
-            return replace(
+            return changed(
                 state,
                 spent_usdc_e6=state.spent_usdc_e6 + spent,
                 received_usdc_e6=state.received_usdc_e6 + received,
@@ -117,9 +118,9 @@ def chain_fact(row: LedgerRow, key: str) -> Mapping[str, Any] | None:
 
 def _signed(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
     if state.status is not Status.DRAFT:
-        return state if state.signed_at else replace(state, signed_at=row.occurred_at)
+        return state if state.signed_at else changed(state, signed_at=row.occurred_at)
     status = Status.WORKING if facts.market_mode is MarketMode.PAPER else Status.SIGNED
-    return replace(state, status=status, signed_at=row.occurred_at)
+    return changed(state, status=status, signed_at=row.occurred_at)
 
 
 def _unchanged(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
@@ -142,7 +143,7 @@ def _executed(state: MandateState, row: LedgerRow, executed: Mapping[str, Any]) 
     batch = _batch(state.last_batch, row.tx_hash or "", executed.get("nonce"), spent)
     state = _moved(state, row.occurred_at, batch.spent_usdc_e6)
     state = _with_flow(state, str(executed.get("target")), spent=spent, received=received)
-    return replace(state, last_batch=batch)
+    return changed(state, last_batch=batch)
 
 
 def _batch(last: LastBatch | None, tx_hash: str, nonce: Any, spent: int) -> LastBatch:
@@ -153,7 +154,7 @@ def _batch(last: LastBatch | None, tx_hash: str, nonce: Any, spent: int) -> Last
 
 def _moved(state: MandateState, at: datetime, spent: int) -> MandateState:
     largest = max(state.largest_move_usdc_e6, spent)
-    return replace(state, moves_count=state.moves_count + 1, largest_move_usdc_e6=largest, last_move_at=_later(state.last_move_at, at))
+    return changed(state, moves_count=state.moves_count + 1, largest_move_usdc_e6=largest, last_move_at=_later(state.last_move_at, at))
 
 
 def _with_flow(state: MandateState, target: str, *, spent: int = 0, received: int = 0, cost: int = 0) -> MandateState:
@@ -167,7 +168,7 @@ def _with_flow(state: MandateState, target: str, *, spent: int = 0, received: in
         cost_usdc_e6=flow.cost_usdc_e6 + cost,
     )
     basis = state.positions_basis_usdc_e6 + spent - received - cost
-    return replace(state, targets=tuple(flows.values()), positions_basis_usdc_e6=basis)
+    return changed(state, targets=tuple(flows.values()), positions_basis_usdc_e6=basis)
 
 
 def _fee(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
@@ -186,7 +187,7 @@ def _fee(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateSta
         state = _with_fee(state, fee.fee_class, -fee.amount_usdc_e6, -1)
     kept = [fee for fee in state.seen_fees if fee not in replaced]
     seen = SeenFee(tx_hash=row.tx_hash, fee_class=fee_class, amount_usdc_e6=amount, by_agent=by_agent)
-    return _with_fee(replace(state, seen_fees=(*kept, seen)[-KEPT:]), fee_class, amount, 1)
+    return _with_fee(changed(state, seen_fees=(*kept, seen)[-KEPT:]), fee_class, amount, 1)
 
 
 def _same_payment(seen: SeenFee, fee_class: str) -> bool:
@@ -203,13 +204,13 @@ def fee_class_of(row: LedgerRow) -> str:
 def _with_fee(state: MandateState, fee_class: str, amount: int, count: int) -> MandateState:
     match fee_class:
         case "tools":
-            return replace(state, fees_tools_usdc_e6=state.fees_tools_usdc_e6 + amount)
+            return changed(state, fees_tools_usdc_e6=state.fees_tools_usdc_e6 + amount)
         case "venue":
-            return replace(state, fees_venue_usdc_e6=state.fees_venue_usdc_e6 + amount)
+            return changed(state, fees_venue_usdc_e6=state.fees_venue_usdc_e6 + amount)
         case "network":
-            return replace(state, fees_network_usdc_e6=state.fees_network_usdc_e6 + amount)
+            return changed(state, fees_network_usdc_e6=state.fees_network_usdc_e6 + amount)
         case _:
-            return replace(
+            return changed(
                 state,
                 fees_unclassified_usdc_e6=state.fees_unclassified_usdc_e6 + amount,
                 fees_unclassified_count=state.fees_unclassified_count + count,
@@ -219,7 +220,7 @@ def _with_fee(state: MandateState, fee_class: str, amount: int, count: int) -> M
 def _resolve(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
     if facts.market_mode is MarketMode.PAPER and state.is_ended:
         return state
-    return replace(state, resolved_usdc_e6=state.resolved_usdc_e6 + (row.amount_usdc_e6 or 0))
+    return changed(state, resolved_usdc_e6=state.resolved_usdc_e6 + (row.amount_usdc_e6 or 0))
 
 
 def _stop(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
@@ -227,10 +228,10 @@ def _stop(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateSt
     stopped = stopped if isinstance(stopped, Mapping) else {}
     state = _end(state, Status.STOPPED, row.occurred_at)
     if row.block_hash is not None:
-        state = replace(state, agent_on_chain=None, agent_known=True)
+        state = changed(state, agent_on_chain=None, agent_known=True)
     if state.stopped_at is not None:
         return state
-    return replace(
+    return changed(
         state,
         stopped_at=row.occurred_at,
         stopped_by=row.reported_by.value,
@@ -243,15 +244,15 @@ def _payout(state: MandateState, row: LedgerRow, facts: MandateFacts) -> Mandate
     """Settled; a later one (more was unwound) pays the rest and changes no status."""
     state = _end(state, Status.SETTLED, row.occurred_at)
     if row.block_hash is not None:
-        state = replace(state, agent_on_chain=None, agent_known=True)
-    return state if state.settled_at else replace(state, settled_at=row.occurred_at)
+        state = changed(state, agent_on_chain=None, agent_known=True)
+    return state if state.settled_at else changed(state, settled_at=row.occurred_at)
 
 
 def _end(state: MandateState, status: Status, at: datetime) -> MandateState:
     """Move on to an ending, never back: a stop after the settlement is only a fact beside it."""
     if state.status not in _ENDS[status]:
         return state
-    return replace(state, status=status, ended_at=state.ended_at or at)
+    return changed(state, status=status, ended_at=state.ended_at or at)
 
 
 # Notes
@@ -264,16 +265,16 @@ def _note(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateSt
             if isinstance(fact, Mapping) or fact is True:
                 state = read(state, row, fact if isinstance(fact, Mapping) else {})
     elif row.payload.get("stop_requested") is True:
-        state = replace(state, stop_requested_at=state.stop_requested_at or row.occurred_at)
+        state = changed(state, stop_requested_at=state.stop_requested_at or row.occurred_at)
     return _refused(state, row) if isinstance(row.payload.get("refusal"), Mapping) else state
 
 
 def _vault_created(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
     """A vault proves its terms: a draft whose owner deployed it without telling the service is signed by it."""
     if state.status is Status.DRAFT:
-        state = replace(state, status=Status.SIGNED, signed_at=state.signed_at or row.occurred_at)
+        state = changed(state, status=Status.SIGNED, signed_at=state.signed_at or row.occurred_at)
     agent = fact.get("agent")
-    return replace(
+    return changed(
         state,
         vault_address=str(fact.get("vault")),
         vault_created_at=row.occurred_at,
@@ -285,25 +286,25 @@ def _vault_created(state: MandateState, row: LedgerRow, fact: Mapping[str, Any])
 
 def _agent_set(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
     agent = str(fact.get("agent"))
-    state = replace(state, agent_on_chain=agent, agent_known=True, last_agent_set=agent)
+    state = changed(state, agent_on_chain=agent, agent_known=True, last_agent_set=agent)
     if not state.paused or state.is_ended:
         return state
-    return replace(state, paused=False, paused_at=None, last_resumed_at=row.occurred_at)
+    return changed(state, paused=False, paused_at=None, last_resumed_at=row.occurred_at)
 
 
 def _agent_removed(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
-    state = replace(state, agent_on_chain=None, agent_known=True)
+    state = changed(state, agent_on_chain=None, agent_known=True)
     if state.paused or state.is_ended:
         return state
-    return replace(state, paused=True, paused_at=row.occurred_at, last_paused_at=row.occurred_at)
+    return changed(state, paused=True, paused_at=row.occurred_at, last_paused_at=row.occurred_at)
 
 
 def _marked(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
     worth, block = usable_usdc_e6(fact.get("worth_usdc")), fact.get("as_of_block")
     if worth is None:
-        return replace(state, data_issue=True)
+        return changed(state, data_issue=True)
     mark = ChainMark(worth_usdc_e6=worth, as_of_block=block if isinstance(block, int) else None, at=row.occurred_at)
-    return replace(state, mark=mark, positions_basis_usdc_e6=worth - state.cash_usdc_e6)
+    return changed(state, mark=mark, positions_basis_usdc_e6=worth - state.cash_usdc_e6)
 
 
 def _unwound(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
@@ -326,8 +327,8 @@ def _refused(state: MandateState, row: LedgerRow) -> MandateState:
     if by_agent and known:
         return state
     if not known and row.tx_hash is not None:
-        state = replace(state, seen_refusals=(*state.seen_refusals, row.tx_hash)[-KEPT:])
-    return replace(
+        state = changed(state, seen_refusals=(*state.seen_refusals, row.tx_hash)[-KEPT:])
+    return changed(
         state,
         reverts_count=state.reverts_count + (not by_agent and row.payload.get("reverted") is True),
         refusals_count=state.refusals_count + (not known),
@@ -344,13 +345,13 @@ def _with_report(state: MandateState, row: LedgerRow, facts: MandateFacts) -> Ma
         state = with_reported(state, row)
     next_at = row.payload.get("next_at")
     if isinstance(next_at, str):
-        state = replace(state, next_at=next_at[:64])
+        state = changed(state, next_at=next_at[:64])
     violation = row.payload.get("violation")
     codes = violation.get("codes") if isinstance(violation, Mapping) else None
     if not isinstance(codes, list | tuple) or not codes:
         return state
     merged = tuple(sorted({*state.violation_codes, *map(str, codes)}))
-    return replace(state, violation_codes=merged, violations_count=state.violations_count + 1)
+    return changed(state, violation_codes=merged, violations_count=state.violations_count + 1)
 
 
 def _later(left: datetime | None, right: datetime) -> datetime:

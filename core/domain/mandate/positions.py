@@ -20,7 +20,7 @@ from core.domain.mandate.reported import (
     word,
 )
 from core.domain.mandate.rows import Kind, LedgerRow
-from core.domain.mandate.state import MandateState, Position
+from core.domain.mandate.state import MandateState, Position, changed
 
 
 def with_reported(state: MandateState, row: LedgerRow) -> MandateState:
@@ -41,7 +41,7 @@ def _bought(state: MandateState, row: LedgerRow) -> MandateState:
     stated = reported.get("cost_usdc")
     cost = (row.amount_usdc_e6 or 0) if stated is None else usable_usdc_e6(stated)
     if cost is None or cost < 0:
-        return _bought_for(replace(state, data_issue=True), row, 0)
+        return _bought_for(changed(state, data_issue=True), row, 0)
     return _bought_for(state, row, cost)
 
 
@@ -50,7 +50,7 @@ def _bought_for(state: MandateState, row: LedgerRow, cost: int) -> MandateState:
     named = word(reported["id"]) or ""
     open_ = next((one for one in state.positions if one.id == named), None)
     if open_ is None and len(state.positions) >= MAX_OPEN_POSITIONS:
-        return replace(state, data_issue=True)
+        return changed(state, data_issue=True)
     before = open_ or Position(
         id=named,
         name=None,
@@ -93,14 +93,14 @@ def _sold(state: MandateState, row: LedgerRow) -> MandateState:
 
 def _resolved(state: MandateState, row: LedgerRow) -> MandateState:
     open_ = _open(state, row)
-    return state if open_ is None else replace(state, positions=tuple(one for one in state.positions if one.id != open_.id))
+    return state if open_ is None else changed(state, positions=tuple(one for one in state.positions if one.id != open_.id))
 
 
 def _marked(state: MandateState, row: LedgerRow) -> MandateState:
     for mark in marks_of(row.payload, row.occurred_at):
         open_ = next((one for one in state.positions if one.id == mark.position_id), None)
         if mark.worth_usdc_e6 is None or mark.worth_usdc_e6 < 0:
-            state = replace(state, data_issue=True)
+            state = changed(state, data_issue=True)
         if open_ is None or (open_.mark_source == "agent_mark" and mark.at < open_.mark_at):
             continue
         worth = max(0, mark.worth_usdc_e6 or 0)
@@ -117,5 +117,5 @@ def _open(state: MandateState, row: LedgerRow) -> Position | None:
 def _with(state: MandateState, position: Position) -> MandateState:
     """Replace in place, or add at the end: positions stand in the order in which they were opened."""
     if any(one.id == position.id for one in state.positions):
-        return replace(state, positions=tuple(position if one.id == position.id else one for one in state.positions))
-    return replace(state, positions=(*state.positions, position))
+        return changed(state, positions=tuple(position if one.id == position.id else one for one in state.positions))
+    return changed(state, positions=(*state.positions, position))
