@@ -12,6 +12,7 @@ from typing import TypeVar, get_args
 
 from core.chain.abi import AbiDecodeError, checksum_address
 from core.chain.decode import TRANSFER_TOPIC, decode_log
+from core.db.repositories.chain import LinkedWallet
 from core.db.repositories.reverts import NewRevert
 from core.domain.blocks import BlockHeader, RawLog, Receipt
 from core.domain.events import AgentSet, ChainEvent, FactoryEvent, LogRef, VaultCreated, VaultEvent, X402Paid
@@ -79,7 +80,7 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
     kept, found, undecodable, payments = list[RawLog](), list[Found](), list[str](), list[Payment]()
     for log in block.logs:
         if log.address == watch.usdc:
-            payment = _payment(log, watch.wallets)
+            payment = _payment(log, watch.wallets, block.header.timestamp)
             if payment is not None:
                 payments.append(payment)
                 kept.append(log)
@@ -100,16 +101,16 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
     return BlockFacts(block.header, tuple(kept), tuple(found), tuple(payments), reverts, tuple(undecodable))
 
 
-def _payment(log: RawLog, wallets: Mapping[str, int]) -> Payment | None:
-    """A transfer of USDC to a wallet that we watch, but not what it sends to itself."""
+def _payment(log: RawLog, wallets: Mapping[str, LinkedWallet], at: int) -> Payment | None:
+    """A transfer of USDC to a wallet that was linked by then, but not what it sends to itself."""
     if len(log.topics) != 3 or log.topics[0] != TRANSFER_TOPIC:
         return None
     wallet = checksum_address("0x" + log.topics[2][26:])
-    account_id = wallets.get(wallet)
-    if account_id is None or log.topics[1] == log.topics[2]:
+    linked = wallets.get(wallet)
+    if linked is None or at < linked.since or log.topics[1] == log.topics[2]:
         return None
     sender = checksum_address("0x" + log.topics[1][26:])
-    return Payment(account_id, sender, wallet, int(log.data, 16), log.tx_hash, log.log_index)
+    return Payment(linked.account_id, sender, wallet, int(log.data, 16), log.tx_hash, log.log_index)
 
 
 def usdc_payees(block: FetchedBlock, usdc: str) -> set[str]:

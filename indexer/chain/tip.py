@@ -19,7 +19,7 @@ import structlog
 
 from core.chain.rpc import RpcRefusedError
 from core.db.repositories import chain as repository
-from core.db.repositories.chain import Cursor
+from core.db.repositories.chain import Cursor, LinkedWallet
 from core.domain.blocks import BlockHeader
 from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
@@ -173,7 +173,7 @@ class TipLoop:
         self._may_have_pending_reverts = self._may_have_pending_reverts or bool(facts.reverts)
         self._tell(facts, rows, seen_at)
 
-    def _wallets_paid_in(self, block: FetchedBlock) -> dict[str, int]:
+    def _wallets_paid_in(self, block: FetchedBlock) -> dict[str, LinkedWallet]:
         """Whose wallets the block pays USDC to, asked anew: wallets are linked without the chain's knowing."""
         payees = usdc_payees(block, self._chain.usdc)
         if not payees:

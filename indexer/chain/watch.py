@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from core.chain.abi import events_by_topic
 from core.chain.decode import decode_log
 from core.db.repositories import chain as repository
-from core.db.repositories.chain import KnownVault
+from core.db.repositories.chain import KnownVault, LinkedWallet
 from core.domain.events import KeeperChanged
 from core.domain.mandate.terms import ZERO_ADDRESS
 from indexer.chain.context import ChainContext
@@ -32,7 +32,7 @@ class WatchList:
     adapters: set[str]
     keeper: str = ZERO_ADDRESS
     vaults: dict[str, KnownVault] = field(default_factory=dict)
-    wallets: dict[str, int] = field(default_factory=dict)
+    wallets: dict[str, LinkedWallet] = field(default_factory=dict)
 
     def add_agent(self, vault: str, agent: str) -> None:
         """The newest agent stands last; past ones stay, since their reverted calls count too."""

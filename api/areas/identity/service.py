@@ -64,7 +64,7 @@ def link(call: Call, caller: BearerCaller, command: Link) -> Answer:
     linked = identity.address_text(account.wallet_address)
     if linked not in (None, command.wallet_address):
         raise Refusal("account_has_wallet", f"This account's wallet is {linked}; one account has one wallet.")
-    if not identity.link_wallet(call.db, account.id, command.wallet_address):
+    if not identity.link_wallet(call.db, account.id, command.wallet_address, call.now):
         raise Refusal("wallet_taken", f"{command.wallet_address} belongs to another account; link a wallet of your own.")
     return Answer({"registered": True, "wallet_address": command.wallet_address})
 

@@ -60,6 +60,14 @@ class NewVault:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkedWallet:
+    """An agent's wallet. `since`: unix second of the link; what came before is not the service's to note."""
+
+    account_id: int
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
 class KnownVault:
     """A canonical vault and every agent that it ever had, the newest last."""
 
@@ -316,12 +324,13 @@ def mandates_to_note(session: Session, chain_id: int, before: int) -> list[int]:
     return sorted(set(session.scalars(query)))
 
 
-def linked_wallets(session: Session, among: Iterable[str] | None = None) -> dict[str, int]:
-    """Wallet -> account of every agent that linked one, or of those among the given addresses."""
-    query = select(Account.wallet_address, Account.id).where(Account.kind == "agent", Account.wallet_address.is_not(None))
+def linked_wallets(session: Session, among: Iterable[str] | None = None) -> dict[str, LinkedWallet]:
+    """Wallet -> whose it is and since when: of every agent that linked one, or of those among the given addresses."""
+    query = select(Account.wallet_address, Account.id, Account.wallet_linked_at)
+    query = query.where(Account.kind == "agent", Account.wallet_address.is_not(None), Account.wallet_linked_at.is_not(None))
     if among is not None:
         query = query.where(Account.wallet_address.in_([bytes_of(address) for address in among]))
-    return {to_checksum_address(wallet): account_id for wallet, account_id in session.execute(query) if wallet is not None}
+    return {to_checksum_address(wallet): LinkedWallet(id_, int(at.timestamp())) for wallet, id_, at in session.execute(query).tuples()}
 
 
 def add_adapter(session: WriteSession, chain_id: int, block: BlockHeader, adapter: str, rules: Sequence[Rule]) -> None:

@@ -118,13 +118,13 @@ def _add_operator(session: WriteSession, now: datetime) -> int:
     return account.id
 
 
-def link_wallet(session: WriteSession, account_id: int, address: str) -> bool:
+def link_wallet(session: WriteSession, account_id: int, address: str, now: datetime) -> bool:
     """Set the wallet of an account; False when another account has it. Waits for a concurrent link of the same wallet."""
     session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"wallet:{address}", 0))))
     holder = find_account_of_wallet(session, address)
     if holder is not None:
         return holder.id == account_id
-    session.execute(update(Account).where(Account.id == account_id).values(wallet_address=address_bytes(address)))
+    session.execute(update(Account).where(Account.id == account_id).values(wallet_address=address_bytes(address), wallet_linked_at=now))
     return True
 
 

@@ -25,6 +25,7 @@ class Account(Base):
     kind: Mapped[str] = mapped_column(Text)
     name: Mapped[str] = mapped_column(Text)
     wallet_address: Mapped[bytes | None] = mapped_column(BYTEA)
+    wallet_linked_at: Mapped[datetime | None]  # an agent's: USDC that reaches the wallet from then on is noted
     owner_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))  # set on an owned agent
     recovery_name: Mapped[str | None] = mapped_column(Text, unique=True)
     recovery_hash: Mapped[bytes | None] = mapped_column(Hash32, unique=True)

@@ -4,6 +4,7 @@ CREATE TABLE account (
     kind TEXT NOT NULL,
     name TEXT NOT NULL,
     wallet_address BYTEA,
+    wallet_linked_at TIMESTAMP WITH TIME ZONE,
     owner_id BIGINT,
     recovery_name TEXT,
     recovery_hash BYTEA,
