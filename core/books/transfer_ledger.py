@@ -22,22 +22,10 @@ from core.books.chain import Facts, Link, chain_faults, facts_of, genesis, link_
 from core.db.engine import WriteSession
 from core.db.tables.transfers import TransferBalance, TransferEntry, TransferHead
 from core.domain.mandate.record import utc_text
+from core.domain.transfers import FourStates
 
 BOOK = "transfer"
 STATES = ("idle", "reserved", "in_transit", "delivered")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FourStates:
-    """Base units of an asset with six decimals, by state: a balance, or signed deltas."""
-
-    idle_e6: int = 0
-    reserved_e6: int = 0
-    in_transit_e6: int = 0
-    delivered_e6: int = 0
-
-    def negated(self) -> "FourStates":
-        return FourStates(**{f"{state}_e6": -getattr(self, f"{state}_e6") for state in STATES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +82,25 @@ def reverse(session: WriteSession, account_id: int, base_key: str, cause: str, n
     return _write(session, account_id, head, _entry(compensation, standing.incarnation, standing.id), now)
 
 
+def lock_balance(session: WriteSession, account_id: int, chain_id: int, asset: str, now: datetime) -> FourStates:
+    """As `load_balance`, and no entry of the account is written by another until the transaction ends."""
+    _lock(session, account_id, now)
+    return load_balance(session, account_id, chain_id, asset)
+
+
 def load_balance(session: Session, account_id: int, chain_id: int, asset: str) -> FourStates:
     """The account's balance of an asset on a chain; all zero before the first entry."""
     balance = session.get(TransferBalance, (account_id, chain_id, asset), populate_existing=True)
     return FourStates() if balance is None else FourStates(**{f"{state}_e6": getattr(balance, f"{state}_e6") for state in STATES})
+
+
+def load_sum(session: Session, account_id: int, base_keys: Sequence[str]) -> FourStates:
+    """What some facts and their reversals come to."""
+    keys = [*base_keys, *(f"reversal:{key}" for key in base_keys)]
+    sums = [func.coalesce(func.sum(getattr(TransferEntry, f"{state}_delta_e6")), 0) for state in STATES]
+    mine = (TransferEntry.account_id == account_id, TransferEntry.base_key.in_(keys))
+    found = session.execute(select(*sums).where(*mine)).one()
+    return FourStates(**{f"{state}_e6": int(total) for state, total in zip(STATES, found, strict=True)})
 
 
 def verify(session: Session, account_id: int) -> list[str]:

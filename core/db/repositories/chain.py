@@ -191,6 +191,11 @@ def canonical_hash(session: Session, chain_id: int, number: int) -> str | None:
     return found[0].hash if found else None
 
 
+def block_time(session: Session, chain_id: int, block_hash: str) -> int | None:
+    """Unix second of a block that we keep."""
+    return session.scalar(select(ChainBlock.ts).where(ChainBlock.chain_id == chain_id, ChainBlock.hash == bytes_of(block_hash)))
+
+
 def oldest_block(session: Session, chain_id: int) -> Cursor:
     """Our lowest canonical block. Errors: NoResultFound when the loop never started."""
     query = select(ChainBlock.number, ChainBlock.hash).where(ChainBlock.chain_id == chain_id, ChainBlock.canonical)
