@@ -67,6 +67,10 @@ class TipLoop:
         self._may_have_pending_reverts = True
 
     @property
+    def chain(self) -> ChainContext:
+        return self._chain
+
+    @property
     def cursor(self) -> Cursor:
         return self._cursor
 
