@@ -57,11 +57,13 @@ def _duplicate(call: Call, caller: AgentCaller, claim: Claim) -> Refusal:
 
 
 def _override_reason(call: Call, caller: AgentCaller, claim: Claim) -> str | None:
-    """None within idle. Holds the book from here on, so that two reports can't spend one idle. Errors: insufficient_idle."""
-    if claim.direction is Direction.IN:
-        return None
+    """None within idle. Errors: insufficient_idle.
+
+    Holds the book from here on, whatever the direction: two reports can't spend one idle, and two of one transaction, each
+    holding what the other waits for, can't meet.
+    """
     idle_e6 = transfer_ledger.lock_balance(call.db, caller.account_id, claim.chain_id, claim.asset, call.now).idle_e6
-    if claim.amount_e6 <= idle_e6:
+    if claim.direction is Direction.IN or claim.amount_e6 <= idle_e6:
         return None
     if _allows_overdraft(call, caller):
         return f"{ALLOW_OVERDRAFT}: idle was {usdc_text(idle_e6)}"

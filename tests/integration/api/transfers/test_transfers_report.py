@@ -263,6 +263,19 @@ def test_eight_reports_of_one_transaction_at_once__one_is_taken(client: TestClie
     assert sum(balance(database, agent).in_transit_e6 for agent in agents) == 12_500_000
 
 
+def test_one_transaction_in_and_out_at_once__one_is_taken_and_none_waits_for_ever(
+    client: TestClient, database: Database, clock: Clock, agent: dict[str, Any]
+) -> None:
+    """In used to insert before it held the book, out after: each could wait for the other."""
+    funded(client, database, clock, agent, "100")
+    for number in range(6):
+        with ThreadPoolExecutor(8) as pool:
+            ways = ["in", "out"] * 4
+            taken = list(pool.map(lambda way: send(client, agent, tx_hash=tx(200 + number), amount="1", direction=way).status_code, ways))  # noqa: B023
+        assert sorted(taken) == [200] + [409] * 7
+    balance(database, agent)
+
+
 def test_eight_reports_of_money_out_at_once__take_no_more_than_idle(
     client: TestClient, database: Database, clock: Clock, agent: dict[str, Any]
 ) -> None:
