@@ -1,9 +1,12 @@
 """What a report is in the balances, and which step follows from what the chain shows."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.domain.money import usdc_e6_from_text
 from core.domain.transfers import (
     Direction,
     Failure,
@@ -106,3 +109,17 @@ def test_moved__is_the_sum_of_a_direction_with_its_first_log() -> None:
     assert moved(transfers, MINE, Direction.OUT) == (5, 1)
     assert moved(transfers, None, Direction.IN) is None
     assert moved(transfers, "0x" + "3" * 40, Direction.OUT) is None
+
+
+def test_worked_numbers__of_a_life__are_the_models() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "transfers.md").read_text()
+    lines = page.split("<!-- table: a worked life -->\n")[1].split("\n\n")[0].splitlines()[2:]
+    assert len(lines) == 8
+    balance = FourStates()
+    for line in lines:
+        report, amount, before, after, *states = [cell.strip() for cell in line.strip("|").split("|")]
+        was = State.FAILED if before == "-" else State(before)
+        balance = balance.plus(move(Direction(report.split()[1]), usdc_e6_from_text(amount), was, State(after)))
+        assert balance == FourStates(
+            **dict(zip(("idle_e6", "reserved_e6", "in_transit_e6", "delivered_e6"), map(usdc_e6_from_text, states), strict=True))
+        ), line
