@@ -299,5 +299,19 @@ _MANDATES = (
     _wallet("mandates.statement_all", "GET", "/me/statement", Auth.OWNER, "wallet 4", "Read the week's statement of all mandates."),
 )
 
-CATALOG: tuple[Row, ...] = _IDENTITY + _DISCOVERY + _MANDATES
+_TRANSFERS = (
+    _wallet(
+        "transfers.report",
+        "POST",
+        "/transfers/report",
+        Auth.KEY,
+        "wallet 4",
+        "Report a transfer of your own wallet; the chain confirms it or fails it.",
+        scope="tx",
+        takes_body=True,
+        tool="transfer_report",
+    ),
+)
+
+CATALOG: tuple[Row, ...] = _IDENTITY + _DISCOVERY + _MANDATES + _TRANSFERS
 ROWS: Mapping[str, Row] = {row.key: row for row in CATALOG}

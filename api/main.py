@@ -21,6 +21,7 @@ from api.areas.discovery.routes import OPERATIONS as DISCOVERY
 from api.areas.discovery.service import NAME, VERSION
 from api.areas.identity.routes import OPERATIONS as IDENTITY
 from api.areas.mandates.routes import OPERATIONS as MANDATES
+from api.areas.transfers.routes import OPERATIONS as TRANSFERS
 from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, require_catalogue, routes_of
 from api.kernel.openapi import document
 from api.kernel.operation import Deps, Limits, Operation
@@ -37,7 +38,7 @@ MIN_PEPPER_CHARACTERS = 32
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 GRACE_S = 10  # what an answer under way gets when the process is asked to end
 
-OPERATIONS: tuple[Operation, ...] = (*IDENTITY, *DISCOVERY, *MANDATES)
+OPERATIONS: tuple[Operation, ...] = (*IDENTITY, *DISCOVERY, *MANDATES, *TRANSFERS)
 
 log = structlog.get_logger("api")
 

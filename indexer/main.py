@@ -25,12 +25,14 @@ from core.domain.errors import OutsideError
 from core.logs import configure_logs
 from core.settings import Deployment, Settings
 from indexer.chain.context import ChainContext
+from indexer.chain.deposits import watch_deposits
 from indexer.chain.tip import Round, TipLoop
 from indexer.chain.unwind import FinalityBrokenError
 
 NAME = "indexer"
 BEAT_S = 1.0
 FINALITY_S = 5.0
+DEPOSITS_S = 1.0
 RETRY_S = 1.0
 
 log = structlog.get_logger("indexer")
@@ -57,7 +59,7 @@ class Indexer:
         self._deployment = deployment
         self._poll_s = poll_s
         self._stopping = threading.Event()
-        self._beat_due = self._finality_due = 0.0
+        self._beat_due = self._finality_due = self._deposits_due = 0.0
         self._status: dict[str, Any] = {"state": "starting"}
 
     def stop(self) -> None:
@@ -116,6 +118,9 @@ class Indexer:
         if time.monotonic() >= self._finality_due:
             tip.note_finalized()
             self._finality_due = time.monotonic() + FINALITY_S
+        if not done.is_behind and time.monotonic() >= self._deposits_due:
+            watch_deposits(tip.chain, now_utc())
+            self._deposits_due = time.monotonic() + DEPOSITS_S
         self._status = _following(done)
         return 0.0 if done.is_behind else self._poll_s
 

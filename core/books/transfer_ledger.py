@@ -25,22 +25,11 @@ from core.db.engine import WriteSession
 from core.db.tables.transfers import TransferBalance, TransferEntry, TransferHead
 from core.domain.canonical import canonical_json, chain_hash
 from core.domain.mandate.record import utc_text
+from core.domain.transfers import FourStates
 
 BOOK = "transfer"
+DEPOSIT = "deposit"  # kind of an entry that the chain showed and nobody reported
 STATES = ("idle", "reserved", "in_transit", "delivered")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FourStates:
-    """Base units of an asset with six decimals, by state: a balance, or signed deltas."""
-
-    idle_e6: int = 0
-    reserved_e6: int = 0
-    in_transit_e6: int = 0
-    delivered_e6: int = 0
-
-    def negated(self) -> "FourStates":
-        return FourStates(**{f"{state}_e6": -getattr(self, f"{state}_e6") for state in STATES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +115,19 @@ def reverse_facts(session: WriteSession, chain_id: int, facts: Sequence[tuple[st
     return sum(reverse(session, account_id, key, cause, now) is not None for account_id, key in books)
 
 
+def reverse_deposits(session: WriteSession, account_id: int, chain_id: int, tx_hash: str, cause: str, now: datetime) -> int:
+    """Reverse what the chain by itself showed of a transaction in one account's book; the number reversed."""
+    place = (TransferEntry.account_id == account_id, TransferEntry.chain_id == chain_id, TransferEntry.kind == DEPOSIT)
+    query = select(TransferEntry.base_key).where(*place, TransferEntry.tx_hash == bytes.fromhex(tx_hash[2:])).distinct()
+    keys = sorted(session.scalars(query))
+    return sum(reverse(session, account_id, key, cause, now) is not None for key in keys)
+
+
+def lock_books(session: WriteSession, account_ids: Sequence[int], now: datetime) -> None:
+    """Hold several books until the transaction ends, by rising account id."""
+    _lock_many(session, account_ids, now)
+
+
 def reverse(session: WriteSession, account_id: int, base_key: str, cause: str, now: datetime) -> Posted | None:
     """Reverse the standing entry of a fact; None when none stands."""
     head = _lock(session, account_id, now)
@@ -145,10 +147,25 @@ def reverse(session: WriteSession, account_id: int, base_key: str, cause: str, n
     return _write(session, account_id, head, _entry(compensation, standing.incarnation, standing.id), now)
 
 
+def lock_balance(session: WriteSession, account_id: int, chain_id: int, asset: str, now: datetime) -> FourStates:
+    """As `load_balance`, and no entry of the account is written by another until the transaction ends."""
+    _lock(session, account_id, now)
+    return load_balance(session, account_id, chain_id, asset)
+
+
 def load_balance(session: Session, account_id: int, chain_id: int, asset: str) -> FourStates:
     """The account's balance of an asset on a chain; all zero before the first entry."""
     balance = session.get(TransferBalance, (account_id, chain_id, asset), populate_existing=True)
     return FourStates() if balance is None else FourStates(**{f"{state}_e6": getattr(balance, f"{state}_e6") for state in STATES})
+
+
+def load_sum(session: Session, account_id: int, base_keys: Sequence[str]) -> FourStates:
+    """What some facts and their reversals come to."""
+    keys = [*base_keys, *(f"reversal:{key}" for key in base_keys)]
+    sums = [func.coalesce(func.sum(getattr(TransferEntry, f"{state}_delta_e6")), 0) for state in STATES]
+    mine = (TransferEntry.account_id == account_id, TransferEntry.base_key.in_(keys))
+    found = session.execute(select(*sums).where(*mine)).one()
+    return FourStates(**{f"{state}_e6": int(total) for state, total in zip(STATES, found, strict=True)})
 
 
 def verify(session: Session, account_id: int) -> list[str]:

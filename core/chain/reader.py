@@ -171,6 +171,11 @@ class ChainReader:
         raw = self.rpc.call("eth_getTransactionReceipt", [tx_hash])
         return None if raw is None else receipt_of(raw)
 
+    def receipts_of(self, tx_hashes: Sequence[str]) -> list[Receipt | None]:
+        """As `receipt`, for several transactions in one request, in the order asked."""
+        answers = self.rpc.batch([("eth_getTransactionReceipt", [tx_hash]) for tx_hash in tx_hashes])
+        return [None if raw is None else receipt_of(raw) for raw in answers]
+
     def transaction(self, tx_hash: str) -> dict[str, Any] | None:
         """The transaction as the node gives it; None when it does not know it."""
         raw: dict[str, Any] | None = self.rpc.call("eth_getTransactionByHash", [tx_hash])

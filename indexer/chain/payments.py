@@ -1,20 +1,21 @@
-"""USDC that reached an agent's wallet, as an entry of its transfer book: seen by the chain, reported by nobody."""
+"""USDC that reached an agent's linked wallet, as an entry of its transfer book: shown by the chain, reported by nobody.
 
-from core.books.transfer_ledger import FourStates, NewTransfer
-from core.domain.blocks import BlockHeader
+An agent's own report of the transaction takes its place (core/books/transfer_reports.py), a reorg takes it back.
+"""
+
+from core.books.transfer_ledger import DEPOSIT, NewTransfer
 from core.domain.money import usdc_text
+from core.domain.transfers import USDC, FourStates
 from indexer.chain.facts import Payment
 
-DEPOSIT, ASSET = "deposit", "USDC"
 
-
-def deposit_of(payment: Payment, header: BlockHeader, chain_id: int) -> NewTransfer:
+def deposit_of(payment: Payment, number: int, block_hash: str, chain_id: int) -> NewTransfer:
     """The entry: the amount is idle from its block on, and no longer when the block is replaced."""
     return NewTransfer(
         kind=DEPOSIT,
         base_key=deposit_key(payment.tx_hash, payment.log_index),
         chain_id=chain_id,
-        asset=ASSET,
+        asset=USDC,
         deltas=FourStates(idle_e6=payment.amount),
         reported_by="chain",
         tx_hash=payment.tx_hash,
@@ -23,8 +24,8 @@ def deposit_of(payment: Payment, header: BlockHeader, chain_id: int) -> NewTrans
             "to": payment.wallet,
             "amount": usdc_text(payment.amount),
             "log_index": payment.log_index,
-            "block_number": header.number,
-            "block_hash": header.hash,
+            "block_number": number,
+            "block_hash": block_hash,
         },
     )
 

@@ -69,6 +69,10 @@ class TipLoop:
         self._owes_reverts = self._may_have_pending_reverts = True  # until a look says otherwise
 
     @property
+    def chain(self) -> ChainContext:
+        return self._chain
+
+    @property
     def cursor(self) -> Cursor:
         return self._cursor
 

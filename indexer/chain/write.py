@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from core.books import mandate_ledger, transfer_ledger
+from core.books import mandate_ledger, transfer_reports
+from core.books.transfer_ledger import NewTransfer
 from core.db.engine import WriteSession
 from core.db.repositories import chain as repository
 from core.db.repositories import reverts
@@ -32,12 +33,12 @@ class Pending:
     """Book rows that wait to be written, in the order of the chain."""
 
     mandates: dict[int, list[NewRow]] = field(default_factory=dict)
-    accounts: dict[int, list[transfer_ledger.NewTransfer]] = field(default_factory=dict)
+    accounts: dict[int, list[NewTransfer]] = field(default_factory=dict)
 
     def flush(self, session: WriteSession, now: datetime) -> int:
         """Append everything; the number of rows that were new. Books are taken by rising id, so that writers can't deadlock."""
         rows = mandate_ledger.append_books(session, self.mandates, now) if self.mandates else 0
-        rows += transfer_ledger.post_books(session, self.accounts, now) if self.accounts else 0
+        rows += transfer_reports.post_deposits(session, self.accounts, now) if self.accounts else 0
         self.mandates, self.accounts = {}, {}
         return rows
 
@@ -107,7 +108,9 @@ def _take(
     for mandate, _, row in sorted(entries, key=lambda entry: entry[1].ref.log_index):
         pending.mandates.setdefault(mandate, []).append(row)
     for payment in facts.payments:
-        pending.accounts.setdefault(payment.account_id, []).append(deposit_of(payment, facts.header, chain.chain_id))
+        pending.accounts.setdefault(payment.account_id, []).append(
+            deposit_of(payment, facts.header.number, facts.header.hash, chain.chain_id)
+        )
     _move_on(watch, facts, vaults, published)
     return written
 

@@ -233,6 +233,11 @@ def canonical_hash(session: Session, chain_id: int, number: int) -> str | None:
     return found[0].hash if found else None
 
 
+def block_time(session: Session, chain_id: int, block_hash: str) -> int | None:
+    """Unix second of a block that we keep."""
+    return session.scalar(select(ChainBlock.ts).where(ChainBlock.chain_id == chain_id, ChainBlock.hash == bytes_of(block_hash)))
+
+
 def oldest_block(session: Session, chain_id: int) -> Cursor:
     """Our lowest canonical block. Errors: NoResultFound when the loop never started."""
     query = select(ChainBlock.number, ChainBlock.hash).where(ChainBlock.chain_id == chain_id, ChainBlock.canonical)
@@ -330,7 +335,8 @@ def linked_wallets(session: Session, among: Iterable[str] | None = None) -> dict
     query = query.where(Account.kind == "agent", Account.wallet_address.is_not(None), Account.wallet_linked_at.is_not(None))
     if among is not None:
         query = query.where(Account.wallet_address.in_([bytes_of(address) for address in among]))
-    return {to_checksum_address(wallet): LinkedWallet(id_, int(at.timestamp())) for wallet, id_, at in session.execute(query).tuples()}
+    found = session.execute(query)
+    return {to_checksum_address(wallet): LinkedWallet(id_, int(at.timestamp())) for wallet, id_, at in found if wallet and at}
 
 
 def add_adapter(session: WriteSession, chain_id: int, block: BlockHeader, adapter: str, rules: Sequence[Rule]) -> None:

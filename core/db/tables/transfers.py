@@ -7,7 +7,7 @@ unwind of a deposit that was spent in between: negative is allowed, and shown.
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Identity, Index, Integer, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Integer, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.tables.base import Base, Hash32, Uint256
@@ -65,3 +65,48 @@ class TransferBalance(Base):
     in_transit_e6: Mapped[int] = mapped_column(Uint256)
     delivered_e6: Mapped[int] = mapped_column(Uint256)
     updated_at: Mapped[datetime]
+
+
+class TransferReport(Base):
+    """What an agent says it moved, and how far the chain has borne it out (core/domain/transfers.py).
+
+    One report a transaction; only one that the chain contradicts gives its transaction free. `next_look_at` null: nobody
+    looks any more, because it is confirmed (then a reorg finds it by its block) or closed.
+    """
+
+    __tablename__ = "transfer_report"
+    __table_args__ = (
+        CheckConstraint("direction in ('in', 'out')", name="direction"),
+        CheckConstraint("state in ('reported', 'seen', 'confirmed', 'failed')", name="state"),
+        CheckConstraint("amount_e6 > 0", name="amount_e6"),
+        CheckConstraint("(failure is not null) = (state = 'failed')", name="failure"),
+        Index(
+            "uq_transfer_report_chain_id_tx_hash",
+            "chain_id",
+            "tx_hash",
+            unique=True,
+            postgresql_where=text("failure is distinct from 'contradicted'"),
+        ),
+        Index("ix_transfer_report_next_look_at", "chain_id", "next_look_at", postgresql_where=text("next_look_at is not null")),
+        Index("ix_transfer_report_block_hash", "chain_id", "block_hash", postgresql_where=text("block_hash is not null")),
+        Index("ix_transfer_report_account_id_id", "account_id", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(Identity(), primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    chain_id: Mapped[int]
+    asset: Mapped[str] = mapped_column(Text)
+    direction: Mapped[str] = mapped_column(Text)
+    amount_e6: Mapped[int] = mapped_column(Uint256)
+    tx_hash: Mapped[bytes] = mapped_column(Hash32)
+    reported_by: Mapped[str] = mapped_column(Text)
+    reported_at: Mapped[datetime]
+    override_reason: Mapped[str | None] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(Text)
+    failure: Mapped[str | None] = mapped_column(Text)  # reverted, contradicted, not_seen, block_replaced
+    block_hash: Mapped[bytes | None] = mapped_column(Hash32)  # where it was last seen
+    block_number: Mapped[int | None]
+    log_index: Mapped[int | None] = mapped_column(Integer)
+    confirmed_at: Mapped[datetime | None]
+    deadline_at: Mapped[datetime]  # inclusive: to be seen, or, failed, to come back
+    next_look_at: Mapped[datetime | None]

@@ -6,8 +6,9 @@ import pytest
 from sqlalchemy import text
 
 from core.books import transfer_ledger
-from core.books.transfer_ledger import FourStates, NewTransfer
+from core.books.transfer_ledger import NewTransfer
 from core.db.engine import Database, WriteSession
+from core.domain.transfers import FourStates
 from tests.integration.core.rows import CHAIN, NOW, add_account
 
 

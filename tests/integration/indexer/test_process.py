@@ -14,13 +14,20 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
+from core.books import transfer_reports
+from core.books.transfer_reports import Claim
+from core.chain import calldata
 from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.db.repositories import leader
+from core.db.repositories import transfers as transfers_repository
+from core.db.repositories.identity import address_bytes
+from core.db.tables.identity import Account
 from core.db.tables.mandate import MandateEvent
+from core.domain.transfers import Direction
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain
-from tests.integration.indexer.conftest import Follower
-from tests.personas import AGENT
+from tests.integration.indexer.conftest import Follower, now_utc
+from tests.personas import AGENT, DEPLOYER
 
 START_S = 15.0
 SAMPLES = 15
@@ -110,3 +117,24 @@ def test_a_node_that_is_away__is_waited_for(deployed: DeployedChain, database: D
         os.kill(deployed.anvil.process.pid, signal.SIGCONT)
     until(lambda: (row := status_of(database)) is not None and row.status.get("state") == "following", seconds=20)
     assert deployed.reader.transaction_count(AGENT.address) == 0
+
+
+def test_a_reported_transfer__is_confirmed_while_the_chain_is_followed(deployed: DeployedChain, database: Database, start: Start) -> None:
+    mint = calldata.call_by_signature("mint(address,uint256)", [AGENT.address, 5 * USDC])
+    tx_hash = deployed.succeed(DEPLOYER, deployed.contracts["usdc"], mint).tx_hash
+    deployed.anvil.mine(32)  # anvil's safe block is the head minus 32
+    with database.write() as session:
+        agent = Account(kind="agent", name="agent", wallet_address=address_bytes(AGENT.address), created_at=now_utc())
+        session.add(agent)
+        session.flush()
+        claim = Claim(chain_id=CHAIN_ID, asset="USDC", direction=Direction.IN, amount_e6=5 * USDC, tx_hash=tx_hash)
+        transfer_reports.report(session, agent.id, claim, None, now_utc())
+    start()
+
+    def is_confirmed() -> bool:
+        with database.read() as session:
+            return [one.state for one in transfers_repository.reports_of(session, agent.id)] == ["confirmed"]
+
+    until(is_confirmed)
+    with database.read() as session:
+        assert transfer_reports.verify(session, agent.id) == []

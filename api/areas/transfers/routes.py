@@ -1,0 +1,6 @@
+"""Binds the rows transfers.* of the catalogue to their commands and services."""
+
+from api.areas.transfers import schemas, service
+from api.kernel.operation import Operation
+
+OPERATIONS = (Operation("transfers.report", schemas.ReportTransfer, service.report, schemas.TransferReported),)

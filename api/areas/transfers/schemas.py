@@ -1,0 +1,63 @@
+"""Commands and answers of transfer reports (wallet spec 2.16, 4)."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from api.kernel.fields import Int, PositiveUsdc, TxHash
+from api.kernel.operation import Command
+from core.domain.transfers import USDC
+
+
+def _asset(value: object) -> str:
+    if not isinstance(value, str) or value.upper() != USDC:
+        raise PydanticCustomError("invalid_parameter", "write {asset}, the asset that the chain is read for", {"asset": USDC})
+    return USDC
+
+
+Asset = Annotated[str, BeforeValidator(_asset), WithJsonSchema({"type": "string", "const": USDC})]
+
+
+class ReportTransfer(Command):
+    """`amount`: all that the transaction brought to the agent's linked wallet (in), or took from it (out)."""
+
+    chain_id: Int
+    asset: Asset
+    amount: PositiveUsdc
+    tx_hash: TxHash
+    direction: Literal["in", "out"]
+
+
+class Transfer(BaseModel):
+    """Times are UTC, amounts text with six decimals. `override_reason`: why an amount above idle was taken."""
+
+    agent_id: str
+    chain_id: int
+    asset: str
+    amount: str
+    tx_hash: str
+    direction: Literal["in", "out"]
+    reported_by: Literal["agent", "chain"]
+    reported_at: str
+    confirmed_at: str | None
+    status: Literal["reported", "confirmed", "failed"]
+    failure: str | None
+    override_reason: str | None
+
+
+class Balance(BaseModel):
+    """The four states of one asset on one chain, after this report."""
+
+    chain_id: int
+    asset: str
+    idle: str
+    reserved: str
+    in_transit: str
+    delivered: str
+
+
+class TransferReported(BaseModel):
+    recorded: bool
+    transfer: Transfer
+    balance: Balance

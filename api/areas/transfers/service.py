@@ -1,0 +1,109 @@
+"""An agent reports a transfer of its own wallet; the deposit watcher holds it against the chain (wallet spec 2.16, 3.3)."""
+
+from typing import Any
+
+from api.areas.transfers.schemas import ReportTransfer
+from api.kernel.caller import AgentCaller
+from api.kernel.operation import Answer, Call, NextCall, Refusal
+from core.books import transfer_ledger, transfer_reports
+from core.books.transfer_reports import Claim
+from core.db.repositories import policies
+from core.db.repositories import transfers as repository
+from core.db.repositories.chain import hex_of
+from core.db.tables.transfers import TransferReport
+from core.domain.errors import InvalidParameterError
+from core.domain.money import usdc_text
+from core.domain.times import instant_text, instant_text_or_none
+from core.domain.transfers import Direction, FourStates, State
+
+ALLOW_OVERDRAFT = "allow_overdraft"
+
+
+def report(call: Call, caller: AgentCaller, command: ReportTransfer) -> Answer:
+    """Take the report and move its amount into transit. Errors: Refusal duplicate_transfer, insufficient_idle."""
+    if command.chain_id != call.deps.chain_id:
+        raise InvalidParameterError("chain_id", f"transfers are read on chain {call.deps.chain_id}")
+    claim = Claim(
+        chain_id=command.chain_id,
+        asset=command.asset,
+        direction=Direction(command.direction),
+        amount_e6=command.amount,
+        tx_hash=command.tx_hash,
+    )
+    _require_new(call, caller, claim)
+    added = transfer_reports.report(call.db, caller.account_id, claim, _override_reason(call, caller, claim), call.now)
+    if added is None:
+        raise _duplicate(call, caller, claim)
+    balance = transfer_ledger.load_balance(call.db, caller.account_id, claim.chain_id, claim.asset)
+    return Answer({"recorded": True, "transfer": transfer_view(added), "balance": balance_view(claim.chain_id, claim.asset, balance)})
+
+
+def _require_new(call: Call, caller: AgentCaller, claim: Claim) -> None:
+    """A report that stands already is named before anything else is; one that another call writes meanwhile is met by the insert."""
+    if repository.find_report(call.db, claim.chain_id, claim.tx_hash) is not None:
+        raise _duplicate(call, caller, claim)
+
+
+def _duplicate(call: Call, caller: AgentCaller, claim: Claim) -> Refusal:
+    """The caller's own report is shown as it stands now; of another's nothing is said."""
+    found = repository.find_report(call.db, claim.chain_id, claim.tx_hash)
+    if found is not None and found.account_id == caller.account_id:
+        detail = f"You reported this transaction; it is {State(found.state).status}."
+        return Refusal("duplicate_transfer", detail, extra={"transfer": transfer_view(found)})
+    detail = (
+        "Another agent reported this transaction. If the transfer is yours, report it again once the chain has contradicted that report."
+    )
+    return Refusal("duplicate_transfer", detail)
+
+
+def _override_reason(call: Call, caller: AgentCaller, claim: Claim) -> str | None:
+    """None within idle. Errors: insufficient_idle.
+
+    Holds the book from here on, whatever the direction: two reports can't spend one idle, and two of one transaction, each
+    holding what the other waits for, can't meet.
+    """
+    idle_e6 = transfer_ledger.lock_balance(call.db, caller.account_id, claim.chain_id, claim.asset, call.now).idle_e6
+    if claim.direction is Direction.IN or claim.amount_e6 <= idle_e6:
+        return None
+    if _allows_overdraft(call, caller):
+        return f"{ALLOW_OVERDRAFT}: idle was {usdc_text(idle_e6)}"
+    raise Refusal(
+        "insufficient_idle",
+        f"The report takes out {usdc_text(claim.amount_e6)} and {usdc_text(idle_e6)} is idle. Report what came in first and wait "
+        "until it is confirmed, or ask the owner for allow_overdraft in the policy's auto_vs_approval.",
+        remaining=usdc_text(idle_e6),
+        next_calls=(NextCall("mandates.policy", {"id": str(caller.account_id)}),),
+    )
+
+
+def _allows_overdraft(call: Call, caller: AgentCaller) -> bool:
+    found = policies.find_policy(call.db, caller.account_id)
+    return found is not None and (found.policy.get("auto_vs_approval") or {}).get(ALLOW_OVERDRAFT) is True
+
+
+def transfer_view(report: TransferReport) -> dict[str, Any]:
+    return {
+        "agent_id": str(report.account_id),
+        "chain_id": report.chain_id,
+        "asset": report.asset,
+        "amount": usdc_text(report.amount_e6),
+        "tx_hash": hex_of(report.tx_hash),
+        "direction": report.direction,
+        "reported_by": report.reported_by,
+        "reported_at": instant_text(report.reported_at),
+        "confirmed_at": instant_text_or_none(report.confirmed_at),
+        "status": State(report.state).status,
+        "failure": report.failure,
+        "override_reason": report.override_reason,
+    }
+
+
+def balance_view(chain_id: int, asset: str, balance: FourStates) -> dict[str, Any]:
+    return {
+        "chain_id": chain_id,
+        "asset": asset,
+        "idle": usdc_text(balance.idle_e6),
+        "reserved": usdc_text(balance.reserved_e6),
+        "in_transit": usdc_text(balance.in_transit_e6),
+        "delivered": usdc_text(balance.delivered_e6),
+    }
