@@ -10,7 +10,7 @@ Laws
 - Nothing here commits.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -19,7 +19,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
-from core.books.chain import facts_of, known_keys, lock_head, plain_payload
+from core.books.chain import KnownKeys, facts_of, known_keys, lock_head, plain_payload
 from core.db.copying import copy_lines, hex_cell, json_cell, number_cell, text_cell, time_cell
 from core.db.engine import WriteSession
 from core.db.repositories.mandates import ledger_row
@@ -88,17 +88,22 @@ def append_books(session: WriteSession, books: Mapping[int, Sequence[NewRow]], n
     opened = _open_many(session, sorted(books))
     keys = {mandate_id: [row.base_key for row in rows] for mandate_id, rows in books.items()}
     known = known_keys(session, MandateEvent, MandateEvent.mandate_id, keys)
-    for book in opened:
-        facts = known[book.mandate.id]
-        _grow(book, books[book.mandate.id], facts.standing, facts.incarnations, now)
-    lines = [_line(row, payload) for book in opened for row, payload in zip(book.fresh, book.payloads, strict=True)]
-    copy_lines(session, MandateEvent.__tablename__, COPIED, lines)
+    count = copy_lines(session, MandateEvent.__tablename__, COPIED, _lines(opened, books, known, now))
     for book in opened:
         if book.fresh:
             _move_head(book)
             _set_totals(book, now)
     session.flush()
-    return len(lines)
+    return count
+
+
+def _lines(opened: Sequence[_Book], books: Mapping[int, Sequence[NewRow]], known: Mapping[int, KnownKeys], now: datetime) -> Iterator[str]:
+    """Each book's new rows as COPY takes them, added as they are asked for."""
+    for book in opened:
+        facts = known[book.mandate.id]
+        _grow(book, books[book.mandate.id], facts.standing, facts.incarnations, now)
+        for row, payload in zip(book.fresh, book.payloads, strict=True):
+            yield _line(row, payload)
 
 
 def reverse_block(session: WriteSession, block_hash: str, now: datetime) -> int:

@@ -9,12 +9,13 @@ Laws
 - Balances follow in the same call. Nothing here commits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import BigInteger, cast, func, insert, select, update
+from sqlalchemy import BigInteger, Numeric, Text, cast, func, insert, literal, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
@@ -23,7 +24,7 @@ from core.books.chain import Facts, KnownKeys, Link, chain_faults, facts_of, gen
 from core.db.copying import copy_lines, hex_cell, json_cell, text_cell, time_cell
 from core.db.engine import WriteSession
 from core.db.tables.transfers import TransferBalance, TransferEntry, TransferHead
-from core.domain.canonical import canonical_json, chain_hash
+from core.domain.canonical import canonical_json, canonical_text, chain_hash
 from core.domain.mandate.record import utc_text
 from core.domain.transfers import FourStates
 
@@ -83,7 +84,21 @@ def post_books(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]
     """
     tips = _lock_many(session, sorted(books), now)
     known = _known_keys(session, {account_id: [one.base_key for one in transfers] for account_id, transfers in books.items()})
-    created_at, lines, sums = now.astimezone(UTC), list[str](), dict[tuple[int, int, str], list[int]]()
+    sums: dict[tuple[int, int, str], list[int]] = {}
+    count = copy_lines(session, TransferEntry.__tablename__, COPIED, _lines(tips, books, known, sums, now.astimezone(UTC)))
+    _save_tips(session, tips, now)
+    _add_to_balances(session, sums, now)
+    return count
+
+
+def _lines(
+    tips: Sequence[_Tip],
+    books: Mapping[int, Sequence[NewTransfer]],
+    known: Mapping[int, KnownKeys],
+    sums: dict[tuple[int, int, str], list[int]],
+    created_at: datetime,
+) -> Iterator[str]:
+    """Each book's new entries as COPY takes them, chained and summed as they are asked for."""
     for head in tips:
         facts = known[head.account_id]
         for transfer in books[head.account_id]:
@@ -91,17 +106,12 @@ def post_books(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]
                 continue
             facts.standing.add(transfer.base_key)
             incarnation = facts.incarnations.get(transfer.base_key, 0) + 1
-            payload, prev_hash = canonical_json(transfer.payload), head.row_hash
-            seq = head.seq + 1
+            payload, prev_hash, seq = canonical_json(transfer.payload), head.row_hash, head.seq + 1
             head.row_hash, head.seq = chain_hash(prev_hash, _canonical(transfer, seq, incarnation, created_at, payload)), seq
-            lines.append(_line(head, transfer, incarnation, created_at, payload, prev_hash))
             total = sums.setdefault((head.account_id, transfer.chain_id, transfer.asset), [0] * len(STATES))
-            for index, state in enumerate(STATES):
-                total[index] += getattr(transfer.deltas, f"{state}_e6")
-    copy_lines(session, TransferEntry.__tablename__, COPIED, lines)
-    _save_tips(session, tips, now)
-    _add_to_balances(session, sums, now)
-    return len(lines)
+            for index, delta in enumerate(_of_states(transfer.deltas)):
+                total[index] += delta
+            yield _line(head, transfer, incarnation, created_at, payload, prev_hash)
 
 
 def reverse_facts(session: WriteSession, chain_id: int, facts: Sequence[tuple[str, str]], cause: str, now: datetime) -> int:
@@ -217,6 +227,8 @@ def _write(session: WriteSession, account_id: int, head: TransferHead, entry: Tr
     return Posted(entry_id, entry.seq, entry.incarnation, is_new=True)
 
 
+_of_states = attrgetter(*(f"{state}_e6" for state in STATES))
+
 COPIED = (
     "account_id",
     "seq",
@@ -242,20 +254,20 @@ def _canonical(transfer: NewTransfer, seq: int, incarnation: int, created_at: da
     return b"".join(
         (
             b'{"asset":',
-            canonical_json(transfer.asset),
+            canonical_text(transfer.asset),
             b',"base_key":',
-            canonical_json(transfer.base_key),
+            canonical_text(transfer.base_key),
             b',"chain_id":%d,"created_at":"%b"' % (transfer.chain_id, utc_text(created_at).encode()),
             b',"delivered_delta_e6":"%d","idle_delta_e6":"%d"' % (deltas.delivered_e6, deltas.idle_e6),
             b',"in_transit_delta_e6":"%d","incarnation":%d' % (deltas.in_transit_e6, incarnation),
             b',"is_reversal":false,"kind":',
-            canonical_json(transfer.kind),
+            canonical_text(transfer.kind),
             b',"payload":',
             payload,
             b',"reported_by":',
-            canonical_json(transfer.reported_by),
+            canonical_text(transfer.reported_by),
             b',"reserved_delta_e6":"%d","seq":%d,"tx_hash":' % (deltas.reserved_e6, seq),
-            canonical_json(transfer.tx_hash and transfer.tx_hash.lower()),
+            b"null" if transfer.tx_hash is None else canonical_text(transfer.tx_hash.lower()),
             b"}",
         )
     )
@@ -272,7 +284,7 @@ def _line(head: _Tip, transfer: NewTransfer, incarnation: int, created_at: datet
             str(incarnation),
             str(transfer.chain_id),
             text_cell(transfer.asset),
-            *(str(getattr(transfer.deltas, f"{state}_e6")) for state in STATES),
+            *map(str, _of_states(transfer.deltas)),
             hex_cell(transfer.tx_hash),
             text_cell(transfer.reported_by),
             json_cell(payload.decode()),
@@ -311,17 +323,19 @@ def _known_keys(session: WriteSession, keys: Mapping[int, Sequence[str]]) -> dic
 
 
 def _add_to_balances(session: WriteSession, sums: Mapping[tuple[int, int, str], Sequence[int]], now: datetime) -> None:
-    names = [f"{state}_e6" for state in STATES]
-    rows = [
-        {"account_id": account_id, "chain_id": chain_id, "asset": asset, "updated_at": now, **dict(zip(names, total, strict=True))}
-        for (account_id, chain_id, asset), total in sums.items()
-    ]
-    if not rows:
+    """All balances in one statement."""
+    if not sums:
         return
-    statement = upsert(TransferBalance)
-    added: dict[str, Any] = {name: getattr(TransferBalance, name) + getattr(statement.excluded, name) for name in names}
+    names = [f"{state}_e6" for state in STATES]
+    columns = [*zip(*sums, strict=True), *zip(*sums.values(), strict=True)]
+    kinds: list[Any] = [BigInteger, BigInteger, Text, *[Numeric] * len(STATES)]
+    arrays = [cast(list(values), ARRAY(kind)) for values, kind in zip(columns, kinds, strict=True)]
     keys = ["account_id", "chain_id", "asset"]
-    session.execute(statement.values(rows).on_conflict_do_update(index_elements=keys, set_=added | {"updated_at": now}))
+    added = func.unnest(*arrays).table_valued(*keys, *names).render_derived("added")
+    rows = select(*(added.c[name] for name in (*keys, *names)), literal(now))
+    statement = upsert(TransferBalance).from_select([*keys, *names, "updated_at"], rows)
+    sum_of: dict[str, Any] = {name: getattr(TransferBalance, name) + getattr(statement.excluded, name) for name in names}
+    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=sum_of | {"updated_at": now}))
 
 
 def _add_to_balance(session: WriteSession, entry: TransferEntry, now: datetime) -> None:

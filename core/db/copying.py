@@ -6,10 +6,12 @@ A line is cells joined by tabs. The cell functions write one value each; numbers
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 
 from core.db.engine import WriteSession
 
 NULL = "\\N"
+LINES_A_CHUNK = 256
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
@@ -41,12 +43,22 @@ def time_cell(value: datetime) -> str:
     return value.isoformat()
 
 
-def copy_lines(session: WriteSession, table: str, columns: Sequence[str], lines: Sequence[str]) -> None:
-    """Append rows to a table in the session's transaction. Errors: those of the database, as psycopg raises them."""
-    if not lines:
-        return
+def copy_lines(session: WriteSession, table: str, columns: Sequence[str], lines: Iterable[str]) -> int:
+    """Append rows to a table in the session's transaction; how many. Lines are made while the database takes those before.
+
+    Nothing else of the session may run while `lines` is being read. Errors: those of the database, as psycopg raises them.
+    """
+    waiting = iter(lines)
+    chunk = list(islice(waiting, LINES_A_CHUNK))
+    if not chunk:
+        return 0
     session.flush()
     connection = session.connection().connection.driver_connection
     assert connection is not None
+    count = 0
     with connection.cursor() as cursor, cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:
-        copy.write("\n".join(lines) + "\n")
+        while chunk:
+            copy.write("\n".join(chunk) + "\n")
+            count += len(chunk)
+            chunk = list(islice(waiting, LINES_A_CHUNK))
+    return count

@@ -174,20 +174,20 @@ def add_logs(session: WriteSession, chain_id: int, logs: Sequence[blocks.RawLog]
 def copy_blocks(session: WriteSession, chain_id: int, headers: Sequence[BlockHeader], now: datetime) -> None:
     """Many blocks that were never seen, by COPY; one that stands already is an error (`has_orphans_above`)."""
     seen_at = now.isoformat()
-    lines = [
+    lines = (
         f"{chain_id}\t{hex_cell(header.hash)}\t{header.number}\t{hex_cell(header.parent_hash)}\t{header.timestamp}\tt\t{seen_at}"
         for header in headers
-    ]
+    )
     copy_lines(session, ChainBlock.__tablename__, ("chain_id", "hash", "number", "parent_hash", "ts", "canonical", "seen_at"), lines)
 
 
 def copy_logs(session: WriteSession, chain_id: int, logs: Iterable[blocks.RawLog]) -> None:
     """As `copy_blocks`, the logs of such blocks."""
-    lines = [
+    lines = (
         f"{chain_id}\t{hex_cell(log.block_hash)}\t{log.log_index}\t{log.block_number}\t{hex_cell(log.tx_hash)}\t{log.tx_index}"
         f"\t{hex_cell(log.address)}\t{hex_array_cell(log.topics)}\t{hex_cell(log.data)}"
         for log in logs
-    ]
+    )
     columns = ("chain_id", "block_hash", "log_index", "number", "tx_hash", "tx_index", "address", "topics", "data")
     copy_lines(session, RawLog.__tablename__, columns, lines)
 

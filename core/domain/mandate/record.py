@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from core.domain.canonical import canonical_json, chain_hash
+from core.domain.canonical import canonical_json, canonical_text, chain_hash
 from core.domain.mandate.rows import LedgerRow
 from core.domain.money import usdc_text, usdc_text_or_none
 
@@ -47,7 +47,7 @@ def canonical_row_with(row: LedgerRow, payload: bytes) -> bytes:
             b'{"amount_usdc":',
             _json(usdc_text_or_none(row.amount_usdc_e6)),
             b',"base_key":',
-            canonical_json(row.base_key),
+            canonical_text(row.base_key),
             b',"block_hash":',
             _json(row.block_hash),
             b',"block_number":',
