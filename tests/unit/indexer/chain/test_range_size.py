@@ -1,0 +1,42 @@
+"""A range is as long as its logs are few."""
+
+import pytest
+
+from indexer.chain.backfill import RangeSize
+
+
+def test_few_logs__the_next_range_is_twice_as_long_up_to_the_most() -> None:
+    size = RangeSize()
+    lengths = []
+    for _ in range(8):
+        lengths.append(size.blocks)
+        size.took(size.blocks, 10)
+    assert lengths == [64, 128, 256, 512, 1_024, 2_000, 2_000, 2_000]
+
+
+def test_about_the_target__the_length_stays() -> None:
+    size = RangeSize()
+    size.took(64, RangeSize.TARGET_LOGS // 2 + 1)
+    assert size.blocks == 64
+    size.took(64, RangeSize.TARGET_LOGS)
+    assert size.blocks == 64
+
+
+@pytest.mark.parametrize(("logs", "blocks"), [(20_000, 32), (640_000, 1), (10_000_000, 1)])
+def test_many_logs__the_next_range_aims_at_the_target(logs: int, blocks: int) -> None:
+    size = RangeSize()
+    size.took(64, logs)
+    assert size.blocks == blocks
+
+
+def test_a_short_last_range__says_nothing_of_the_length() -> None:
+    size = RangeSize()
+    size.took(3, 0)
+    assert size.blocks == 64
+
+
+def test_a_refusal__halves_down_to_a_single_block_and_then_is_the_nodes_own() -> None:
+    size = RangeSize()
+    assert [size.refused(size.blocks) for _ in range(6)] == [True] * 6
+    assert size.blocks == 1
+    assert not size.refused(1)
