@@ -144,7 +144,14 @@ class TipLoop:
         if filled is None:
             return Round(head.number, self._cursor.number)
         self._cursor, self._watch, self._owes_reverts = filled.cursor, filled.watch, True
-        log.info("range", number=filled.cursor.number, blocks=filled.blocks, rows=filled.rows, finalized=final.number)
+        log.info(
+            "range",
+            number=filled.cursor.number,
+            blocks=filled.blocks,
+            rows=filled.rows,
+            finalized=final.number,
+            log_calls=self._backfill.log_calls,
+        )
         return Round(head.number, self._cursor.number, filled.blocks)
 
     def _scan_owed_reverts(self) -> None:

@@ -1,89 +1,226 @@
-"""From a mined block to its committed ledger row, on the whole stack: `make bench-indexer`.
+"""How fast the indexer is, beside a bound measured in the same run: `make bench-indexer`.
 
-The baseline, in the same run, is a bare poller that asks the node for its tip at the indexer's interval and writes nothing:
-nobody who polls at that interval can see a block sooner. The last line is one JSON object; times are milliseconds.
+    tip        a mined block to its committed row, on the whole stack; beside a bare poller
+    backfill   a chain with 40,000 transfers and 10,000 vault events, by the real process from its first beat to the last
+               row; an event counts when its raw row and its book row are committed; beside a bare COPY of the same logs
+    reorg      64 blocks with rows in them replaced: from the node's answer to the cursor on the new head
+    take-over  a leader killed, and one frozen: to the spare's epoch
+
+The last line is one JSON object.
 """
 
 import json
-import statistics
-import threading
+import os
+import shutil
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import psycopg
-from web3 import HTTPProvider, Web3
 
-from scripts.demo import Story, sign_and_fund, sign_in
-from scripts.devstack import Ports, Stack
+from core.chain.decode import TRANSFER_TOPIC
+from core.db import embedded, migrate
+from core.db.engine import Database
+from core.db.leadership import Leadership
+from core.db.tables.identity import Account
+from tests.bench import copy_pipeline, tip
+from tests.bench.workload import LARGE, SMALL, Generator, Size, Workload
+from tests.integration.chain_fixtures import CHAIN_ID, ROOT, DeployedChain, deploy_contracts, start_anvil
+from tests.integration.indexer.conftest import Follower
 
-SAMPLES = 40
-POLL_S = 0.25
-
-
-class BarePoller(threading.Thread):
-    """When each height was first seen by polling alone."""
-
-    def __init__(self, rpc_url: str) -> None:
-        super().__init__(daemon=True)
-        self.web3 = Web3(HTTPProvider(rpc_url))
-        self.seen: dict[int, float] = {}
-        self.is_over = threading.Event()
-
-    def run(self) -> None:
-        while not self.is_over.wait(POLL_S):
-            head = self.web3.eth.block_number
-            for number in range(max(self.seen, default=head - 1) + 1, head + 1):
-                self.seen[number] = time.monotonic()
+WITHIN_S = 300.0
+LINKED = datetime(2020, 1, 1, tzinfo=UTC)
+ROWS = """
+    select (select count(*) from mandate_event where block_hash is not null), (select count(*) from transfer_entry),
+           (select count(*) from raw_log)
+"""
 
 
-def await_row(connection: psycopg.Connection[tuple[int]], tx_hash: bytes, within_s: float = 10) -> float:
-    ends = time.monotonic() + within_s
-    while time.monotonic() < ends:
-        found = connection.execute(
-            "SELECT 1 FROM mandate_event WHERE tx_hash = %s AND reported_by = 'chain' AND block_hash IS NOT NULL", (tx_hash,)
-        ).fetchone()
-        if found:
-            return time.monotonic()
-        time.sleep(0.005)
-    raise SystemExit(f"no row for {tx_hash.hex()} within {within_s} s")
+class Place:
+    """A chain with the workload on it, a database that knows its mandates and wallets, and processes of the indexer."""
+
+    def __init__(self, folder: Path, size: Size) -> None:
+        self.folder = folder
+        self.size = size
+        self.chain: DeployedChain = deploy_contracts(start_anvil())
+        print(f"putting {size.events} events of {size.blocks} blocks on a chain", flush=True)
+        generator = Generator(self.chain, size)
+        self.workload: Workload = generator.run()
+        self.server = embedded.start(folder / "postgres")
+        migrate.upgrade(self.server.url)
+        self.plain_url = self.server.url.replace("+psycopg", "")
+        self._issue(generator)
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def _issue(self, generator: Generator) -> None:
+        database, leadership = Database(self.server.url), Leadership(self.server.url, "indexer", "bench")
+        leadership.try_take(datetime.now(UTC))
+        with database.write() as session:
+            wallets = [bytes.fromhex(wallet[2:]) for wallet in self.workload.wallets]
+            session.add_all(
+                [Account(kind="agent", name="a", created_at=LINKED, wallet_address=one, wallet_linked_at=LINKED) for one in wallets]
+            )
+        follower = Follower(self.chain, database, leadership)
+        for terms in generator.terms:
+            follower.issue(terms.public_id, agent=terms.agent, ends_at=terms.ends_at, issued_at=terms.issued_at)
+        leadership.release()
+        database.close()
+
+    def start_indexer(self) -> subprocess.Popen[bytes]:
+        contracts = [{"name": name, "address": address} for name, address in self.chain.contracts.items()]
+        record = {"chain_id": CHAIN_ID, "block": self.chain.start_block, "commit": "0" * 40, "contracts": contracts}
+        (self.folder / "deployment.json").write_text(json.dumps(record))
+        settings = {
+            "DATABASE_URL": self.server.url,
+            "RPC_URLS": self.chain.anvil.url,
+            "DEPLOYMENT_FILE": str(self.folder / "deployment.json"),
+            "LOG_FORMAT": "json",
+        }
+        with (self.folder / f"indexer-{len(self.processes)}.log").open("wb") as log:
+            command = [sys.executable, "-m", "indexer.main"]
+            self.processes.append(subprocess.Popen(command, cwd=ROOT, env=os.environ | settings, stdout=log, stderr=log))
+        return self.processes[-1]
+
+    def scalar(self, query: str) -> Any:
+        row = self._connection.execute(query).fetchone()
+        return None if row is None else row[0]
+
+    @property
+    def _connection(self) -> psycopg.Connection[Any]:
+        if not hasattr(self, "_open"):
+            self._open = psycopg.connect(self.plain_url, autocommit=True)
+        return self._open
+
+    def rows(self) -> tuple[int, int, int]:
+        found = self._connection.execute(ROWS).fetchone()
+        assert found is not None
+        return found[0], found[1], found[2]
+
+    def log_calls(self) -> int:
+        said = [json.loads(line) for line in (self.folder / "indexer-0.log").read_text().splitlines() if line.startswith("{")]
+        return max((int(line["log_calls"]) for line in said if line.get("event") == "range"), default=0)
+
+    def close(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+        self._connection.close()
+        self.server.stop()
+        self.chain.anvil.stop()
 
 
-def figures(times_s: list[float]) -> dict[str, float]:
-    ordered = sorted(times_s)
-    return {
-        "p50_ms": round(statistics.median(ordered) * 1000),
-        "p95_ms": round(ordered[int(len(ordered) * 0.95) - 1] * 1000),
-        "max_ms": round(ordered[-1] * 1000),
-    }
+@contextmanager
+def place(size: Size) -> Iterator[Place]:
+    folder = Path(mkdtemp(prefix="bench-"))
+    folder.chmod(0o755)
+    made = Place(folder, size)
+    try:
+        yield made
+    finally:
+        made.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def until(condition: Callable[[], bool], pause_s: float = 0.005) -> float:
+    """Seconds until it holds."""
+    begun = time.monotonic()
+    while not condition():
+        if time.monotonic() - begun > WITHIN_S:
+            raise SystemExit(f"it did not happen within {WITHIN_S:.0f} s")
+        time.sleep(pause_s)
+    return time.monotonic() - begun
+
+
+def peak_mb(process: subprocess.Popen[bytes]) -> int:
+    """The most memory that the process ever held."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) // 1024
+
+
+def backfill(where: Place) -> tuple[float, int]:
+    """(seconds from the first beat to the last row, peak memory in MB)."""
+    process = where.start_indexer()
+    until(lambda: bool(where.scalar("select count(*) from leader where name = 'indexer' and epoch > 1")))
+    last = where.workload.last_block
+    seconds = until(lambda: (where.scalar("select number from chain_cursor where name = 'tip'") or 0) >= last)
+    mandates, transfers, raw = where.rows()
+    assert (mandates, transfers) == (where.size.vault_events, where.size.transfers), (mandates, transfers, raw)
+    assert raw >= where.size.events, "every event has its raw row"
+    return seconds, peak_mb(process)
+
+
+def bare_copy(where: Place) -> float:
+    """Logs a second."""
+    word = "0x" + "0" * 24
+    filters: list[dict[str, Any]] = [
+        {"address": [where.chain.contracts["factory"], *where.workload.vaults]},
+        {
+            "address": where.chain.contracts["usdc"],
+            "topics": [TRANSFER_TOPIC, None, [word + one[2:].lower() for one in where.workload.wallets]],
+        },
+    ]
+    written, seconds = copy_pipeline.measure(where.chain.anvil.url, where.plain_url, where.workload.last_block, filters)
+    return written / seconds
+
+
+def reorg64(where: Place) -> float:
+    """Seconds to heal 64 blocks, each with an action of an agent."""
+    until(lambda: _is_at_head(where))
+    for _ in range(64):
+        where.chain.mint(where.workload.wallets[0], 1)
+    until(lambda: _is_at_head(where))
+    where.chain.anvil.reorg(64)
+    return until(lambda: _is_at_head(where))
+
+
+def _is_at_head(where: Place) -> bool:
+    header = where.chain.reader.header()
+    assert header is not None
+    return bool(where.scalar(f"select encode(hash, 'hex') = '{header.hash[2:]}' from chain_cursor where name = 'tip'"))
+
+
+def take_over(where: Place, how: signal.Signals) -> float:
+    """Seconds from the signal to the spare's epoch. The last process started leads or will; the one before is hit."""
+    leader, epoch = where.processes[-1], where.scalar("select epoch from leader where name = 'indexer'")
+    where.start_indexer()
+    time.sleep(4)  # the spare is up and waits
+    os.kill(leader.pid, how)
+    return until(lambda: bool(where.scalar(f"select epoch > {epoch} from leader where name = 'indexer'")))
 
 
 def main() -> None:
-    parent = Path(mkdtemp(prefix="bench-"))
-    parent.chmod(0o755)
-    rows: list[float] = []
-    polls: list[float] = []
-    with Stack(parent / "s", Ports.free()) as stack:
-        story = Story(stack.facts)
-        sign_in(story)
-        sign_and_fund(story)
-        story.agent_api.post(f"/mandate-wallet/mandates/{story.id}/accept", {})
-        poller = BarePoller(stack.rpc_url)
-        poller.start()
-        with psycopg.connect(stack.facts["database_url"].replace("+psycopg", ""), autocommit=True) as connection:
-            for number in range(SAMPLES):
-                call = story.build("buy(uint256)", "1.000000", 1_000_000)
-                time.sleep(0.07 * (number % 11))  # spread over the polling interval
-                receipt = story.agent.send(call["to"], call["data"])
-                mined = time.monotonic()
-                rows.append(await_row(connection, bytes(receipt["transactionHash"])) - mined)
-                time.sleep(POLL_S)
-                polls.append(max(0.0, poller.seen[receipt["blockNumber"]] - mined))
-                print(f"\r{number + 1}/{SAMPLES}", end="", flush=True)
-        poller.is_over.set()
-    result = {"samples": SAMPLES, "mined_to_row": figures(rows), "bare_poller": figures(polls), "must_ms": 1000}
-    print(f"\nmined block -> committed ledger row: {result['mined_to_row']}")
-    print(f"bare poller at {POLL_S} s, no database: {result['bare_poller']}")
+    at_tip = tip.measure()
+    with place(SMALL) as small:
+        _, rss_small = backfill(small)
+    with place(LARGE) as large:
+        copied = bare_copy(large)
+        seconds, rss_large = backfill(large)
+        log_calls = large.log_calls()
+        healed = reorg64(large)
+        killed = take_over(large, signal.SIGKILL)
+        frozen = take_over(large, signal.SIGSTOP)
+    result = {
+        "backfill_events_per_s": round(LARGE.events / seconds),
+        "copy_pipeline_events_per_s": round(copied),
+        "log_calls": log_calls,
+        "tip_p50_ms": at_tip["mined_to_row"]["p50_ms"],
+        "tip_p95_ms": at_tip["mined_to_row"]["p95_ms"],
+        "bare_poller_p95_ms": at_tip["bare_poller"]["p95_ms"],
+        "reorg64_s": round(healed, 2),
+        "takeover_s": round(max(killed, frozen), 2),
+        "takeover_killed_s": round(killed, 2),
+        "rss_mb_small": rss_small,
+        "rss_mb_large": rss_large,
+    }
+    print(f"mined block -> committed row p95 {result['tip_p95_ms']} ms; a bare poller {result['bare_poller_p95_ms']} ms")
+    print(f"backfill {result['backfill_events_per_s']} events/s; a bare COPY of the same logs {result['copy_pipeline_events_per_s']}")
     print(json.dumps(result))
 
 

@@ -1,4 +1,4 @@
-"""The workload of the indexer's bench: 900 blocks, 40,000 USDC transfers to watched wallets, 10,000 events of 100 vaults.
+"""The workload of the indexer's bench: USDC transfers to watched wallets, and events of factory-made vaults.
 
 The first blocks create the vaults (two events each), the others hold one transaction of a contract that is the agent of all
 vaults and pays wallets. Then empty blocks follow until the work is final.
@@ -12,16 +12,33 @@ from eth_utils.crypto import keccak
 
 from core.chain.abi import Parameter, encode_values, hex_text
 from core.chain.calldata import Call, venue_buy
-from core.domain.mandate.terms import MandateTerms
 from tests.integration.chain_fixtures import DeployedChain
 from tests.personas import DEPLOYER
 
-VAULTS, WALLETS, BLOCKS, TRANSFERS, VAULT_EVENTS = 100, 500, 900, 40_000, 10_000
+WALLETS = 500
 FINAL_AFTER = 64  # anvil's distance from the newest block to the finalized one
 CENT = 10_000
 GAS = 25_000_000
 WORK = "work(address[],(address,uint256,bytes),address[],uint256)"
 WORK_PARAMETERS = [Parameter("", kind, False, ()) for kind in ("address[]", "(address,uint256,bytes)", "address[]", "uint256")]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much there is to take in. `vault_events`: creation, deposit and actions together."""
+
+    vaults: int
+    blocks: int
+    transfers: int
+    vault_events: int
+
+    @property
+    def events(self) -> int:
+        return self.transfers + self.vault_events
+
+
+LARGE = Size(vaults=100, blocks=900, transfers=40_000, vault_events=10_000)
+SMALL = Size(vaults=25, blocks=225, transfers=10_000, vault_events=2_500)
 
 
 @dataclass(frozen=True)
@@ -37,25 +54,26 @@ def wallet_addresses() -> tuple[str, ...]:
     return tuple(to_checksum_address(keccak(text=f"wallet {index}")[-20:]) for index in range(WALLETS))
 
 
-def public_ids() -> tuple[str, ...]:
+def public_ids(count: int) -> tuple[str, ...]:
     letters = "abcdefghijklmnopqrstuvwxyz234567"
-    return tuple("m_benchaaa" + letters[index // 32] + letters[index % 32] for index in range(VAULTS))
+    return tuple("m_benchaaa" + letters[index // 32] + letters[index % 32] for index in range(count))
 
 
 class Generator:
     """Puts the workload on a fresh chain."""
 
-    def __init__(self, chain: DeployedChain) -> None:
+    def __init__(self, chain: DeployedChain, size: Size) -> None:
         self.chain = chain
+        self.size = size
         self.swarm = chain.deploy("Swarm", chain.contracts["usdc"])
-        chain.mint(self.swarm, TRANSFERS * CENT)
-        self.terms = tuple(chain.terms(public_id, agent=self.swarm) for public_id in public_ids())
+        chain.mint(self.swarm, size.transfers * CENT)
+        self.terms = tuple(chain.terms(public_id, agent=self.swarm) for public_id in public_ids(size.vaults))
 
-    def run(self, blocks: int = BLOCKS) -> Workload:
-        """Create, work, wait for finality."""
+    def run(self) -> Workload:
+        """Create (two blocks a vault), work, wait for finality."""
         vaults = tuple(self.chain.create_vault(terms) for terms in self.terms)
         wallets = wallet_addresses()
-        for data in self._works(vaults, wallets, blocks - 2 * VAULTS):
+        for data in self._works(vaults, wallets, self.size.blocks - 2 * len(vaults)):
             self._send(data)
         header = self.chain.reader.header()
         assert header is not None
@@ -64,12 +82,12 @@ class Generator:
 
     def _works(self, vaults: tuple[str, ...], wallets: tuple[str, ...], blocks: int) -> Iterator[str]:
         """Call data of each block's transaction; the events are spread evenly."""
-        executes = VAULT_EVENTS - 2 * VAULTS
+        transfers, executes = self.size.transfers, self.size.vault_events - 2 * len(vaults)
         for block in range(blocks):
-            first, last = block * TRANSFERS // blocks, (block + 1) * TRANSFERS // blocks
+            first, last = block * transfers // blocks, (block + 1) * transfers // blocks
             payees = [wallets[index % WALLETS] for index in range(first, last)]
             first, last = block * executes // blocks, (block + 1) * executes // blocks
-            yield self._data([vaults[index % VAULTS] for index in range(first, last)], payees)
+            yield self._data([vaults[index % len(vaults)] for index in range(first, last)], payees)
 
     def _data(self, vaults: list[str], payees: list[str]) -> str:
         call = Call(self.chain.contracts["test_venue_adapter"], CENT, venue_buy(CENT))
@@ -84,7 +102,3 @@ class Generator:
         while receipt is None:
             receipt = self.chain.reader.receipt(tx_hash)
         assert receipt.status == 1, "the workload's transaction reverted"
-
-
-def issued_terms(generator: Generator) -> tuple[MandateTerms, ...]:
-    return generator.terms
