@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import BigInteger, Numeric, Text, cast, func, insert, literal, select, update
+from sqlalchemy import BigInteger, Numeric, Text, any_, cast, func, insert, literal, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from core.books.chain import Facts, KnownKeys, Link, chain_faults, facts_of, genesis, known_keys, link_hash, lock_head, plain_payload
 from core.db.copying import copy_lines, hex_cell, json_cell, text_cell, time_cell
@@ -83,7 +83,7 @@ def post_books(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]
     Heads are locked by rising account id.
     """
     tips = _lock_many(session, sorted(books), now)
-    known = _known_keys(session, {account_id: [one.base_key for one in transfers] for account_id, transfers in books.items()})
+    known = _known_keys(session, books)
     sums: dict[tuple[int, int, str], list[int]] = {}
     count = copy_lines(session, TransferEntry.__tablename__, COPIED, _lines(tips, books, known, sums, now.astimezone(UTC)))
     _save_tips(session, tips, now)
@@ -318,8 +318,28 @@ def _save_tips(session: WriteSession, tips: Sequence[_Tip], now: datetime) -> No
     session.execute(statement.values(values).execution_options(synchronize_session=False))
 
 
-def _known_keys(session: WriteSession, keys: Mapping[int, Sequence[str]]) -> dict[int, KnownKeys]:
-    return known_keys(session, TransferEntry, TransferEntry.account_id, keys)
+def _known_keys(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]) -> dict[int, KnownKeys]:
+    """What the books say of these facts: by transaction, since many facts share one; by key where a fact has none."""
+    known = {account_id: KnownKeys(set(), {}) for account_id in books}
+    hashes = {(one.chain_id, one.tx_hash) for transfers in books.values() for one in transfers}
+    if any(tx_hash is None for _, tx_hash in hashes):
+        return known_keys(session, TransferEntry, TransferEntry.account_id, {id_: [one.base_key for one in books[id_]] for id_ in books})
+    reversal = aliased(TransferEntry)
+    for chain_id in {chain_id for chain_id, _ in hashes}:
+        wanted = [bytes.fromhex(tx_hash[2:]) for place, tx_hash in hashes if place == chain_id and tx_hash]
+        query = (
+            select(TransferEntry.account_id, TransferEntry.base_key, TransferEntry.incarnation, reversal.id.is_(None))
+            .outerjoin(reversal, reversal.reverses_id == TransferEntry.id)
+            .where(TransferEntry.chain_id == chain_id, TransferEntry.tx_hash == any_(cast(wanted, ARRAY(BYTEA))))
+            .where(TransferEntry.reverses_id.is_(None))
+            .order_by(TransferEntry.incarnation)
+        )
+        for account_id, key, incarnation, stands in session.execute(query):
+            if account_id in known:
+                known[account_id].incarnations[key] = incarnation
+                if stands:
+                    known[account_id].standing.add(key)
+    return known
 
 
 def _add_to_balances(session: WriteSession, sums: Mapping[tuple[int, int, str], Sequence[int]], now: datetime) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import httpx
+import msgspec
 
 from core.chain.abi import hex_bytes
 from core.domain.errors import OutsideError
@@ -137,8 +138,8 @@ class Rpc:
         if response.status_code != httpx.codes.OK:
             raise _NodeFailure(f"HTTP {response.status_code}")
         try:
-            return response.json()
-        except ValueError as error:
+            return msgspec.json.decode(response.content)
+        except (ValueError, msgspec.DecodeError) as error:
             raise _NodeFailure("not JSON") from error
 
 
