@@ -26,7 +26,7 @@ from core.domain.mandate.terms import Rule
 from indexer.chain.context import FINALIZED, TIP, ChainContext
 from indexer.chain.facts import BlockFacts, facts_of
 from indexer.chain.fetch import BlockUnavailableError, fetch_block
-from indexer.chain.reverts import explain_pending
+from indexer.chain.reverts import Patience, explain_pending
 from indexer.chain.unwind import Fork, find_fork, unwind
 from indexer.chain.watch import WatchList, read_watch_list
 from indexer.chain.write import Written, move_on, write_block
@@ -65,6 +65,7 @@ class TipLoop:
         self._cursor = self._open_cursor()
         self._watch = self._read_watch_list()
         self._may_have_pending_reverts = True
+        self._patience = Patience()
 
     @property
     def cursor(self) -> Cursor:
@@ -158,7 +159,7 @@ class TipLoop:
         return Round(head.number, self._cursor.number, unwound=fork)
 
     def _explain_reverts(self) -> None:
-        found, self._may_have_pending_reverts = explain_pending(self._chain, self._clock())
+        found, self._may_have_pending_reverts = explain_pending(self._chain, self._patience, self._clock())
         for explained in found:
             log.info("reverted call explained", reason=explained.reason, attempted=explained.attempted)
 
