@@ -5,7 +5,6 @@ What can't be reproduced (an earlier transaction of the same block was in the wa
 Source: wallet spec 2.11, decisions 52.
 """
 
-from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -23,6 +22,7 @@ from core.domain.errors import OutsideError
 from core.domain.mandate.ledger import revert_note
 from core.domain.money import usdc_text
 from indexer.chain.context import ChainContext
+from indexer.chain.patience import Patience
 
 REVERTS_A_ROUND = 50
 UNKNOWN = "unknown"
@@ -46,22 +46,6 @@ class TransactionUnavailableError(OutsideError):
 
     def __init__(self, tx_hash: str) -> None:
         super().__init__(f"transaction {tx_hash} is not there")
-
-
-class Patience:
-    """How often each reverted call was asked for in vain, as long as the process lives."""
-
-    def __init__(self) -> None:
-        self._refused: Counter[tuple[str, str]] = Counter()
-
-    def is_over(self, revert: PendingRevert, now: datetime) -> bool:
-        """Count one more refusal; True when it was the last that is waited for."""
-        key = (revert.block_hash, revert.tx_hash)
-        self._refused[key] += 1
-        is_over = now.timestamp() - revert.at > PATIENCE_S and self._refused[key] >= PATIENCE_ROUNDS
-        if is_over:
-            del self._refused[key]
-        return is_over
 
 
 def explain(reader: ChainReader, revert: PendingRevert) -> Explained:
@@ -113,7 +97,8 @@ def _explain_or_wait(reader: ChainReader, revert: PendingRevert, patience: Patie
     try:
         return explain(reader, revert)
     except (RpcRefusedError, TransactionUnavailableError):
-        return Explained(UNKNOWN, None, None, None) if patience.is_over(revert, now) else None
+        is_lost = patience.ends((revert.block_hash, revert.tx_hash), PATIENCE_ROUNDS) and now.timestamp() - revert.at > PATIENCE_S
+        return Explained(UNKNOWN, None, None, None) if is_lost else None
 
 
 def _note(session: WriteSession, chain: ChainContext, revert: PendingRevert, explained: Explained, now: datetime) -> None:

@@ -26,12 +26,14 @@ from core.domain.mandate.terms import Rule
 from indexer.chain.context import FINALIZED, TIP, ChainContext
 from indexer.chain.facts import BlockFacts, facts_of
 from indexer.chain.fetch import BlockUnavailableError, fetch_block
-from indexer.chain.reverts import Patience, explain_pending
+from indexer.chain.patience import Patience
+from indexer.chain.reverts import explain_pending
 from indexer.chain.unwind import Fork, find_fork, unwind
 from indexer.chain.watch import WatchList, read_watch_list
 from indexer.chain.write import Written, move_on, write_block
 
 BLOCKS_A_ROUND = 50
+RULES_ROUNDS = 5  # how often an adapter whose code fails in other ways than a revert is asked for its rules
 Clock = Callable[[], datetime]
 
 log = structlog.get_logger(__name__)
@@ -137,10 +139,18 @@ class TipLoop:
         self._tell(facts, written, seen_at)
 
     def _rules_of(self, adapter: str, header: BlockHeader) -> tuple[Rule, ...]:
-        """What the adapter publishes at that very block; a contract that is none publishes nothing."""
+        """What the adapter publishes at that very block; a contract that is none publishes nothing.
+
+        Nodes word the failure of such a contract's code (out of gas, invalid opcode) as they like. It is told from a node's own
+        trouble by what the node can read at that block, and by its staying so; one bad adapter must not end the record of all.
+        """
         try:
             return self._chain.reader.adapter_rules(adapter, header.hash)
-        except (RpcRevertedError, AbiDecodeError) as error:
+        except (RpcRefusedError, AbiDecodeError) as error:
+            if isinstance(error, RpcRefusedError) and not isinstance(error, RpcRevertedError):
+                self._chain.reader.code_at(adapter, header.hash)
+                if not self._patience.ends((adapter, header.hash), RULES_ROUNDS):
+                    raise
             log.warning("adapter publishes no rules", adapter=adapter, block=header.number, error=str(error))
             return ()
 
