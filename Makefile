@@ -77,7 +77,7 @@ test-deep: build ## slow proofs: 2,048 fuzz runs a contract property, invariants
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core
 	SEEDS=$(or $(SEEDS),1..100) $(PY) -m pytest tests/integration/differential
-	SEEDS=$(or $(SEEDS),1..200) $(PY) -m pytest tests/integration/indexer/chaos
+	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..200) $(PY) -m pytest tests/integration/indexer/chaos
 
 gas: build ## measure the contracts' gas, beside bounds and peers, and write tests/contracts/gas.json
 	@$(PY) -m scripts.gas

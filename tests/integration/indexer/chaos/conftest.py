@@ -14,6 +14,7 @@ from core.db import migrate
 from core.db.embedded import EmbeddedPostgres, start
 from tests.integration.conftest import RUNS, remove_dead_runs
 from tests.integration.indexer.chaos import traps
+from tests.integration.indexer.chaos.nursery import Nursery
 
 TEMPLATE = "chaos_template"
 
@@ -45,6 +46,13 @@ def crashable() -> Iterator[EmbeddedPostgres]:
     yield server
     server.stop()
     shutil.rmtree(data_dir)
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    nursery = Nursery()
+    yield nursery
+    nursery.close()
 
 
 @pytest.fixture

@@ -2,36 +2,37 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.integration.chain_fixtures import ROOT
+from tests.integration.indexer.chaos.nursery import Nursery, Process
 
 END_S = 15.0
+SIZE = 2
 # How a process may end by itself: it lost the lead, or the database was away. Any other exception is a defect.
 ALLOWED_ENDS = ("sqlalchemy.exc.OperationalError", "psycopg.OperationalError", "core.db.repositories.leader.LeadershipLostError")
 
 
 @dataclass(slots=True)
 class Crew:
-    settings: Mapping[str, str]
+    """`settings` is the environment of each process, `folder` holds their logs."""
+
+    nursery: Nursery
+    settings: dict[str, str]
     folder: Path
-    size: int = 2
-    running: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
+    running: dict[int, Process] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
-    _started: int = 0
 
     def tend(self) -> None:
         """Start what is missing; look at how the others ended."""
         for pid, process in list(self.running.items()):
-            if process.poll() is not None:
+            if process.returncode is not None:
                 self._take_leave(pid)
-        while len(self.running) < self.size:
-            self._start()
+        while len(self.running) < SIZE:
+            process = self.nursery.start(self.settings, self.folder)
+            self.running[process.pid] = process
 
     def kill(self, pid: int) -> None:
         """SIGKILL; the supervisor has started the next one when this returns."""
@@ -52,36 +53,28 @@ class Crew:
 
     def end(self) -> None:
         """Kill all of them."""
-        for process in self.running.values():
-            process.kill()
         for pid, process in list(self.running.items()):
+            process.kill()
             process.wait(END_S)
             self._take_leave(pid)
 
-    def _start(self) -> None:
-        self._started += 1
-        log = self.folder / f"indexer-{self._started}.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "indexer.main"], cwd=ROOT, env=os.environ | dict(self.settings), stdout=output, stderr=output
-            )
-        self.running[process.pid] = process
-        (self.folder / f"{process.pid}.name").write_text(log.name)
+    def _log(self, pid: int) -> Path:
+        return self.folder / f"{pid}.log"
 
     def _take_leave(self, pid: int) -> None:
         process = self.running.pop(pid)
         if process.returncode == -signal.SIGKILL:
             return
-        lines = (self.folder / (self.folder / f"{pid}.name").read_text()).read_text(errors="replace").splitlines()
+        lines = self._log(pid).read_text(errors="replace").splitlines()
         raised = [line for line in lines if not line.startswith((" ", "{"))]
         if "Traceback (most recent call last):" in raised and not any(line.startswith(ALLOWED_ENDS) for line in raised):
             self.faults.append(f"a process ended by itself: {raised[-1]}")
 
 
-def until(condition: object, seconds: float) -> bool:
+def until(condition: Callable[[], bool], seconds: float) -> bool:
     """Whether it came true in time."""
     end = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
+    while not condition():
         if time.monotonic() > end:
             return False
         time.sleep(0.01)

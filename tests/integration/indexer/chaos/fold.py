@@ -132,11 +132,10 @@ class _Fold:
         self.tables["raw_log"].append(
             (at.number, at.hash, log.log_index, log.tx_hash, log.tx_index, log.address, "".join(log.topics), log.data)
         )
-        event = decode_log(log)
         if log.address == self.factory:
-            self._factory_event(event, log, noted)
+            self._factory_event(decode_log(log), log, noted)
         elif log.address in self.vaults:
-            self._vault_event(event, log, self.vaults[log.address])
+            self._vault_event(decode_log(log), log, self.vaults[log.address])
 
     def _factory_event(self, event: ev.ChainEvent | None, log: RawLog, noted: Sequence[Issued]) -> None:
         at = self.header

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.chain import calldata, typed_data
+from core.chain.abi import events_by_topic
 from core.chain.calldata import Call, Funding
 from core.domain.blocks import BlockHeader
 from core.domain.mandate.terms import MandateTerms
@@ -13,6 +14,10 @@ from tests.integration.indexer.conftest import Issued
 from tests.personas import AGENT, DEPLOYER, KEEPER, OPERATOR, OWNER, STRANGER, Persona
 
 AGENTS = (AGENT, OPERATOR)
+# A contract that emits what it is told to: the first word of the call data as topic, the rest as data.
+#   size = calldatasize - 32; calldatacopy(0, 32, size); log1(0, size, calldataload(0))
+MIMIC = "0x6012" + "8060093d393df3" + "6020360380602060003760003590" + "6000a100"
+IMITATED = ("Deposited", "Executed", "Stopped", "VaultCreated", "AgentSet", "AdapterListed", "KeeperChanged", "TermsCancelled")
 ROLE = "0x65d7a28e3265b37a6474929f336521b332c1681b933f6cb9f3376673440d862a"  # PAUSER_ROLE
 
 
@@ -39,6 +44,7 @@ class Crowd:
 
     chain: DeployedChain
     issue: Callable[[MandateTerms], Issued]
+    mimic: str
     spare_adapters: tuple[str, ...]
     places: list[Place] = field(default_factory=list)
 
@@ -50,14 +56,16 @@ class Crowd:
         """One deed, or a few that belong together."""
         often = (self._buy, self._buy, self._buy, self._over_cap, self._unlisted, self._batch, self._sell)
         rarely = (self._new_agent, self._remove_agent, self._deposit, self._take_back, self._mark)
-        rarely += (self._stranger, self._factory, self._adapter)
+        rarely += (self._stranger, self._factory, self._adapter, self._imitate)
         seldom = (self._new_vault, self._stop, self._after_stop, self._cancel)
         kind = luck.choice(luck.choices((often, rarely, seldom), (6, 3, 1))[0])
         return kind(luck, luck.choice(self.places), head)
 
     def be_refused(self, luck: random.Random) -> list[Deed]:
-        """A call above the cap, from the agent of the terms."""
-        return [Deed(AGENT, luck.choice(self.places).vault, self.chain.buy_data(101 * USDC))]
+        """A call above the cap, from the agent of the terms, to a vault that stands or is made once more."""
+        place = luck.choice(self.places)
+        again = [] if self.chain.reader.is_vault(place.vault) else self._create(place, fund=True)
+        return [*again, Deed(AGENT, place.vault, self.chain.buy_data(101 * USDC))]
 
     # Vaults
 
@@ -113,7 +121,7 @@ class Crowd:
         return [Deed(OWNER, place.vault, calldata.remove_agent())]
 
     def _stop(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
-        return [Deed(luck.choice((OWNER, KEEPER, *AGENTS)), place.vault, calldata.stop("enough"))]
+        return [Deed(luck.choice((OWNER, KEEPER, STRANGER, *AGENTS)), place.vault, calldata.stop("enough"))]
 
     def _after_stop(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
         sell = Call(self.chain.contracts["test_venue_adapter"], 0, calldata.venue_sell(luck.randint(1, 20) * USDC))
@@ -143,12 +151,21 @@ class Crowd:
     def _stranger(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
         return [Deed(STRANGER, place.vault, self.chain.buy_data(USDC))]
 
+    def _imitate(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
+        """A log with the topic of one of ours from a contract that is none, listed as an adapter or not."""
+        name = luck.choice(IMITATED)
+        topic = next(topic for topic, event in events_by_topic().items() if event.name == name)
+        words = "".join(luck.randbytes(32).hex() for _ in range(luck.randint(0, 5)))
+        return [Deed(STRANGER, self.mimic, topic + words)]
+
     # Keeper and administrators
 
     def _mark(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
         return [Deed(KEEPER, place.vault, calldata.mark(luck.randint(990, 1_100) * USDC, head.number, "0x" + "ab" * 32))]
 
     def _factory(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
+        if luck.random() < 0.2:
+            return [Deed(STRANGER, self.chain.contracts["factory"], calldata.accept_keeper())]  # Once the delay is over.
         data = luck.choice(
             (
                 calldata.propose_keeper(STRANGER.address),

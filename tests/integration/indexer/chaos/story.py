@@ -25,18 +25,27 @@ LEADS_S = 3.0
 TAKE_OVER_S = 8.0
 HEALED_S = 45.0
 DATABASE_S = 15.0
+SURE_S, UNSURE_S, TRIES = 4.0, 1.0, 3  # how long, and how often, somebody is waited for at a commit point
 # Points that a new block passes; the others need a reorg, a finalized height, or a process that comes to lead.
 PASSED_BY_BLOCKS = (Point.BLOCK, Point.BLOCK, Point.BOOKS, Point.REASON, Point.BEAT)
 
 
+def due(seed: int) -> tuple[Point, bool]:
+    """The commit point of a seed, and whether the commit goes through: any sixteen seeds in a row have all of them."""
+    return list(Point)[seed % len(Point)], seed // len(Point) % 2 == 0
+
+
 @dataclass(slots=True)
 class Story:
+    seed: int
     luck: random.Random
     world: World
     crew: Crew
     database: Database
     server: EmbeddedPostgres
     traps: Traps
+    due: tuple[Point, bool]
+    killed: set[str] = field(default_factory=set)
     steps: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
@@ -57,7 +66,9 @@ class Story:
             node.is_faulty = False
         self._do(lambda: self.world.mine(1))
         head = self.world.head
+        begun = time.monotonic()
         healed = until(lambda: self._healed((head.number, head.hash)), HEALED_S)
+        self.steps.append(f"heal ({time.monotonic() - begun:.2f} s)")
         if not healed:
             self.faults.append(f"not at the head {head.number} {head.hash} after {HEALED_S:.0f} s: {self._read(pending)}")
         self.crew.end()
@@ -67,24 +78,17 @@ class Story:
     # The plot
 
     def _acts(self, length: int) -> list[Callable[[], str]]:
-        """Every kind of harm at least once, the rest by chance."""
+        """The deepest reorg, a branch that comes back, the seed's commit point and something grave; the rest by chance."""
         chain = [self._mine, self._mine, self._mine, self._reorg, self._reorg, self._leave_and_return]
-        harm = [self._kill, self._spring, self._spring, self._spring_taker, self._cut]
+        harm = [self._kill, self._spring, self._spring, self._cut]
         grave = [self._freeze, self._crash_database, self._crash_backend]
-        chosen = [
-            self._reorg_deep,
-            self._leave_and_return,
-            self._spring_unwind,
-            self._kill,
-            self._spring,
-            self._cut,
-            self.luck.choice(grave),
-        ]
-        chosen += [self.luck.choice(self.luck.choices((chain, harm), (5, 1))[0]) for _ in range(length - len(chosen))]
+        chosen = [self._reorg_deep, self._leave_and_return, self._spring_due, self.luck.choice(grave)]
+        chosen += [self.luck.choice(self.luck.choices((chain, harm), (2, 1))[0]) for _ in range(length - len(chosen))]
         self.luck.shuffle(chosen)
         return [self._mine, *chosen]
 
     def _do(self, act: Callable[[], str]) -> None:
+        self.luck.seed(f"{self.seed}:{len(self.steps)}")  # so that a step does not hang on how fast those before it went
         begun = time.monotonic()
         said = act()
         self.steps.append(f"{said} ({time.monotonic() - begun:.2f} s)")
@@ -133,8 +137,8 @@ class Story:
 
     def _begin(self) -> str:
         """The first processes start; in some stories they die where the first position is written."""
-        if self.luck.random() < 0.3:
-            return self._spring_at(Point.START, self._start)
+        if self.due[0] is Point.START:
+            return self._spring_at(*self.due, self._start, SURE_S)
         return self._start()
 
     def _start(self) -> str:
@@ -150,20 +154,29 @@ class Story:
         return "kill -9 the leader"
 
     def _spring(self) -> str:
-        return self._spring_at(self.luck.choice(PASSED_BY_BLOCKS), self._work)
+        """At a point that every block may pass; the commit goes through, or not."""
+        return self._spring_at(self.luck.choice(PASSED_BY_BLOCKS), self.luck.random() < 0.5, self._work, UNSURE_S)
 
-    def _spring_unwind(self) -> str:
-        return self._spring_at(Point.UNWIND, self._reorg)
+    def _spring_due(self) -> str:
+        """At the point that this seed is there for."""
+        point, commits = self.due
+        if point is Point.START:
+            return self._spring()
+        if point is Point.FINALIZED and self.world.head.number < self.world.floor + DEEPEST:
+            self.world.mine_empty(DEEPEST)
+        self._leading()
+        works = {Point.UNWIND: self._reorg, Point.LEAD: self._kill, Point.FINALIZED: self._kill}
+        tries = [self._spring_at(point, commits, works.get(point, self._work), SURE_S)]
+        while not self.killed and len(tries) < TRIES:
+            tries.append(self._spring_at(point, commits, works.get(point, self._work), SURE_S))
+        return "; ".join(tries)
 
-    def _spring_taker(self) -> str:
-        """The leader dies, and then the next one, where it raises the epoch or marks its first final block."""
-        return self._spring_at(self.luck.choice((Point.LEAD, Point.FINALIZED)), self._kill)
-
-    def _spring_at(self, point: Point, work: Callable[[], str]) -> str:
-        """Kill the process that stands at a commit; the commit goes through, or not."""
-        commits, said = self.luck.random() < 0.5, list[str]()
-        sprung = self.traps.spring(point, lambda: said.append(work()), lambda: self._kill_at(point), commits=commits)
-        return f"kill -9 at {point}, {'committed' if commits else 'rolled back'}: {'done' if sprung else 'not passed'} ({said[0]})"
+    def _spring_at(self, point: Point, commits: bool, work: Callable[[], str], wait_s: float) -> str:
+        """Kill the process that stands at a commit."""
+        said, name = list[str](), f"{point}, {'committed' if commits else 'rolled back'}"
+        sprung = self.traps.spring(point, lambda: said.append(work()), lambda: self._kill_at(point), commits=commits, wait_s=wait_s)
+        self.killed |= {name} if sprung else set()
+        return f"kill -9 at {name}: {'done' if sprung else 'not passed'} ({said[0]})"
 
     def _kill_at(self, point: Point) -> None:
         """The leader; whoever it is, where the leader's row is only being written."""
@@ -174,7 +187,7 @@ class Story:
     def _cut(self) -> str:
         """The connection is cut at a commit; the process lives and can't know what became of it."""
         point, said = self.luck.choice((Point.BLOCK, Point.BOOKS, Point.REASON)), list[str]()
-        sprung = self.traps.spring(point, lambda: said.append(self._work()), lambda: None, commits=False)
+        sprung = self.traps.spring(point, lambda: said.append(self._work()), lambda: None, commits=False, wait_s=UNSURE_S)
         return f"cut the connection at {point}: {'done' if sprung else 'not passed'} ({said[0]})"
 
     def _work(self) -> str:
@@ -218,7 +231,10 @@ class Story:
         """One backend is killed: Postgres cuts every connection and recovers by itself."""
         if (lead := self._leading()) is None:
             return "crash a backend: nobody leads"
-        os.kill(lead.backend_pid, signal.SIGKILL)
+        with self.traps.connect() as witness:
+            os.kill(lead.backend_pid, signal.SIGKILL)
+            until(lambda: _is_cut(witness), DATABASE_S)
+        self._read(pending)
         self.world.mine(1)
         return "kill -9 a backend of Postgres"
 
@@ -264,8 +280,16 @@ class Story:
         return self._read(pending) == (head, 0)
 
     def _terminate(self, which: str) -> None:
-        with psycopg.connect(self.traps.dsn, autocommit=True, connect_timeout=5) as connection:
+        with self.traps.connect() as connection:
             connection.execute(f"select pg_terminate_backend(pid) from pg_stat_activity where {which} and datname = current_database()")
+
+
+def _is_cut(witness: psycopg.Connection[tuple[object, ...]]) -> bool:
+    try:
+        witness.execute("select 1")
+    except psycopg.OperationalError:
+        return True
+    return False
 
 
 def _pid(row: LeaderRow) -> int:

@@ -22,6 +22,7 @@ from tests.personas import Persona
 
 BASE_FEE_WEI = 1_000_000_000
 DEEPEST = 64
+LEAPS, LEAP_S = 0.02, 4 * 24 * 3600  # a few blocks come days later: a proposal is ripe, a mandate over
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class World:
             if self._send(raw):
                 accepted.append(raw)
                 self._nonces[deed.sender.address] += 1
-        self._close(self.head.timestamp + self.luck.randint(1, 3))
+        self._close(self.head.timestamp + (self.luck.randint(1, 3) if self.luck.random() > LEAPS else LEAP_S))
         return len(accepted)
 
     def _mine(self, block: Block) -> None:
