@@ -33,7 +33,7 @@ from indexer.chain.watch import WatchList, read_watch_list
 from indexer.chain.write import Written, move_on, write_block
 
 BLOCKS_A_ROUND = 50
-RULES_ROUNDS = 5  # how often an adapter whose code fails in other ways than a revert is asked for its rules
+RULES_ROUNDS = 3  # how often an adapter whose code fails in other ways than a revert is asked for its rules
 Clock = Callable[[], datetime]
 
 log = structlog.get_logger(__name__)

@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.integration.indexer.chaos.views import Branch, View
 
-WINDOW = 20  # requests that see the same chain
+WINDOW = 10  # requests that see the same chain
 LAGS = (1, 1, 2, 3, 8, 70)
 TRANSPORT_SHARE = 0.06
 BATCH_SHARE = 0.15
