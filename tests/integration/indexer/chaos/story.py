@@ -25,7 +25,7 @@ LEADS_S = 3.0
 TAKE_OVER_S = 8.0
 HEALED_S = 45.0
 DATABASE_S = 15.0
-SURE_S, UNSURE_S, TRIES = 4.0, 1.0, 3  # how long, and how often, somebody is waited for at a commit point
+SURE_S, UNSURE_S, TRIES = 4.0, 1.0, 2  # how long, and how often, somebody is waited for at a commit point
 # Points that a new block passes; the others need a reorg, a finalized height, or a process that comes to lead.
 PASSED_BY_BLOCKS = (Point.BLOCK, Point.BLOCK, Point.BOOKS, Point.REASON, Point.BEAT)
 
@@ -67,10 +67,9 @@ class Story:
         self._do(lambda: self.world.mine(1))
         head = self.world.head
         begun = time.monotonic()
-        healed = until(lambda: self._healed((head.number, head.hash)), HEALED_S)
-        self.steps.append(f"heal ({time.monotonic() - begun:.2f} s)")
-        if not healed:
+        if not self._wait_for_head(HEALED_S):
             self.faults.append(f"not at the head {head.number} {head.hash} after {HEALED_S:.0f} s: {self._read(pending)}")
+        self.steps.append(f"come to the head ({time.monotonic() - begun:.2f} s)")
         self.crew.end()
         expected = fold(self.world.chain, self.world.crowd.places)
         return [*self.faults, *self.crew.faults, *differences(self.database, self.world.chain, expected)]
@@ -80,8 +79,8 @@ class Story:
     def _acts(self, length: int) -> list[Callable[[], str]]:
         """The deepest reorg, a branch that comes back, the seed's commit point and something grave; the rest by chance."""
         chain = [self._mine, self._mine, self._mine, self._reorg, self._reorg, self._leave_and_return]
-        harm = [self._kill, self._spring, self._spring, self._cut]
-        grave = [self._freeze, self._crash_database, self._crash_backend]
+        harm = [self._kill, self._spring, self._spring, self._cut, self._lose_answer]
+        grave = [self._lose_answer, self._freeze, self._crash_database, self._crash_backend]
         chosen = [self._reorg_deep, self._leave_and_return, self._spring_due, self.luck.choice(grave)]
         chosen += [self.luck.choice(self.luck.choices((chain, harm), (2, 1))[0]) for _ in range(length - len(chosen))]
         self.luck.shuffle(chosen)
@@ -99,8 +98,11 @@ class Story:
             case "little":
                 time.sleep(self.luck.uniform(0.02, 0.15))
             case "head":
-                head = self.world.head
-                until(lambda: self._healed((head.number, head.hash)), 0.8)
+                self._wait_for_head(UNSURE_S)
+
+    def _wait_for_head(self, seconds: float) -> bool:
+        head = self.world.head
+        return until(lambda: self._healed((head.number, head.hash)), seconds)
 
     # What the chain does
 
@@ -165,6 +167,7 @@ class Story:
         if point is Point.FINALIZED and self.world.head.number < self.world.floor + DEEPEST:
             self.world.mine_empty(DEEPEST)
         self._leading()
+        self._wait_for_head(SURE_S)
         works = {Point.UNWIND: self._reorg, Point.LEAD: self._kill, Point.FINALIZED: self._kill}
         tries = [self._spring_at(point, commits, works.get(point, self._work), SURE_S)]
         while not self.killed and len(tries) < TRIES:
@@ -189,6 +192,12 @@ class Story:
         point, said = self.luck.choice((Point.BLOCK, Point.BOOKS, Point.REASON)), list[str]()
         sprung = self.traps.spring(point, lambda: said.append(self._work()), lambda: None, commits=False, wait_s=UNSURE_S)
         return f"cut the connection at {point}: {'done' if sprung else 'not passed'} ({said[0]})"
+
+    def _lose_answer(self) -> str:
+        """A commit goes through and its connection breaks before the process hears of it."""
+        refused = [deed for _ in range(3) for deed in self.world.crowd.be_refused(self.luck)]
+        lost = self.traps.lose_answer(lambda: self.world.mine_deeds(refused), UNSURE_S)
+        return f"lose the answer to a commit: {'done' if lost else 'not passed'}"
 
     def _work(self) -> str:
         """A few blocks, of which one has a refused call."""

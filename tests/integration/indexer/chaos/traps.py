@@ -15,6 +15,7 @@ from enum import StrEnum
 
 import psycopg
 
+Connection = psycopg.Connection[tuple[object, ...]]
 TEST = "chaos-test"  # the application whose own writes are never held
 
 
@@ -89,7 +90,7 @@ class Traps:
 
     dsn: str
 
-    def connect(self) -> psycopg.Connection[tuple[object, ...]]:
+    def connect(self) -> Connection:
         return psycopg.connect(self.dsn, autocommit=True, connect_timeout=5)
 
     def spring(self, point: Point, meanwhile: Callable[[], None], caught: Callable[[], None], *, commits: bool, wait_s: float) -> bool:
@@ -109,13 +110,38 @@ class Traps:
                 holder.execute("select pg_terminate_backend(%s, 2000)", [waiting])
         return True
 
-    def _waiting(self, holder: psycopg.Connection[tuple[object, ...]], point: Point, wait_s: float) -> object | None:
+    def lose_answer(self, work: Callable[[], None], wait_s: float) -> bool:
+        """Cut the connection of a transaction that is committed and has not been told so; its process lives.
+
+        Postgres waits here, after the commit, for a standby that does not exist. `work` must not write to the database itself.
+        """
+        with self.connect() as connection:
+            connection.execute("set synchronous_commit = local")
+            connection.execute("alter system set synchronous_standby_names = 'nobody'")
+            connection.execute("select pg_reload_conf()")
+            try:
+                work()
+                found = _first(
+                    connection, "select pid from pg_stat_activity where wait_event = 'SyncRep' and application_name = 'indexer'", wait_s
+                )
+                if found is not None:
+                    connection.execute("select pg_terminate_backend(%s, 2000)", [found])
+            finally:
+                connection.execute("alter system reset synchronous_standby_names")
+                connection.execute("select pg_reload_conf()")
+        return found is not None
+
+    def _waiting(self, holder: Connection, point: Point, wait_s: float) -> object | None:
         """The backend that stands at the point."""
-        until = time.monotonic() + wait_s
-        query = "select pid from pg_locks where locktype = 'advisory' and objid = %s and objsubid = 1 and classid = 0 and not granted"
-        while time.monotonic() < until:
-            found = holder.execute(query, [KEYS[point]]).fetchone()
-            if found is not None:
-                return found[0]
-            time.sleep(0.005)
-        return None
+        waits = "select pid from pg_locks where locktype = 'advisory' and classid = 0 and objsubid = 1 and not granted"
+        return _first(holder, f"{waits} and objid = {KEYS[point]}", wait_s)
+
+
+def _first(connection: Connection, query: str, wait_s: float) -> object | None:
+    """What the query finds, once it finds something in time."""
+    until = time.monotonic() + wait_s
+    while (found := connection.execute(query).fetchone()) is None:  # type: ignore[arg-type]  # composed above, of no input
+        if time.monotonic() > until:
+            return None
+        time.sleep(0.005)
+    return found[0]
