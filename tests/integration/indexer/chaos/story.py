@@ -31,7 +31,7 @@ PASSED_BY_BLOCKS = (Point.BLOCK, Point.BLOCK, Point.BOOKS, Point.REASON, Point.B
 
 
 def due(seed: int) -> tuple[Point, bool]:
-    """The commit point of a seed, and whether the commit goes through: any sixteen seeds in a row have all of them."""
+    """The commit point of a seed, and whether the commit goes through: any sixteen seeds in a row aim at all of them."""
     return list(Point)[seed % len(Point)], seed // len(Point) % 2 == 0
 
 
