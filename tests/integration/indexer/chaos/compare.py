@@ -146,3 +146,9 @@ def pending(database: Database) -> tuple[tuple[int, str] | None, int]:
     with database.read() as session:
         cursor = _rows(session, "select number, hash from chain_cursor where name = 'tip'")
         return (cursor[0] if cursor else None), sum(row[-1] is None for row in _canonical(session, "reverted_tx"))
+
+
+def unwinds(database: Database) -> int:
+    """How many reorgs the indexer believes to have seen."""
+    with database.read() as session:
+        return int(_rows(session, "select count(*) from reorg")[0][0])

@@ -14,7 +14,7 @@ from core.db.embedded import EmbeddedPostgres, start
 from core.db.engine import Database
 from core.db.repositories import leader
 from core.db.repositories.leader import LeaderRow
-from tests.integration.indexer.chaos.compare import differences, pending
+from tests.integration.indexer.chaos.compare import differences, pending, unwinds
 from tests.integration.indexer.chaos.crew import Crew, until
 from tests.integration.indexer.chaos.fold import fold
 from tests.integration.indexer.chaos.traps import Point, Traps
@@ -119,6 +119,7 @@ class Story:
         return self._reorg_of(self._depth(DEEPEST))
 
     def _reorg_of(self, depth: int) -> str:
+        self._expect_no_unwind_yet()
         if depth == 0:
             return self._mine()
         keep = self.luck.choice((0.0, 0.5, 0.9, 1.0))
@@ -127,8 +128,14 @@ class Story:
         longer = self.luck.choice((-depth, -2, -1, 0, 0, 1, 2, 5))
         return self.world.replace(depth, longer, keep)
 
+    def _expect_no_unwind_yet(self) -> None:
+        """Before the first reorg the nodes may lag, and that is all: a lower head is none."""
+        if self.world.nodes[0].branch is None and self._read(unwinds):
+            self.faults.append("an unwind before there was a reorg")
+
     def _leave_and_return(self) -> str:
         depth = self._depth(self.luck.randint(1, 6))
+        self._expect_no_unwind_yet()
         if depth == 0:
             return self._mine()
         fork, blocks, left = self.world.leave(depth, self.luck.randint(1, depth + 2))
