@@ -13,12 +13,16 @@ from sqlalchemy import make_url
 from core.db import migrate
 from core.db.embedded import EmbeddedPostgres, start
 from tests.integration.conftest import RUNS, remove_dead_runs
-from tests.integration.indexer.chaos import traps
+from tests.integration.indexer.chaos import seeds, traps
 from tests.integration.indexer.chaos.nursery import Nursery
 
 TEMPLATE = "chaos_template"
 
 _count = itertools.count(1)
+
+
+def pytest_report_collectionfinish() -> list[str]:
+    return [line for line in [seeds.summary()] if line]
 
 
 def dsn_of(server: EmbeddedPostgres, name: str) -> str:

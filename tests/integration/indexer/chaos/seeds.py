@@ -27,9 +27,15 @@ def chosen() -> list[int]:
     if "RESUME" not in os.environ:
         return _range(EVERY_RUN)
     passed = load()
-    left = [seed for seed in _range(os.environ["RESUME"]) if str(seed) not in passed]
-    print(f"{memory()}: {len(passed)} seeds passed at this state of the code, {len(left)} of {os.environ['RESUME']} are left")
-    return left
+    return [seed for seed in _range(os.environ["RESUME"]) if str(seed) not in passed]
+
+
+def summary() -> str:
+    """What is left out, and why; empty when nothing is."""
+    if "SEEDS" in os.environ or "RESUME" not in os.environ:
+        return ""
+    wanted, left = _range(os.environ["RESUME"]), chosen()
+    return f"chaos: {len(wanted) - len(left)} of {len(wanted)} seeds passed at this state of the code ({memory()}); SEEDS forces them"
 
 
 def remember(seed: int, points: list[str]) -> None:
