@@ -6,6 +6,8 @@
 import json
 import random
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -36,39 +38,48 @@ HOUR_S = 3_600  # a chain that is this much behind the clock is all backlog
 def test_after_any_story__the_tables_are_those_of_the_canonical_chain(
     seed: int, crashable: EmbeddedPostgres, chaos_database: str, nursery: Nursery, tmp_path: Path
 ) -> None:
-    begun, luck = time.monotonic(), random.Random(seed)
+    begun, repeat = time.monotonic(), f"SEEDS={seed}..{seed} make test T=tests/integration/indexer/chaos"
+    with staged(seed, crashable, chaos_database, nursery, tmp_path) as story:
+        try:
+            found = story.tell(STEPS if seed in SHORT else DEEP_STEPS)
+        finally:
+            faults = {node.name: node.faults for node in story.world.nodes}
+            print(f"seed {seed}: {time.monotonic() - begun:.1f} s", *story.steps, f"faults of the nodes: {faults}", repeat, sep="\n  ")
+    assert not found, "\n".join([f"seed {seed}; repeat it with: {repeat}", *found])
+    seeds.remember(seed, sorted(story.killed))
+
+
+@contextmanager
+def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, folder: Path) -> Iterator[Story]:
+    """A chain with the contracts and two mandates, two bad nodes in front of it, and a crew that is still to start."""
+    luck = random.Random(seed)
     genesis = int(time.time()) - luck.choice((0, HOUR_S))
-    anvil = start_anvil("--order", "fifo", "--gas-limit", "900000000", "--timestamp", str(genesis))
-    database = Database(url_of(crashable, chaos_database), application_name=TEST, bounds=Bounds(lock_s=20))
-    crew = Crew(nursery, {}, tmp_path)
-    servers: list[Server] = []
-    try:
+    with ExitStack() as stack:
+        anvil = start_anvil("--order", "fifo", "--gas-limit", "900000000", "--timestamp", str(genesis))
+        stack.callback(anvil.stop)
+        database = Database(url_of(server, name), application_name=TEST, bounds=Bounds(lock_s=20))
+        stack.callback(database.close)
         chain = deploy_contracts(anvil)
-        mimic = chain.succeed(STRANGER, None, MIMIC).tx_hash
-        mimic = to_checksum_address(chain.rpc.call("eth_getTransactionReceipt", [mimic])["contractAddress"])
+        mimic = _mimic(chain)
         another = chain.deploy("TestVenueAdapter", chain.contracts["usdc"], chain.contracts["test_venue"])
-        spare = (another, mimic, chain.contracts["usdc"])
         anvil.rpc.call("evm_setAutomine", [False])
         port = int(anvil.url.rpartition(":")[2])
-        servers = [Server(FaultyNode(name, seed, port, silence_s=1.5 * ANSWER_S)) for name in ("first", "second")]
-        crew.settings = _settings(chain, url_of(crashable, chaos_database), servers, tmp_path)
-        crowd = Crowd(chain, lambda terms: issue(chain, database, terms), mimic, spare)
-        world = World(chain, luck, crowd, [server.node for server in servers], floor=chain.reader.header().number)  # type: ignore[union-attr]
+        nodes = [FaultyNode(which, seed, port, silence_s=1.5 * ANSWER_S) for which in ("first", "second")]
+        servers = [Server(node) for node in nodes]
+        for one in servers:
+            stack.callback(one.stop)
+        crew = Crew(nursery, _settings(chain, url_of(server, name), servers, folder), folder)
+        stack.callback(crew.end)
+        crowd = Crowd(chain, lambda terms: issue(chain, database, terms), mimic, (another, mimic, chain.contracts["usdc"]))
+        world = World(chain, luck, crowd, nodes, floor=int(anvil.rpc.call("eth_blockNumber"), 16))
         for _ in range(2):
             world.mine_deeds(crowd.open(luck))
-        story = Story(seed, luck, world, crew, database, crashable, Traps(dsn_of(crashable, chaos_database)), due(seed))
-        found = story.tell(STEPS if seed in SHORT else DEEP_STEPS)
-        faults = {server.node.name: server.node.faults for server in servers}
-        print(f"seed {seed}: {time.monotonic() - begun:.1f} s", *story.steps, f"faults of the nodes: {faults}", sep="\n  ")
-        repeat = f"SEEDS={seed}..{seed} make test T=tests/integration/indexer/chaos"
-        assert not found, "\n".join([f"seed {seed}; repeat it with: {repeat}", *found])
-        seeds.remember(seed, sorted(story.killed))
-    finally:
-        crew.end()
-        for server in servers:
-            server.stop()
-        database.close()
-        anvil.stop()
+        yield Story(seed, luck, world, crew, database, server, Traps(dsn_of(server, name)), due(seed))
+
+
+def _mimic(chain: DeployedChain) -> str:
+    receipt = chain.succeed(STRANGER, None, MIMIC)
+    return to_checksum_address(chain.rpc.call("eth_getTransactionReceipt", [receipt.tx_hash])["contractAddress"])
 
 
 def _settings(chain: DeployedChain, database_url: str, servers: list[Server], folder: Path) -> dict[str, str]:
