@@ -70,7 +70,12 @@ def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, fol
             stack.callback(one.stop)
         crew = Crew(nursery, _settings(chain, url_of(server, name), servers, folder), folder)
         stack.callback(crew.end)
-        crowd = Crowd(chain, lambda terms: issue(chain, database, terms), mimic, (another, mimic, chain.contracts["usdc"]))
+        crowd = Crowd(
+            chain,
+            lambda terms: issue(chain, database, terms),
+            mimic,
+            (another, mimic, chain.contracts["usdc"], chain.contracts["x402_adapter"]),
+        )
         world = World(chain, luck, crowd, nodes, floor=int(anvil.rpc.call("eth_blockNumber"), 16))
         for _ in range(2):
             world.mine_deeds(crowd.open(luck))
