@@ -35,6 +35,7 @@ class Settings(BaseSettings):
 
     database_url: str = Field(description="postgresql+psycopg://... of Postgres 15 or newer")
     rpc_urls: CommaList = Field(description="JSON-RPC nodes of the chain, best first")
+    rpc_answer_s: float = Field(default=10.0, description="seconds that a node may take for one answer to the indexer")
     chain_id: int = Field(default=84532, description="the chain's id; every node is asked for it at start")
     deployment_file: Path = Field(description="scripts/deployments/<network>.json")
     log_format: str = Field(default="console", description="console for people, json for machines")

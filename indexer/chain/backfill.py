@@ -24,6 +24,7 @@ from indexer.chain import revert_scan
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts, facts_of
 from indexer.chain.fetch_range import RangeReader
+from indexer.chain.patience import Patience
 from indexer.chain.rules import published_rules
 from indexer.chain.watch import WatchList
 from indexer.chain.write import write_range
@@ -78,8 +79,9 @@ class Filled:
 class Backfill:
     """Takes one range a call. Not thread-safe; fetches with a thread of its own."""
 
-    def __init__(self, chain: ChainContext, clock: Callable[[], datetime]) -> None:
+    def __init__(self, chain: ChainContext, clock: Callable[[], datetime], patience: Patience) -> None:
         self._chain = chain
+        self._patience = patience
         self._clock = clock
         self._ranges = RangeReader(chain.reader)
         self._size = RangeSize()
@@ -135,7 +137,11 @@ class Backfill:
         return facts
 
     def _write(self, facts: list[BlockFacts], watch: WatchList, cursor: Cursor, final: BlockHeader) -> Filled:
-        published = {block.header.hash: published_rules(self._chain.reader, block) for block in facts if block.events_of(AdapterListed)}
+        published = {
+            block.header.hash: published_rules(self._chain.reader, block, self._patience)
+            for block in facts
+            if block.events_of(AdapterListed)
+        }
         is_first_sight = not watch.vaults
         last, now = facts[-1].header, self._clock()
         to = Cursor(last.number, last.hash)

@@ -79,16 +79,15 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
     created = _created_vaults(block, watch.factory)
     kept, found, undecodable, payments = list[RawLog](), list[Found](), list[str](), list[Payment]()
     for log in block.logs:
-        if log.address == watch.usdc:
-            payment = _payment(log, watch.wallets, block.header.timestamp)
-            if payment is not None:
-                payments.append(payment)
-                kept.append(log)
-            continue
+        payment = _payment(log, watch.wallets, block.header.timestamp) if log.address == watch.usdc else None
         is_vault = log.address in watch.vaults or log.address in created
-        if not (is_vault or log.address == watch.factory or log.address in watch.adapters):
+        is_ours = is_vault or log.address == watch.factory or log.address in watch.adapters
+        if payment is not None:
+            payments.append(payment)
+        if payment is not None or is_ours:
+            kept.append(log)
+        if not is_ours:
             continue
-        kept.append(log)
         try:
             event = decode_log(log)
         except AbiDecodeError as error:

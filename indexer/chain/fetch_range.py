@@ -40,7 +40,8 @@ class RangeReader:
         factory_logs = self._logs(headers, [{"address": watch.factory}])
         addresses = sorted(watch.vaults.keys() | watch.adapters | _appeared(factory_logs))
         filters: list[dict[str, Any]] = [{"address": chunk} for chunk in _chunks(addresses)]
-        wallets = [_word(wallet) for wallet in watch.wallets]
+        # An adapter gives all of its logs already, even if somebody listed USDC itself.
+        wallets = [] if watch.usdc in addresses else [_word(wallet) for wallet in watch.wallets]
         filters += [{"address": watch.usdc, "topics": [TRANSFER_TOPIC, None, chunk]} for chunk in _chunks(wallets)]
         return _grouped(headers, factory_logs + self._logs(headers, filters))
 

@@ -18,19 +18,22 @@ from core.chain.rpc import RpcRefusedError
 from core.db.engine import WriteSession
 from core.db.repositories import reverts as repository
 from core.db.repositories.reverts import PendingRevert
+from core.domain.errors import OutsideError
 from core.domain.mandate.ledger import revert_note
 from core.domain.money import usdc_text
 from indexer.chain.context import ChainContext
+from indexer.chain.patience import Patience
 
 REVERTS_A_ROUND = 50
 UNKNOWN = "unknown"
-# How long a node may say that it can't replay (it lags, it lacks the state) before the reason is given up, in seconds.
+# A node may lag, or lack the state: the reason is given up when the block is this old and this many rounds had no answer.
 PATIENCE_S = 60
+PATIENCE_ROUNDS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """`reason` is the Solidity error's name or `unknown`; `input` None: the node no longer has the transaction."""
+    """`reason` is the Solidity error's name or `unknown`; `input` None: no node could answer."""
 
     reason: str
     revert_data: bytes | None
@@ -38,11 +41,18 @@ class Explained:
     attempted: dict[str, Any] | None
 
 
+class TransactionUnavailableError(OutsideError):
+    """The node does not know a transaction that another one showed in a block: it lags. Ask again."""
+
+    def __init__(self, tx_hash: str) -> None:
+        super().__init__(f"transaction {tx_hash} is not there")
+
+
 def explain(reader: ChainReader, revert: PendingRevert) -> Explained:
-    """Look up and replay. Errors: the reader's; then the reason stays open and is asked for again."""
+    """Look up and replay. Errors: TransactionUnavailableError and the reader's; then it is asked for again."""
     transaction = reader.transaction(revert.tx_hash)
     if transaction is None:
-        return Explained(UNKNOWN, None, None, None)
+        raise TransactionUnavailableError(revert.tx_hash)
     data = reader.replay(transaction, revert.parent_hash, revert.number, revert.at)
     decoded = None if data is None else decode_revert(data)
     reason = UNKNOWN if decoded is None else decoded.name
@@ -65,7 +75,7 @@ def attempted_of(data: str) -> dict[str, Any] | None:
     return asked if len(calls) == 1 else asked | {"calls": len(calls)}
 
 
-def explain_pending(chain: ChainContext, now: datetime) -> tuple[list[Explained], bool]:
+def explain_pending(chain: ChainContext, patience: Patience, now: datetime) -> tuple[list[Explained], bool]:
     """Explain and note what is open, each in its own transaction, oldest first. The flag: some are still open.
 
     Errors: RpcUnreachableError, LeadershipLostError.
@@ -74,7 +84,7 @@ def explain_pending(chain: ChainContext, now: datetime) -> tuple[list[Explained]
         pending = repository.pending_reverts(session, chain.chain_id, REVERTS_A_ROUND)
     found = []
     for revert in pending:
-        explained = _explain_or_wait(chain.reader, revert, now)
+        explained = _explain_or_wait(chain.reader, revert, patience, now)
         if explained is None:
             continue
         with chain.database.write() as session:
@@ -83,12 +93,12 @@ def explain_pending(chain: ChainContext, now: datetime) -> tuple[list[Explained]
     return found, len(found) < len(pending) or len(pending) == REVERTS_A_ROUND
 
 
-def _explain_or_wait(reader: ChainReader, revert: PendingRevert, now: datetime) -> Explained | None:
+def _explain_or_wait(reader: ChainReader, revert: PendingRevert, patience: Patience, now: datetime) -> Explained | None:
     try:
         return explain(reader, revert)
-    except RpcRefusedError:
-        is_given_up = now.timestamp() - revert.at > PATIENCE_S
-        return Explained(UNKNOWN, None, None, None) if is_given_up else None
+    except (RpcRefusedError, TransactionUnavailableError):
+        is_lost = patience.ends((revert.block_hash, revert.tx_hash), PATIENCE_ROUNDS) and now.timestamp() - revert.at > PATIENCE_S
+        return Explained(UNKNOWN, None, None, None) if is_lost else None
 
 
 def _note(session: WriteSession, chain: ChainContext, revert: PendingRevert, explained: Explained, now: datetime) -> None:

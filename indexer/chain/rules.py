@@ -11,25 +11,38 @@ from core.domain.blocks import BlockHeader
 from core.domain.events import AdapterListed
 from core.domain.mandate.terms import Rule
 from indexer.chain.facts import BlockFacts
+from indexer.chain.patience import Patience
+
+RULES_ROUNDS = 3  # in vain, before a contract counts as none of ours
 
 log = structlog.get_logger(__name__)
 
 
-def published_rules(reader: ChainReader, facts: BlockFacts) -> Mapping[str, tuple[Rule, ...]]:
-    """Adapter -> rules, of every adapter that the block lists. Errors: RpcUnreachableError."""
-    return {event.adapter: _rules_of(reader, event.adapter, facts.header) for event in facts.events_of(AdapterListed)}
+def published_rules(reader: ChainReader, facts: BlockFacts, patience: Patience) -> Mapping[str, tuple[Rule, ...]]:
+    """Adapter -> rules, of every adapter that the block lists. Errors: RpcUnreachableError; RpcRefusedError: ask again."""
+    return {event.adapter: _rules_of(reader, event.adapter, facts.header, patience) for event in facts.events_of(AdapterListed)}
 
 
-def _rules_of(reader: ChainReader, adapter: str, header: BlockHeader) -> tuple[Rule, ...]:
-    """At that very block; today's when the node no longer has that state. A contract that is no adapter publishes nothing."""
+def _rules_of(reader: ChainReader, adapter: str, header: BlockHeader, patience: Patience) -> tuple[Rule, ...]:
+    """At that very block; a contract that is no adapter publishes nothing.
+
+    Nodes word the failure of a contract's code (out of gas, invalid opcode), and a state that they no longer have, as they
+    like. Both are told from a moment's trouble by their staying so; then today's rules are asked for, and if there are
+    none, one bad adapter must not end the record of all.
+    """
     try:
-        try:
-            return reader.adapter_rules(adapter, header.hash)
-        except RpcRevertedError:
-            raise
-        except RpcRefusedError as error:
-            log.warning("rules read at the newest block", adapter=adapter, block=header.number, error=str(error))
-            return reader.adapter_rules(adapter, LATEST)
+        return reader.adapter_rules(adapter, header.hash)
     except (RpcRevertedError, AbiDecodeError) as error:
-        log.warning("adapter publishes no rules", adapter=adapter, block=header.number, error=str(error))
-        return ()
+        return _none(adapter, header, error)
+    except RpcRefusedError:
+        if not patience.ends((adapter, header.hash), RULES_ROUNDS):
+            raise
+    try:
+        return reader.adapter_rules(adapter, LATEST)
+    except (RpcRefusedError, AbiDecodeError) as error:
+        return _none(adapter, header, error)
+
+
+def _none(adapter: str, header: BlockHeader, error: Exception) -> tuple[Rule, ...]:
+    log.warning("adapter publishes no rules", adapter=adapter, block=header.number, error=str(error))
+    return ()

@@ -26,6 +26,7 @@ from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.context import FINALIZED, TIP, ChainContext
 from indexer.chain.facts import BlockFacts, facts_of, usdc_payees
 from indexer.chain.fetch import BlockUnavailableError, FetchedBlock, fetch_block
+from indexer.chain.patience import Patience
 from indexer.chain.reverts import explain_pending
 from indexer.chain.rules import published_rules
 from indexer.chain.unwind import Fork, find_fork, unwind
@@ -65,7 +66,8 @@ class TipLoop:
         self._clock = clock
         self._cursor = self._open_cursor()
         self._watch = self._read_watch_list()
-        self._backfill = Backfill(chain, clock)
+        self._patience = Patience()
+        self._backfill = Backfill(chain, clock, self._patience)
         self._owes_reverts = self._may_have_pending_reverts = True  # until a look says otherwise
 
     @property
@@ -176,7 +178,7 @@ class TipLoop:
         block = fetch_block(self._chain.reader, header)
         self._watch.wallets = self._wallets_paid_in(block)
         facts = facts_of(block, self._watch, self._chain.chain_id)
-        published = published_rules(self._chain.reader, facts)
+        published = published_rules(self._chain.reader, facts, self._patience)
         now, watch = self._clock(), self._watch.copy() if facts.found else self._watch
         with self._chain.database.write() as session:
             rows = write_block(session, self._chain, facts, watch, published, self._cursor, now)
@@ -207,7 +209,7 @@ class TipLoop:
         return Round(head.number, self._cursor.number, unwound=fork)
 
     def _explain_reverts(self) -> None:
-        found, self._may_have_pending_reverts = explain_pending(self._chain, self._clock())
+        found, self._may_have_pending_reverts = explain_pending(self._chain, self._patience, self._clock())
         for explained in found:
             log.info("reverted call explained", reason=explained.reason, attempted=explained.attempted)
 

@@ -36,7 +36,7 @@ def runs() -> Path:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[EmbeddedPostgres]:
     """The run's server. It skips fsync: nothing in it outlives the run."""
-    _remove_dead_runs()
+    remove_dead_runs(RUNS)
     data_dir = RUNS / str(os.getpid())
     server = start(data_dir, durable=False)
     yield server
@@ -86,8 +86,9 @@ def _execute(postgres: EmbeddedPostgres, statement: str, *names: str) -> None:
         connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
 
-def _remove_dead_runs() -> None:
-    for run in RUNS.glob("[0-9]*"):
+def remove_dead_runs(runs: Path) -> None:
+    """Stop and remove the servers of killed runs; each stands in a folder named by its process."""
+    for run in runs.glob("[0-9]*"):
         if not Path(f"/proc/{run.name}").exists():
             EmbeddedPostgres(url="", data_dir=run).stop()
             shutil.rmtree(run, ignore_errors=True)

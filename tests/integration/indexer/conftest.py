@@ -65,6 +65,22 @@ def _mandate(owner_id: int, issued: MandateTerms, digest: str) -> Mandate:
     )
 
 
+def issue(deployed: DeployedChain, database: Database, terms: MandateTerms) -> Issued:
+    """Write down a mandate of this service with these terms, signed by its owner."""
+    digest = deployed.digest(terms)
+    facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=terms.budget_usdc)
+    with database.write() as session:
+        account = Account(kind="owner", name="owner", created_at=DRAFTED_AT)
+        session.add(account)
+        session.flush()
+        mandate = _mandate(account.id, terms, digest)
+        session.add(mandate)
+        session.flush()
+        rows = signed_rows(facts, terms_digest=digest, version=2, now=DRAFTED_AT)
+        mandate_ledger.append_many(session, mandate.id, rows, DRAFTED_AT)
+        return Issued(mandate.id, terms.public_id, terms)
+
+
 class Follower:
     """An indexer that does one round when it is told to."""
 
@@ -117,19 +133,7 @@ class Follower:
 
     def issue(self, public_id: str = "m_4k2v7c3xqa", **changes: Any) -> Issued:
         """A mandate of this service, signed by its owner, with no vault yet."""
-        terms = self.deployed.terms(public_id, **changes)
-        digest = self.deployed.digest(terms)
-        facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=terms.budget_usdc)
-        with self.database.write() as session:
-            account = Account(kind="owner", name="owner", created_at=DRAFTED_AT)
-            session.add(account)
-            session.flush()
-            mandate = _mandate(account.id, terms, digest)
-            session.add(mandate)
-            session.flush()
-            rows = signed_rows(facts, terms_digest=digest, version=2, now=DRAFTED_AT)
-            mandate_ledger.append_many(session, mandate.id, rows, DRAFTED_AT)
-            return Issued(mandate.id, public_id, terms)
+        return issue(self.deployed, self.database, self.deployed.terms(public_id, **changes))
 
     def rows(self, mandate: Issued) -> list[LedgerRow]:
         """The whole book."""

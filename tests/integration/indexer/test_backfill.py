@@ -18,6 +18,7 @@ from core.domain.blocks import BlockHeader
 from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.context import REVERTS, REVERTS_UNTIL
+from indexer.chain.patience import Patience
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.personas import AGENT, DEPLOYER, OWNER, STRANGER
@@ -216,7 +217,7 @@ def test_above_an_orphan__no_range_is_taken(follower: Follower, working: Working
     assert final is not None
     ahead = BlockHeader(final.number + 1_000, final.hash, final.parent_hash, final.timestamp, 0, ())
     at = follower.tip.cursor
-    backfill = Backfill(follower.chain, lambda: pytest.fail("nothing is written here"))
+    backfill = Backfill(follower.chain, lambda: pytest.fail("nothing is written here"), Patience())
     assert backfill.is_worth_it(at, ahead)
     below = repository.Cursor(at.number - 1, at.hash)
     assert not backfill.is_worth_it(below, ahead)

@@ -1,13 +1,19 @@
 """Reverted attempts: found without being told, explained, and shown once."""
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
 from sqlalchemy import select
 
 from core.books import mandate_ledger
 from core.chain import calldata
 from core.chain.calldata import Call
+from core.chain.reader import ChainReader
 from core.db.tables.chain import RevertedTx
 from core.domain.mandate.ledger import Kind, LedgerRow, NewRow, ReportedBy
+from indexer.chain.reverts import PATIENCE_ROUNDS
+from indexer.chain.tip import TipLoop
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import AGENT, OWNER, STRANGER
@@ -147,6 +153,34 @@ def test_a_revert_that_a_reorg_removes__is_taken_back_and_noted_again_when_it_re
     assert [(note.incarnation, note.reverses_id is not None) for note in notes(follower, mandate)][-1] == (2, False)
     assert follower.state(mandate).reverts_count == 1
     follower.assert_sound(mandate, vault)
+
+
+class Lagging(ChainReader):
+    """A node that does not know a transaction yet, for as many questions as it is told to."""
+
+    lags = 0
+
+    def transaction(self, tx_hash: str) -> dict[str, Any] | None:
+        self.lags -= 1
+        return None if self.lags >= 0 else super().transaction(tx_hash)
+
+
+@pytest.mark.parametrize(("rounds", "reason"), [(PATIENCE_ROUNDS - 1, "OverPerTxCap"), (PATIENCE_ROUNDS, "unknown")])
+def test_a_node_that_lags_behind_the_one_that_showed_the_block__is_asked_again(
+    follower: Follower, working: Working, rounds: int, reason: str
+) -> None:
+    """One look-up at a lagging node once wrote `unknown` for ever, at once, and sooner still for an old block."""
+    _, vault = working
+    follower.deployed.buy(vault, 101 * USDC)
+    reader = Lagging(follower.deployed.rpc, follower.deployed.contracts)
+    reader.lags = rounds
+    tip = TipLoop(follower.context(reader), lambda: now_utc() + timedelta(hours=1))
+    for _ in range(rounds - 1):
+        tip.round()
+    assert reasons(follower) == [None]
+    tip.round()
+    tip.round()
+    assert reasons(follower) == [reason]
 
 
 @pytest.mark.parametrize("vaults", [2])

@@ -6,6 +6,7 @@ from sqlalchemy import func, select
 from core.chain import calldata
 from core.chain.calldata import Call
 from core.chain.reader import LATEST, At, ChainReader
+from core.chain.rpc import RpcRefusedError
 from core.db.leadership import LeadershipLostError
 from core.db.repositories import chain as repository
 from core.db.repositories import leader
@@ -15,6 +16,7 @@ from core.db.tables.mandate import MandateEvent
 from core.domain.blocks import BlockHeader, Receipt
 from core.domain.mandate.terms import RuleKind
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
+from indexer.chain.rules import RULES_ROUNDS
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import AGENT, DEPLOYER, KEEPER, OPERATOR, OWNER, STRANGER
@@ -84,6 +86,21 @@ def test_listed_adapters__come_with_the_rules_that_they_publish(follower: Follow
     venue = follower.deployed.contracts["test_venue_adapter"]
     kinds = [(rule["target"], rule["kind"]) for rule in rows[bytes.fromhex(venue[2:])].rules]
     assert (len(rows), kinds) == (2, [(venue, RuleKind.VALUED), (venue, RuleKind.EXIT)])
+
+
+def test_an_adapter_whose_code_fails_in_no_known_way__publishes_nothing_and_holds_nobody_up(follower: Follower) -> None:
+    """Its answer, an invalid opcode, is no revert to a node; the indexer once asked for it for ever, at the block that listed it."""
+    broken, chain = "0x00000000000000000000000000000000000000AA", follower.deployed
+    chain.rpc.call("anvil_setCode", [broken, "0xfe"])
+    chain.succeed(DEPLOYER, chain.contracts["factory"], calldata.list_adapter(broken))
+    for _ in range(RULES_ROUNDS - 1):
+        with pytest.raises(RpcRefusedError):
+            follower.tip.round()
+    follower.tip.round()
+    assert follower.tip.cursor.hash == follower.head_hash
+    with follower.database.read() as session:
+        rows = {row.address: row for row in session.scalars(select(Adapter))}
+    assert rows[bytes.fromhex(broken[2:])].rules == []
 
 
 def test_a_delisted_adapter__has_its_listing_closed(follower: Follower) -> None:

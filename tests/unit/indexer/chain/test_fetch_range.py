@@ -71,6 +71,13 @@ def test_wallets__are_asked_for_by_topic_a_thousand_at_a_time() -> None:
     assert second["topics"][2] == [f"0x{1_000:064x}"]
 
 
+def test_usdc_that_somebody_listed_as_an_adapter__is_asked_for_once() -> None:
+    node = Node([log(12, 2, USDC)])
+    blocks = fetch(node, 10, 12, adapters={USDC}, wallets={ADAPTER: None})
+    assert [len(filters) for filters in node.asked] == [1, 1]
+    assert len(blocks[2].logs) == 1
+
+
 def broken_node(fault: str) -> Node:
     node = Node([log(12, 2)])
     match fault:

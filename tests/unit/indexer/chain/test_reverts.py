@@ -6,7 +6,7 @@ from core.chain import calldata
 from core.chain.calldata import Call
 from core.chain.rpc import RpcRefusedError
 from core.db.repositories.reverts import PendingRevert
-from indexer.chain.reverts import attempted_of, explain
+from indexer.chain.reverts import TransactionUnavailableError, attempted_of, explain
 from tests.personas import AGENT
 
 ADAPTER = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
@@ -72,6 +72,6 @@ def test_explain__names_the_error_or_says_unknown(answer: bytes | None, reason: 
     assert (explained.reason, explained.attempted) == (reason, ASKED)
 
 
-def test_explain__a_transaction_that_the_node_forgot__is_unknown() -> None:
-    explained = explain(Node(b"", None), PENDING)  # type: ignore[arg-type]  # the two reads that it needs
-    assert (explained.reason, explained.input, explained.attempted) == ("unknown", None, None)
+def test_explain__a_transaction_that_the_node_does_not_know__is_asked_for_again() -> None:
+    with pytest.raises(TransactionUnavailableError):
+        explain(Node(b"", None), PENDING)  # type: ignore[arg-type]  # the two reads that it needs

@@ -1,0 +1,19 @@
+"""How often each thing was asked for in vain. A node may lag, and the next round may do; some things no node will ever answer."""
+
+from collections import Counter
+from collections.abc import Hashable
+
+
+class Patience:
+    """Counts refusals for as long as the process lives; a new process is patient anew."""
+
+    def __init__(self) -> None:
+        self._refusals: Counter[Hashable] = Counter()
+
+    def ends(self, thing: Hashable, rounds: int) -> bool:
+        """Count one more refusal; True when `rounds` of them are enough."""
+        self._refusals[thing] += 1
+        if self._refusals[thing] < rounds:
+            return False
+        del self._refusals[thing]
+        return True
