@@ -116,7 +116,7 @@ class Indexer:
         """One round; seconds to wait after it."""
         done = tip.round()
         if time.monotonic() >= self._finality_due:
-            tip.note_finalized()
+            tip.note_finality()
             self._finality_due = time.monotonic() + FINALITY_S
         if not done.is_behind and time.monotonic() >= self._deposits_due:
             watch_deposits(tip.chain, now_utc())

@@ -10,6 +10,7 @@ from core.db.engine import Database
 
 TIP = "tip"  # name of the cursor
 REVERTS, REVERTS_UNTIL = "reverts", "reverts_until"  # blocks between them still owe their receipts (revert_scan.py)
+SAFE = "safe"  # names of marks: the node's own tags
 FINALIZED = "finalized"  # name of the mark below which no reorg is believed
 
 

@@ -23,7 +23,7 @@ from core.db.repositories.chain import Cursor, LinkedWallet
 from core.domain.blocks import BlockHeader
 from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
-from indexer.chain.context import FINALIZED, TIP, ChainContext
+from indexer.chain.context import FINALIZED, SAFE, TIP, ChainContext
 from indexer.chain.facts import BlockFacts, facts_of, usdc_payees
 from indexer.chain.fetch import BlockUnavailableError, FetchedBlock, fetch_block
 from indexer.chain.patience import Patience
@@ -96,20 +96,22 @@ class TipLoop:
         """Let go of what is fetched ahead."""
         self._backfill.close()
 
-    def note_finalized(self) -> None:
-        """Write down how far the chain calls itself final; a chain without the tag says nothing."""
-        try:
-            header = self._chain.reader.header("finalized")
-        except RpcRefusedError:
-            return
-        if header is None or header.number > self._cursor.number:
-            return
-        at = Cursor(header.number, header.hash)
+    def note_finality(self) -> None:
+        """Write down how far the chain calls itself safe and final; a chain without the tags says nothing."""
+        for tag in (SAFE, FINALIZED):
+            try:
+                header = self._chain.reader.header(tag)
+            except RpcRefusedError:
+                continue
+            if header is not None and header.number <= self._cursor.number:
+                self._note(tag, Cursor(header.number, header.hash))
+
+    def _note(self, tag: str, at: Cursor) -> None:
         with self._chain.database.write() as session:
             self._chain.fence(session)
             if repository.canonical_hash(session, self._chain.chain_id, at.number) != at.hash:
                 return  # Before our first block, or a reorg is under way.
-            repository.save_mark(session, FINALIZED, self._chain.chain_id, at, self._chain.epoch, self._clock())
+            repository.save_mark(session, tag, self._chain.chain_id, at, self._chain.epoch, self._clock())
 
     def _follow(self, head: BlockHeader, seen_at: datetime) -> Round:
         if head.number <= self._cursor.number:

@@ -171,7 +171,7 @@ def test_below_what_was_final__the_indexer_halts_and_writes_nothing(follower: Fo
         follower.chain = follower.context(follower.deployed.reader)
         anvil.mine(20)
         follower.catch_up()
-        follower.tip.note_finalized()
+        follower.tip.note_finality()
         before = follower.tip.cursor
         anvil.reorg(10)
         for _ in range(2):

@@ -231,7 +231,7 @@ def test_receipts_that_are_not_there__nothing_is_written_and_the_next_round_asks
 def test_the_finalized_height__is_written_down_and_only_rises(follower: Follower) -> None:
     follower.deployed.anvil.mine(80)
     follower.catch_up()
-    follower.tip.note_finalized()
+    follower.tip.note_finality()
     with follower.database.read() as session:
         first = repository.cursor(session, "finalized")
     assert first is not None
