@@ -6,7 +6,7 @@ All or nothing: a crash at any point leaves the cursor where the data ends. A ra
 one go, unless one of its blocks says something of the factory that other books are told of: then they are brought up to that block first.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -54,8 +54,8 @@ def write_block(
     chain.fence(session)
     repository.add_block(session, chain.chain_id, facts.header, now)
     repository.add_logs(session, chain.chain_id, facts.logs)
-    pending = Pending()
-    rows = _take(session, chain, facts, watch, published, pending, now) + pending.flush(session, now)
+    pending, vaults = Pending(), _write_vaults(session, chain, [facts])
+    rows = _take(session, chain, facts, vaults, watch, published, pending, now) + pending.flush(session, now)
     repository.move_cursor(session, TIP, at, Cursor(facts.header.number, facts.header.hash), chain.epoch, now)
     return rows
 
@@ -73,10 +73,10 @@ def write_range(
     chain.fence(session)
     repository.copy_blocks(session, chain.chain_id, [facts.header for facts in blocks], now)
     repository.copy_logs(session, chain.chain_id, [log for facts in blocks for log in facts.logs])
-    pending, rows = Pending(), 0
+    pending, vaults, rows = Pending(), _write_vaults(session, chain, blocks), 0
     for facts in blocks:
         if facts.logs:
-            rows += _take(session, chain, facts, watch, published.get(facts.header.hash, {}), pending, now)
+            rows += _take(session, chain, facts, vaults, watch, published.get(facts.header.hash, {}), pending, now)
     rows += pending.flush(session, now)
     last = blocks[-1].header
     repository.move_cursor(session, TIP, at, Cursor(last.number, last.hash), chain.epoch, now)
@@ -87,13 +87,14 @@ def _take(
     session: WriteSession,
     chain: ChainContext,
     facts: BlockFacts,
+    vaults: Mapping[str, KnownVault],
     watch: WatchList,
     published: Published,
     pending: Pending,
     now: datetime,
 ) -> int:
     """Write what is not a book, hand on what is, and move the watch list; the number of rows that had to be written first."""
-    vaults = _write_vaults(session, chain, facts)
+    created = {event.vault: vaults[event.vault] for event in facts.events_of(VaultCreated)}
     for adapter, rules in published.items():
         repository.add_adapter(session, chain.chain_id, facts.header, adapter, rules)
     for event in facts.events_of(AdapterDelisted):
@@ -101,7 +102,7 @@ def _take(
     reverts.add_reverts(session, chain.chain_id, facts.header, facts.reverts)
 
     written = 0
-    entries = _entries(session, chain, facts, watch, {vault.address: vault for vault in vaults})
+    entries = _entries(session, chain, facts, watch, created)
     if is_noted(facts):
         written = pending.flush(session, now)  # who is told depends on what the books say of earlier blocks
         entries += factory_notes(session, chain.chain_id, facts, chain.usdc)
@@ -111,17 +112,19 @@ def _take(
         pending.accounts.setdefault(payment.account_id, []).append(
             deposit_of(payment, facts.header.number, facts.header.hash, chain.chain_id)
         )
-    _move_on(watch, facts, vaults, published)
+    _move_on(watch, facts, created, published)
     return written
 
 
-def _write_vaults(session: WriteSession, chain: ChainContext, facts: BlockFacts) -> tuple[KnownVault, ...]:
-    created = facts.events_of(VaultCreated)
-    issued = repository.mandates_with_digests(session, [event.terms_digest for event in created])
-    known = [(event, _mandate_id(event, issued)) for event in created]
-    repository.add_vaults(session, chain.chain_id, facts.header, [_new_vault(event, chain.factory, mandate) for event, mandate in known])
-    repository.add_agents(session, chain.chain_id, facts.header, facts.agents)
-    return tuple(KnownVault(event.vault, event.owner, mandate, ()) for event, mandate in known)
+def _write_vaults(session: WriteSession, chain: ChainContext, blocks: Sequence[BlockFacts]) -> dict[str, KnownVault]:
+    """The vaults that the blocks create, and the agents that they name."""
+    created = [(facts.header, event) for facts in blocks for event in facts.events_of(VaultCreated)]
+    issued = repository.mandates_with_digests(session, [event.terms_digest for _, event in created])
+    known = {event.vault: KnownVault(event.vault, event.owner, _mandate_id(event, issued), ()) for _, event in created}
+    vaults = [(header, _new_vault(event, chain.factory, known[event.vault].mandate_id)) for header, event in created]
+    repository.add_vaults(session, chain.chain_id, vaults)
+    repository.add_agents(session, chain.chain_id, [(facts.header, agent) for facts in blocks for agent in facts.agents])
+    return known
 
 
 def _mandate_id(event: VaultCreated, issued: Mapping[str, tuple[str, int]]) -> int | None:
@@ -174,8 +177,8 @@ def _concerned(
     return (None, None) if vault is None else (vault.mandate_id, vault)
 
 
-def _move_on(watch: WatchList, facts: BlockFacts, vaults: Iterable[KnownVault], published: Published) -> None:
-    watch.vaults |= {vault.address: vault for vault in vaults}
+def _move_on(watch: WatchList, facts: BlockFacts, created: Mapping[str, KnownVault], published: Published) -> None:
+    watch.vaults |= created
     for vault, agent in facts.agents:
         watch.add_agent(vault, agent)
     watch.adapters |= published.keys()

@@ -261,7 +261,8 @@ def add_reorg(session: WriteSession, chain_id: int, ancestor_number: int, old_he
 # Vaults, agents, adapters
 
 
-def add_vaults(session: WriteSession, chain_id: int, block: BlockHeader, vaults: Sequence[NewVault]) -> None:
+def add_vaults(session: WriteSession, chain_id: int, vaults: Sequence[tuple[BlockHeader, NewVault]]) -> None:
+    """Vaults with the blocks that created them."""
     _insert(
         session,
         Vault,
@@ -278,15 +279,23 @@ def add_vaults(session: WriteSession, chain_id: int, block: BlockHeader, vaults:
                 "owner": bytes_of(vault.owner),
                 "mandate_id": vault.mandate_id,
             }
-            for vault in vaults
+            for block, vault in vaults
         ],
     )
 
 
-def add_agents(session: WriteSession, chain_id: int, block: BlockHeader, agents: Iterable[tuple[str, str]]) -> None:
-    """(vault, agent) pairs that the block named."""
-    base = {"chain_id": chain_id, "since_block_hash": bytes_of(block.hash), "since_number": block.number}
-    rows = [base | {"vault": bytes_of(vault), "agent": bytes_of(agent)} for vault, agent in dict.fromkeys(agents)]
+def add_agents(session: WriteSession, chain_id: int, agents: Iterable[tuple[BlockHeader, tuple[str, str]]]) -> None:
+    """(vault, agent) pairs with the blocks that named them."""
+    rows = [
+        {
+            "chain_id": chain_id,
+            "since_block_hash": bytes_of(block.hash),
+            "since_number": block.number,
+            "vault": bytes_of(vault),
+            "agent": bytes_of(agent),
+        }
+        for block, (vault, agent) in dict.fromkeys(agents)
+    ]
     _insert(session, VaultAgent, rows)
 
 

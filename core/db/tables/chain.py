@@ -49,7 +49,7 @@ class RawLog(Base):
     """A log of the factory, a vault or a listed adapter, as the node gave it. Immutable."""
 
     __tablename__ = "raw_log"
-    __table_args__ = (Index("ix_raw_log_address_number", "address", "number"), Index("ix_raw_log_number", "number"))
+    __table_args__ = (Index("ix_raw_log_address_number", "address", "number"),)
 
     chain_id: Mapped[int] = mapped_column(primary_key=True)
     block_hash: Mapped[bytes] = mapped_column(Hash32, primary_key=True)

@@ -63,20 +63,24 @@ class Mandate(Base):
 
 
 class MandateEvent(Base):
-    """A row of the book. `row_hash` = SHA-256 over the previous row's hash and this row's canonical JSON (RFC 8785)."""
+    """A row of the book. `row_hash` = SHA-256 over the previous row's hash and this row's canonical JSON (RFC 8785).
+
+    No foreign key to the mandate: a book grows under the lock of its head, which has one, and a check a row is what a COPY of
+    many rows would mostly do.
+    """
 
     __tablename__ = "mandate_event"
     __table_args__ = (
         UniqueConstraint("mandate_id", "seq"),
         UniqueConstraint("mandate_id", "base_key", "incarnation"),
-        UniqueConstraint("reverses_id"),
+        Index("uq_mandate_event_reverses_id", "reverses_id", unique=True, postgresql_where=text("reverses_id is not null")),
         Index("ix_mandate_event_mandate_id_occurred_at", "mandate_id", "occurred_at"),
         Index("ix_mandate_event_mandate_id_tx_hash", "mandate_id", "tx_hash"),
         Index("ix_mandate_event_block_hash", "block_hash", postgresql_where=text("block_hash is not null")),
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
-    mandate_id: Mapped[int] = mapped_column(ForeignKey("mandate.id"))
+    mandate_id: Mapped[int]
     seq: Mapped[int]
     kind: Mapped[str] = mapped_column(Text)
     reported_by: Mapped[str] = mapped_column(Text)

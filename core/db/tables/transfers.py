@@ -14,16 +14,18 @@ from core.db.tables.base import Base, Hash32, Uint256
 
 
 class TransferEntry(Base):
+    """As with the mandates' rows, the account is vouched for by the head."""
+
     __tablename__ = "transfer_entry"
     __table_args__ = (
         UniqueConstraint("account_id", "seq"),
         UniqueConstraint("account_id", "base_key", "incarnation"),
-        UniqueConstraint("reverses_id"),
+        Index("uq_transfer_entry_reverses_id", "reverses_id", unique=True, postgresql_where=text("reverses_id is not null")),
         Index("ix_transfer_entry_chain_id_tx_hash", "chain_id", "tx_hash"),
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
-    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    account_id: Mapped[int]
     seq: Mapped[int]
     kind: Mapped[str] = mapped_column(Text)  # reported, confirmed, failed, restored, bid, release, delivery
     base_key: Mapped[str] = mapped_column(Text)
