@@ -139,7 +139,7 @@ def build(settings: Settings) -> Indexer:
     deployment = settings.deployment()
     database = Database(settings.database_url, application_name=NAME)
     leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
-    reader = ChainReader(Rpc(settings.rpc_urls), deployment.contracts)
+    reader = ChainReader(Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts)
     return Indexer(reader, database, leadership, deployment, settings.poll_interval_ms / 1000)
 
 
