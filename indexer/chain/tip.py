@@ -8,11 +8,12 @@
 Laws
 - Blocks are written strictly in order, and only on top of the cursor (compare-and-set on its hash).
 - What a node says is verified before it is written; a contradiction ends the round, and the next one asks again.
+- One node answers a whole round: two would be held against each other. One that lags or contradicts itself rests.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -25,13 +26,14 @@ from core.domain.events import AdapterListed
 from core.domain.mandate.terms import Rule
 from indexer.chain.context import FINALIZED, TIP, ChainContext
 from indexer.chain.facts import BlockFacts, facts_of
-from indexer.chain.fetch import BlockUnavailableError, fetch_block
+from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, fetch_block
 from indexer.chain.reverts import explain_pending
 from indexer.chain.unwind import Fork, find_fork, unwind
 from indexer.chain.watch import WatchList, read_watch_list
 from indexer.chain.write import Written, move_on, write_block
 
 BLOCKS_A_ROUND = 50
+STALE = timedelta(seconds=10)  # without a new block, where blocks come every 2 s
 Clock = Callable[[], datetime]
 
 log = structlog.get_logger(__name__)
@@ -62,7 +64,7 @@ class TipLoop:
         """
         self._chain = chain
         self._clock = clock
-        self._cursor = self._open_cursor()
+        self._cursor, self._moved_at = self._open_cursor(), clock()
         self._watch = self._read_watch_list()
         self._may_have_pending_reverts = True
 
@@ -75,6 +77,15 @@ class TipLoop:
 
         Errors: OutsideError of any kind; nothing half-done stays, and the next round starts from what is committed.
         """
+        rpc = self._chain.reader.rpc
+        with rpc.pinned():
+            try:
+                return self._look()
+            except (BlockUnavailableError, BlockContradictionError):
+                rpc.distrust("contradicts")
+                raise
+
+    def _look(self) -> Round:
         seen_at = self._clock()
         head = self._chain.reader.header()
         result = Round(None, self._cursor.number) if head is None else self._follow(head, seen_at)
@@ -102,6 +113,10 @@ class TipLoop:
             with self._chain.database.read() as session:
                 ours = repository.canonical_hash(session, self._chain.chain_id, head.number)
             is_reorg = ours is not None and ours != head.hash
+            if head.number < self._cursor.number and not is_reorg:
+                self._chain.reader.rpc.distrust("lags")
+            elif self._clock() - self._moved_at > STALE:
+                self._chain.reader.rpc.distrust("stale")  # a quiet chain or a node that stands still: another may know more
             return self._unwind(head) if is_reorg else Round(head.number, self._cursor.number)
         written = 0
         for header in self._headers_to(head):
@@ -130,7 +145,7 @@ class TipLoop:
         now = self._clock()
         with self._chain.database.write() as session:
             written = write_block(session, self._chain, facts, self._watch, published, self._cursor, now)
-        self._cursor = Cursor(header.number, header.hash)
+        self._cursor, self._moved_at = Cursor(header.number, header.hash), now
         move_on(self._watch, facts, written, published)
         self._may_have_pending_reverts = self._may_have_pending_reverts or bool(facts.reverts)
         self._tell(facts, written, seen_at)
