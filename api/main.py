@@ -69,7 +69,7 @@ def deps_of(settings: Settings) -> Deps:
         raise InvalidParameterError("CHAIN_ID", rule)
     return Deps(
         database=Database(settings.database_url, application_name="api"),
-        chain=ChainReader(Rpc(settings.rpc_urls), deployment.contracts),
+        chain=ChainReader(Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts),
         chain_id=settings.chain_id,
         base_url=settings.base_url.rstrip("/"),
         contracts=deployment.contracts,

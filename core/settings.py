@@ -36,6 +36,9 @@ class Settings(BaseSettings):
     database_url: str = Field(description="postgresql+psycopg://... of Postgres 15 or newer")
     rpc_urls: CommaList = Field(description="JSON-RPC nodes of the chain, best first")
     rpc_answer_s: float = Field(default=10.0, description="seconds that a node may take for one answer to the indexer")
+    rpc_requests_per_s: float = Field(
+        default=2_000, gt=0, description="calls a second that a process sends each node at most; a batch counts each of its calls"
+    )
     chain_id: int = Field(default=84532, description="the chain's id; every node is asked for it at start")
     deployment_file: Path = Field(description="scripts/deployments/<network>.json")
     log_format: str = Field(default="console", description="console for people, json for machines")

@@ -144,7 +144,8 @@ def build(settings: Settings) -> Indexer:
     deployment = settings.deployment()
     database = Database(settings.database_url, application_name=NAME)
     leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
-    reader = ChainReader(Rpc(settings.rpc_urls, answer_s=settings.rpc_answer_s), deployment.contracts)
+    rpc = Rpc(settings.rpc_urls, answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s)
+    reader = ChainReader(rpc, deployment.contracts)
     return Indexer(reader, database, leadership, deployment, settings.poll_interval_ms / 1000)
 
 

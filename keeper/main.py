@@ -85,7 +85,8 @@ class Keeper:
         self._signer = signer_of(settings)
         self._database = Database(settings.database_url, application_name=NAME)
         self._leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
-        self._reader = ChainReader(Rpc(settings.rpc_urls, answer_s=ANSWER_S), deployment.contracts)
+        rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=settings.rpc_requests_per_s)
+        self._reader = ChainReader(rpc, deployment.contracts)
         self._tick: Tick | None = None
         self._told_waiting = False
         self._ended = threading.Event()

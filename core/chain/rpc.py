@@ -1,69 +1,66 @@
 """JSON-RPC over HTTP to one or several nodes, in order of preference.
 
+    call --> the best node that is not open (breaker.py) and has a token (budget.py)
+       |-- it fails: the next one, each at most once a call
+       |-- only the budget is in the way: wait for it
+       '-- all are open: the one that is free first is asked nevertheless, and is the last
+
 Laws
-- Every wait is bounded. A node that failed in transport (no connection, time-out, 429, 5xx, broken JSON) rests for
-  `REST_S`, and the next one is asked; only when all failed is the error raised.
+- A call ends within `deadline_s` (and what a node's last piece takes): the first half may be waited away for budget, the
+  second is for asking, and no node may use up the time of those that were not asked yet. Nothing waits without a sleep.
 - What a node *says* (a revert, an invalid argument) is an answer, not a failure: it is raised at once, from that node.
+- A batch costs the budget one token a call: providers bill calls, not requests. A setting for it would be one to get wrong.
+- Within `pinned` one node gives all the answers. When it fails, the caller is told; another node's answer is never mixed in.
 - Errors are typed and are OutsideErrors; none carries a URL, since URLs hold provider keys.
 """
 
 import itertools
+import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import httpx
-import msgspec
 
-from core.chain.abi import hex_bytes
-from core.domain.errors import OutsideError
+from core.chain.answers import (
+    NodeFailure,
+    RpcError,
+    RpcRefusedError,
+    RpcRevertedError,
+    RpcUnreachableError,
+    object_of,
+    objects_of,
+    refused,
+    settled,
+)
+from core.chain.budget import Budget
+from core.chain.provider import Entry, Provider, ProviderStats, names_of
+
+__all__ = ["ProviderStats", "Request", "Rpc", "RpcError", "RpcRefusedError", "RpcRevertedError", "RpcUnreachableError"]
 
 Request = tuple[str, Sequence[Any]]
+T = TypeVar("T")
 
-CONNECT_S = 2.0
 ANSWER_S = 10.0
-REST_S = 5.0
-REVERT_CODE = 3
-# The node's own trouble, not the caller's: limits, internal errors, resources not at hand.
-NODE_TROUBLE_CODES = frozenset({-32603, -32005, -32002, -32001})
+DEADLINE_S = 30.0
+REST_S = 5.0  # of a node that failed while pinned, or is distrusted: longer than a caller waits before it tries again
+CALLS_PER_S = 2_000.0
+LEAST_WAIT_S = 0.001
 
 
-class RpcError(OutsideError):
-    """A node could not be reached or refused."""
+@dataclass(slots=True)
+class _Pin:
+    """The node of a `pinned` block; None until the first one answered."""
+
+    node: Provider | None = None
 
 
-class RpcUnreachableError(RpcError):
-    """No node gave an answer."""
+class _Pins(threading.local):
+    """Each thread's own."""
 
-    def __init__(self, method: str, failures: Sequence[str]) -> None:
-        super().__init__(f"{method}: no node answered ({'; '.join(failures)})")
-        self.method = method
-
-
-class RpcRefusedError(RpcError):
-    """A node answered with an error object."""
-
-    def __init__(self, method: str, code: int, message: str) -> None:
-        super().__init__(f"{method}: {message} (code {code})")
-        self.method = method
-        self.code = code
-        self.node_message = message
-
-
-class RpcRevertedError(RpcRefusedError):
-    """eth_call or eth_estimateGas ran and the contract reverted. `revert_data` may be empty."""
-
-    def __init__(self, method: str, code: int, message: str, revert_data: bytes) -> None:
-        super().__init__(method, code, message)
-        self.revert_data = revert_data
-
-
-class _NodeFailure(Exception):
-    """This node failed; another may not. `answer` is what it said, if it said anything."""
-
-    def __init__(self, reason: str, answer: dict[str, Any] | None = None) -> None:
-        super().__init__(reason)
-        self.answer = answer
+    pin: _Pin | None = None
 
 
 class Rpc:
@@ -74,22 +71,32 @@ class Rpc:
         urls: Sequence[str],
         *,
         answer_s: float = ANSWER_S,
+        deadline_s: float = DEADLINE_S,
+        calls_per_s: float = CALLS_PER_S,
+        burst: float | None = None,
         transport: httpx.BaseTransport | None = None,
         clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`urls` best first; `transport` and `clock` are for tests."""
+        """`urls` best first. `calls_per_s` and `burst` (default: one second's worth) are each node's; the rest is for tests."""
         if not urls:
             raise ValueError("at least one node is needed; set RPC_URLS")
-        timeout = httpx.Timeout(answer_s, connect=CONNECT_S)
-        self._http = httpx.Client(timeout=timeout, transport=transport, trust_env=False)
-        self._urls = tuple(urls)
-        self._rests_until = dict.fromkeys(self._urls, 0.0)
+        burst = max(1.0, calls_per_s) if burst is None else burst
+        self._http = httpx.Client(transport=transport, trust_env=False)
+        self._nodes = tuple(
+            Provider(name, url, self._http, Budget(calls_per_s, burst, clock()), clock)
+            for name, url in zip(names_of(list(urls)), urls, strict=True)
+        )
+        self._answer_s = answer_s
+        self._deadline_s = deadline_s
         self._clock = clock
+        self._sleep = sleep
         self._ids = itertools.count(1)
+        self._pins = _Pins()
 
     def call(self, method: str, params: Sequence[Any] = ()) -> Any:
         """The result of one call. Errors: RpcUnreachableError, RpcRefusedError, RpcRevertedError."""
-        return _result(method, self._ask(method, self._body(method, params), _object))
+        return _result(method, self._ask(method, self._body(method, params), 1, object_of))
 
     def batch(self, requests: Sequence[Request]) -> list[Any]:
         """The results of several calls in one HTTP request, in order. The first refused one raises for all."""
@@ -97,7 +104,36 @@ class Rpc:
 
     def batch_settled(self, requests: Sequence[Request]) -> list[Any | RpcRefusedError]:
         """As `batch`, but a refused call yields its error in place. Errors: RpcUnreachableError."""
-        return [_settled(method, answer) for (method, _), answer in zip(requests, self._batch(requests), strict=True)]
+        return [settled(method, answer) for (method, _), answer in zip(requests, self._batch(requests), strict=True)]
+
+    @contextmanager
+    def pinned(self) -> Iterator[None]:
+        """Within it this thread's calls are all answered by one node, the first that answers; an inner block joins the outer.
+
+        Errors, of the calls within: RpcUnreachableError when that node fails; the next block begins with another.
+        """
+        if self._pins.pin is not None:
+            yield
+            return
+        self._pins.pin = _Pin()
+        try:
+            yield
+        finally:
+            self._pins.pin = None
+
+    def distrust(self, reason: str) -> None:
+        """The pinned node lags or contradicts itself: it rests for REST_S. `reason`: one of few words, counted in `stats`.
+
+        The block goes on with it. Nothing happens outside a block, or before a node answered; a node that is alone is asked
+        even while it rests.
+        """
+        pin = self._pins.pin
+        if pin is not None and pin.node is not None:
+            pin.node.distrust(reason, REST_S)
+
+    def stats(self) -> tuple[ProviderStats, ...]:
+        """What each node did since the start, best first."""
+        return tuple(node.stats() for node in self._nodes)
 
     def close(self) -> None:
         self._http.close()
@@ -110,83 +146,71 @@ class Rpc:
             return []
         bodies = [self._body(method, params) for method, params in requests]
         wanted = [body["id"] for body in bodies]
-        answers = self._ask(requests[0][0], bodies, lambda answer: _by_id(answer, wanted))
+        answers = self._ask(requests[0][0], bodies, len(bodies), lambda answer: objects_of(answer, wanted))
         return [answers[identifier] for identifier in wanted]
 
-    def _order(self) -> list[str]:
-        now = self._clock()
-        return sorted(self._urls, key=lambda url: self._rests_until[url] > now)
-
-    def _ask(self, method: str, body: Any, read: Callable[[Any], Any]) -> Any:
-        failures: list[_NodeFailure] = []
-        for url in self._order():
+    def _ask(self, method: str, body: Any, cost: int, read: Callable[[Any], T]) -> T:
+        pin = self._pins.pin
+        begun = self._clock()
+        untried = list(self._nodes) if pin is None or pin.node is None else [pin.node]
+        failures: list[NodeFailure] = []
+        told: list[str] = []
+        while untried and self._clock() < begun + self._deadline_s:
+            found = self._enter(untried, cost, begun + self._deadline_s / 2)
+            if found is None:
+                told.append("over budget")
+                break
+            node, entry = found
+            left_s = begun + self._deadline_s - self._clock()
             try:
-                return read(self._post(url, body))
-            except _NodeFailure as trouble:
-                self._rests_until[url] = self._clock() + REST_S
-                failures.append(trouble)
-        for failure in failures:
-            if failure.answer is not None:
-                raise _refused(method, failure.answer)
-        raise RpcUnreachableError(method, [str(failure) for failure in failures])
+                answer = node.ask(entry, body, read, min(self._answer_s, left_s / len(untried)))
+            except NodeFailure as failure:
+                failures.append(failure)
+                told.append(str(failure))
+                untried = [] if entry.is_open else [other for other in untried if other is not node]
+                if pin is not None:
+                    node.rest(REST_S)
+            else:
+                if pin is not None:
+                    pin.node = node
+                return answer
+        said = next((failure.answer for failure in failures if failure.answer is not None), None)
+        if said is not None:
+            raise refused(method, said)
+        raise RpcUnreachableError(method, told)
 
-    def _post(self, url: str, body: Any) -> Any:
-        try:
-            response = self._http.post(url, json=body)
-        except httpx.HTTPError as error:
-            raise _NodeFailure(type(error).__name__) from error
-        if response.status_code != httpx.codes.OK:
-            raise _NodeFailure(f"HTTP {response.status_code}")
-        try:
-            return msgspec.json.decode(response.content)
-        except (ValueError, msgspec.DecodeError) as error:
-            raise _NodeFailure("not JSON") from error
-
-
-def _object(answer: Any) -> dict[str, Any]:
-    if not isinstance(answer, dict) or ("result" not in answer and "error" not in answer):
-        raise _NodeFailure("not a JSON-RPC answer")
-    code = (answer.get("error") or {}).get("code")
-    if code in NODE_TROUBLE_CODES and _revert_data(answer["error"]) is None:
-        raise _NodeFailure(f"{answer['error'].get('message', 'node trouble')} (code {code})", answer["error"])
-    return answer
-
-
-def _by_id(answer: Any, wanted: Sequence[int]) -> dict[int, dict[str, Any]]:
-    if not isinstance(answer, list):
-        raise _NodeFailure("not a JSON-RPC batch answer")
-    found = {item["id"]: _object(item) for item in answer if isinstance(item, dict) and isinstance(item.get("id"), int)}
-    if not found.keys() >= set(wanted):
-        raise _NodeFailure("a batch answer with calls left out")
-    return found
-
-
-def _revert_data(error: dict[str, Any]) -> bytes | None:
-    """None when the error is no revert. Nodes put the data in different places; a revert may have none."""
-    data = error.get("data")
-    if isinstance(data, dict):
-        data = data.get("data") or data.get("result")
-    if error.get("code") != REVERT_CODE and "revert" not in str(error.get("message", "")).lower():
-        return None
-    try:
-        return hex_bytes(data) if isinstance(data, str) and data.startswith("0x") else b""
-    except ValueError:
-        return b""
-
-
-def _refused(method: str, error: dict[str, Any]) -> RpcRefusedError:
-    code, message = int(error.get("code", 0)), str(error.get("message", "no message"))
-    data = _revert_data(error)
-    return RpcRefusedError(method, code, message) if data is None else RpcRevertedError(method, code, message, data)
-
-
-def _settled(method: str, answer: dict[str, Any]) -> Any | RpcRefusedError:
-    error = answer.get("error")
-    return answer.get("result") if error is None else _refused(method, error)
+    def _enter(self, nodes: Sequence[Provider], cost: int, until: float) -> tuple[Provider, Entry] | None:
+        """The node to ask, its budget paid; waits for budget, at most `until`. None: nobody has budget by then."""
+        while True:
+            waits: list[tuple[float, Provider]] = []
+            open_nodes: list[Provider] = []
+            for node in nodes:
+                entry = node.enter(cost)
+                if entry.passed:
+                    return node, entry
+                if entry.is_open:
+                    open_nodes.append(node)
+                else:
+                    waits.append((entry.wait_s, node))
+            now = self._clock()
+            wait_s, waited_for = min(waits, key=lambda wait: wait[0], default=(0.0, nodes[0]))
+            if open_nodes and (not waits or now + wait_s > until):
+                waited_for = min(open_nodes, key=lambda node: node.free_at)
+                entry = waited_for.enter(cost, even_if_open=True)
+                if entry.passed:
+                    return waited_for, entry
+                wait_s = entry.wait_s
+            if now + wait_s > until:
+                return None
+            # An open node may be free before the budget is: look again then.
+            free_s = [node.free_at - now for node in open_nodes if node.free_at > now and waits]
+            wait_s = max(LEAST_WAIT_S, min(wait_s, *free_s) if free_s else wait_s)
+            self._sleep(wait_s)
+            waited_for.waited(wait_s)
 
 
 def _result(method: str, answer: dict[str, Any]) -> Any:
-    settled = _settled(method, answer)
-    if isinstance(settled, RpcRefusedError):
-        raise settled
-    return settled
+    found = settled(method, answer)
+    if isinstance(found, RpcRefusedError):
+        raise found
+    return found

@@ -23,6 +23,7 @@ from core.domain.events import AdapterListed, VaultCreated
 from indexer.chain import revert_scan
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts, facts_of
+from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
 from indexer.chain.fetch_range import RangeReader
 from indexer.chain.patience import Patience
 from indexer.chain.rules import published_rules
@@ -130,11 +131,21 @@ class Backfill:
     def _facts(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[BlockFacts]:
         """The facts of each block, with vaults and adapters known from the block on that names them. Runs in the fetcher's thread."""
         known, facts = watch, list[BlockFacts]()
-        for block in self._ranges.fetch(first, last, parent_hash, watch):
+        for block in self._fetch(first, last, parent_hash, watch):
             facts.append(facts_of(block, known, self._chain.chain_id))
             if any(isinstance(item.event, VaultCreated | AdapterListed) for item in facts[-1].found):
                 known = _with_new(known, facts[-1:])
         return facts
+
+    def _fetch(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[FetchedBlock]:
+        """From one node; one that lags or contradicts itself rests."""
+        rpc = self._chain.reader.rpc
+        with rpc.pinned():
+            try:
+                return self._ranges.fetch(first, last, parent_hash, watch)
+            except (BlockUnavailableError, BlockContradictionError):
+                rpc.distrust("contradicts")
+                raise
 
     def _write(self, facts: list[BlockFacts], watch: WatchList, cursor: Cursor, final: BlockHeader) -> Filled:
         published = {

@@ -9,11 +9,12 @@
 Laws
 - Blocks are written strictly in order, and only on top of the cursor (compare-and-set on its hash).
 - What a node says is verified before it is written; a contradiction ends the round, and the next one asks again.
+- One node answers a whole round: two would be held against each other. One that lags or contradicts itself rests.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -25,7 +26,7 @@ from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.context import FINALIZED, SAFE, TIP, ChainContext
 from indexer.chain.facts import BlockFacts, facts_of, usdc_payees
-from indexer.chain.fetch import BlockUnavailableError, FetchedBlock, fetch_block
+from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock, fetch_block
 from indexer.chain.patience import Patience
 from indexer.chain.reverts import explain_pending
 from indexer.chain.rules import published_rules
@@ -34,6 +35,7 @@ from indexer.chain.watch import WatchList, read_watch_list
 from indexer.chain.write import write_block
 
 BLOCKS_A_ROUND = 50
+STALE = timedelta(seconds=10)  # without a new block, where blocks come every 2 s
 Clock = Callable[[], datetime]
 
 log = structlog.get_logger(__name__)
@@ -64,7 +66,7 @@ class TipLoop:
         """
         self._chain = chain
         self._clock = clock
-        self._cursor = self._open_cursor()
+        self._cursor, self._moved_at = self._open_cursor(), clock()
         self._watch = self._read_watch_list()
         self._patience = Patience()
         self._backfill = Backfill(chain, clock, self._patience)
@@ -83,6 +85,15 @@ class TipLoop:
 
         Errors: OutsideError of any kind; nothing half-done stays, and the next round starts from what is committed.
         """
+        rpc = self._chain.reader.rpc
+        with rpc.pinned():
+            try:
+                return self._look()
+            except (BlockUnavailableError, BlockContradictionError):
+                rpc.distrust("contradicts")
+                raise
+
+    def _look(self) -> Round:
         seen_at = self._clock()
         head = self._chain.reader.header()
         result = Round(None, self._cursor.number) if head is None else self._follow(head, seen_at)
@@ -118,6 +129,10 @@ class TipLoop:
             with self._chain.database.read() as session:
                 ours = repository.canonical_hash(session, self._chain.chain_id, head.number)
             is_reorg = ours is not None and ours != head.hash
+            if head.number < self._cursor.number and not is_reorg:
+                self._chain.reader.rpc.distrust("lags")
+            elif self._clock() - self._moved_at > STALE:
+                self._chain.reader.rpc.distrust("stale")  # a quiet chain or a node that stands still: another may know more
             return self._unwind(head) if is_reorg else Round(head.number, self._cursor.number)
         final = self._final_far_ahead(head)
         if final is not None:
@@ -147,7 +162,8 @@ class TipLoop:
         filled = self._backfill.step(self._cursor, self._watch, final)
         if filled is None:
             return Round(head.number, self._cursor.number)
-        self._cursor, self._watch, self._owes_reverts = filled.cursor, filled.watch, True
+        self._cursor, self._watch, self._moved_at = filled.cursor, filled.watch, self._clock()
+        self._owes_reverts = True
         log.info(
             "range",
             number=filled.cursor.number,
@@ -184,7 +200,7 @@ class TipLoop:
         now, watch = self._clock(), self._watch.copy() if facts.found else self._watch
         with self._chain.database.write() as session:
             rows = write_block(session, self._chain, facts, watch, published, self._cursor, now)
-        self._cursor, self._watch = Cursor(header.number, header.hash), watch
+        self._cursor, self._watch, self._moved_at = Cursor(header.number, header.hash), watch, now
         self._may_have_pending_reverts = self._may_have_pending_reverts or bool(facts.reverts)
         self._tell(facts, rows, seen_at)
 

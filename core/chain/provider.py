@@ -1,0 +1,225 @@
+"""One node: a POST, what it costs, whether it may be asked now, and what became of it.
+
+Laws
+- `enter` then `ask`, in pairs: the budget is paid at the door, and the door is closed to others while a half-open node is tried.
+- A failure of transport opens the breaker; a rate limit slows the budget and opens nothing; trouble that the node tells of
+  in so many words rests it for TROUBLE_S, since another call may well succeed.
+- Its name is host and port. Path, query and user of the URL hold keys and are never told.
+"""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+
+from core.chain.answers import FailureKind, NodeFailure
+from core.chain.breaker import Breaker, BreakerState
+from core.chain.budget import Budget
+
+TROUBLE_S = 1.0
+CONNECT_S = 2.0
+BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderStats:
+    """What one node did since the start. Counts only rise; `state`, `is_open` and `calls_per_s` are of now."""
+
+    name: str  # host:port, never path, query or user
+    requests: int  # HTTP requests
+    calls: int  # JSON-RPC calls, each of a batch counted
+    failures: Mapping[str, int]  # by FailureKind, and `distrust: <reason>`
+    seconds: float  # spent in requests
+    seconds_buckets: Mapping[float, int]  # requests that took at most so many seconds; cumulative, inf last
+    budget_waits: int
+    budget_wait_s: float
+    calls_per_s: float  # what the budget allows now
+    state: BreakerState
+
+    @property
+    def is_open(self) -> bool:
+        return self.state is BreakerState.OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Whether a request may pass. `wait_s`: until the budget would let it; 0 when it does."""
+
+    passed: bool
+    is_open: bool
+    wait_s: float
+    is_probe: bool = False
+
+
+class Provider:
+    """Safe to share between threads."""
+
+    def __init__(self, name: str, url: str, http: httpx.Client, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
+        self.name = name
+        self._url = url
+        self._http = http
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._budget = budget
+        self._breaker = Breaker()
+        self._requests = self._calls = self._waits = 0
+        self._seconds = self._waited_s = 0.0
+        self._failures: Counter[str] = Counter()
+        self._buckets: Counter[float] = Counter()
+
+    @property
+    def free_at(self) -> float:
+        """From then on the breaker lets a request pass (the clock's seconds)."""
+        with self._lock:
+            return self._breaker.free_at
+
+    def enter(self, cost: int, *, even_if_open: bool = False) -> Entry:
+        """Ask to pass with a request of `cost` calls; when passed, it is paid for and `ask` must follow."""
+        now = self._clock()
+        with self._lock:
+            wait_s = self._budget.wait_s(now)
+            is_open = not self._breaker.admits(now)
+            if wait_s > 0 or (is_open and not even_if_open):
+                return Entry(passed=False, is_open=is_open, wait_s=wait_s)
+            self._budget.take(cost, now)
+            self._calls += cost
+            self._requests += 1
+            return Entry(passed=True, is_open=is_open, wait_s=0.0, is_probe=self._breaker.entered(now))
+
+    def ask(self, entry: Entry, body: Any, read: Callable[[Any], T], timeout_s: float) -> T:
+        """POST and read the answer, within about `timeout_s`. Errors: NodeFailure, and what `read` raises."""
+        begun = self._clock()
+        try:
+            answer = read(self._post(body, begun, timeout_s))
+        except NodeFailure as failure:
+            self._note(begun, failure)
+            raise
+        else:
+            self._note(begun, None)
+            return answer
+        finally:
+            with self._lock:
+                self._breaker.left(entry.is_probe)
+
+    def rest(self, seconds: float) -> None:
+        """Prefer the others for a while."""
+        with self._lock:
+            self._breaker.rest(seconds, self._clock())
+
+    def distrust(self, reason: str, seconds: float) -> None:
+        """What it said can't be believed. `reason`: one of few words, it is counted by."""
+        self.rest(seconds)
+        with self._lock:
+            self._failures[f"distrust: {reason}"] += 1
+
+    def waited(self, seconds: float) -> None:
+        """A request waited for this node's budget."""
+        with self._lock:
+            self._waits += 1
+            self._waited_s += seconds
+
+    def stats(self) -> ProviderStats:
+        now = self._clock()
+        with self._lock:
+            counted, buckets = 0, {}
+            for bound in (*BUCKETS_S, float("inf")):
+                counted += self._buckets[bound]
+                buckets[bound] = counted
+            return ProviderStats(
+                name=self.name,
+                requests=self._requests,
+                calls=self._calls,
+                failures=dict(self._failures),
+                seconds=self._seconds,
+                seconds_buckets=buckets,
+                budget_waits=self._waits,
+                budget_wait_s=self._waited_s,
+                calls_per_s=self._budget.per_s,
+                state=self._breaker.state(now),
+            )
+
+    def _note(self, begun: float, failure: NodeFailure | None) -> None:
+        now = self._clock()
+        taken_s = now - begun
+        with self._lock:
+            self._seconds += taken_s
+            self._buckets[next((bound for bound in BUCKETS_S if taken_s <= bound), float("inf"))] += 1
+            if failure is None:
+                self._breaker.succeeded()
+                self._budget.succeeded(now)
+                return
+            self._failures[failure.kind] += 1
+            if failure.kind is FailureKind.RATE_LIMIT:
+                self._budget.limited(failure.retry_after_s, now)
+            elif failure.kind is FailureKind.TROUBLE:
+                self._breaker.rest(TROUBLE_S, now)
+            else:
+                self._breaker.failed(now)
+
+    def _post(self, body: Any, begun: float, timeout_s: float) -> Any:
+        """Read piece by piece: a time-out is one piece's, and a node that drips would never run into it."""
+        timeout = httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s))
+        try:
+            with self._http.stream("POST", self._url, json=body, timeout=timeout) as response:
+                _require_ok(response)
+                pieces = []
+                for piece in response.iter_bytes():
+                    pieces.append(piece)
+                    if self._clock() - begun > timeout_s:
+                        raise NodeFailure(FailureKind.TIMEOUT, "an answer without end")
+        except httpx.TimeoutException as error:
+            raise NodeFailure(FailureKind.TIMEOUT, type(error).__name__) from error
+        except httpx.HTTPError as error:
+            raise NodeFailure(FailureKind.CONNECTION, type(error).__name__) from error
+        try:
+            return msgspec.json.decode(b"".join(pieces))
+        except (ValueError, msgspec.DecodeError) as error:
+            raise NodeFailure(FailureKind.GARBLED, "not JSON") from error
+
+
+def names_of(urls: list[str]) -> list[str]:
+    """host:port of each; the same one again gets #2, #3 (two keys of one provider)."""
+    seen: Counter[str] = Counter()
+    names = []
+    for url in urls:
+        name = _host_and_port(url)
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+    return names
+
+
+def _host_and_port(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return "node"
+    return f"{parts.hostname or 'node'}:{port}"
+
+
+def _require_ok(response: httpx.Response) -> None:
+    """Errors: NodeFailure."""
+    if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
+        raise NodeFailure(FailureKind.RATE_LIMIT, "HTTP 429", retry_after_s=_retry_after_s(response.headers))
+    if response.status_code != httpx.codes.OK:
+        raise NodeFailure(FailureKind.STATUS, f"HTTP {response.status_code}")
+
+
+def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Retry-After in seconds; as a date, counted from the answer's own Date. Source: RFC 9110, 10.2.3."""
+    value = headers.get("Retry-After", "").strip()
+    if value.isdecimal():
+        return float(value)
+    with suppress(ValueError):
+        return (parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("Date", ""))).total_seconds()
+    return None
