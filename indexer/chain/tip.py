@@ -154,11 +154,13 @@ class TipLoop:
             rows_reversed = unwind(session, self._chain, fork, old_head, self._clock())
         self._cursor = fork.ancestor
         self._watch = self._read_watch_list()
+        self._chain.metrics.unwound(fork.ancestor.number, len(fork.orphans), rows_reversed)
         log.warning("reorg", ancestor=fork.ancestor.number, old_head=old_head.number, depth=len(fork.orphans), rows_reversed=rows_reversed)
         return Round(head.number, self._cursor.number, unwound=fork)
 
     def _explain_reverts(self) -> None:
         found, self._may_have_pending_reverts = explain_pending(self._chain, self._clock())
+        self._chain.metrics.reverts_explained.inc(len(found))
         for explained in found:
             log.info("reverted call explained", reason=explained.reason, attempted=explained.attempted)
 
@@ -184,6 +186,7 @@ class TipLoop:
 
     def _tell(self, facts: BlockFacts, written: Written, seen_at: datetime) -> None:
         """One line a block. `since_seen_ms`: from the poll that showed the head to the commit."""
+        self._chain.metrics.block_written(facts.header.number, facts.header.timestamp, written.rows, len(facts.reverts))
         now = self._clock()
         since_seen_ms = round((now - seen_at).total_seconds() * 1000)
         events = [type(item.event).__name__ for item in facts.found]
