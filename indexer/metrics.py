@@ -115,6 +115,8 @@ class Metrics:
             self.lag_blocks.set(max(0, head - cursor))
 
     def round_failed(self, error: Exception, *, is_halt: bool) -> None:
+        """How far behind we are is not known until a round ends well again."""
+        self.lag_blocks.set(UNKNOWN)
         self.failures.labels(type(error).__name__).inc()
         if is_halt:  # only a round that ends well takes it back
             self.halted.set(1)

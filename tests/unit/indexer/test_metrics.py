@@ -81,6 +81,13 @@ def test_a_halt__lasts_until_a_round_ends_well(metrics: Metrics) -> None:
     assert value(metrics, "halted") == 0
 
 
+def test_a_round_that_failed__leaves_the_lag_in_blocks_unknown(metrics: Metrics) -> None:
+    metrics.round_done(9, 9)
+    assert value(metrics, "lag_blocks") == 0
+    metrics.round_failed(OSError("x"), is_halt=False)
+    assert math.isnan(value(metrics, "lag_blocks") or 0)
+
+
 def test_an_rpc_pool_that_counts__is_shown_by_provider(metrics: Metrics) -> None:
     rpc = CountingRpc()
     metrics.count_rpc(rpc)
