@@ -6,7 +6,8 @@
 
 Laws
 - A lower head with our own hash at its height is a lagging node, not a reorg. Only a different hash is one.
-- Nothing is deleted: blocks become orphans, ledger rows get compensating rows, a row of `reorg` tells of it.
+- Nothing is deleted: blocks become orphans, ledger rows get compensating rows, owners' alerts are withdrawn, a row of
+  `reorg` tells of it.
 - Below what was once seen as finalized no reorg is believed: the indexer halts and says so.
 """
 
@@ -19,6 +20,7 @@ from sqlalchemy.orm import Session
 from core.books import mandate_ledger
 from core.chain.reader import ChainReader
 from core.db.engine import WriteSession
+from core.db.repositories import alerts
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import Cursor
 from core.domain.blocks import BlockHeader
@@ -87,6 +89,7 @@ def unwind(session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, n
     """
     chain.fence(session)
     rows_reversed = sum(mandate_ledger.reverse_block(session, block.hash, now) for block in fork.orphans)
+    alerts.withdraw(session, chain.chain_id, [block.hash for block in fork.orphans], now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
     repository.add_reorg(session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now)

@@ -15,7 +15,7 @@ from core.domain.events import AdapterDelisted, AgentSet, KeeperChanged, TermsCa
 from core.domain.mandate.ledger import NewRow, row_from_event
 from core.domain.mandate.terms import ZERO_ADDRESS, Rule
 from indexer.chain.context import TIP, ChainContext
-from indexer.chain.factory_notes import factory_notes
+from indexer.chain.factory_notes import alert_owners, factory_notes
 from indexer.chain.facts import BlockFacts, Found
 from indexer.chain.watch import WatchList
 
@@ -90,6 +90,7 @@ def _write_books(
     """Append every row, each book in log order. Books are taken by rising mandate id, so that two writers can't deadlock."""
     entries = _entries(session, chain, facts, watch, {vault.address: vault for vault in vaults})
     notes = factory_notes(session, chain.chain_id, facts, chain.usdc)
+    alert_owners(session, notes, now)
     entries += [_Entry(mandate, item.ref.log_index, row) for mandate, item, row in notes]
     books: dict[int, list[NewRow]] = {}
     for entry in sorted(entries, key=lambda entry: (entry.mandate_id, entry.log_index)):

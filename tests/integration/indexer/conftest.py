@@ -9,7 +9,7 @@ import pytest
 
 from core.books import mandate_ledger
 from core.chain.reader import ChainReader
-from core.db.engine import Database
+from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
 from core.db.tables.identity import Account
 from core.db.tables.mandate import Mandate
@@ -65,6 +65,13 @@ def _mandate(owner_id: int, issued: MandateTerms, digest: str) -> Mandate:
     )
 
 
+def _new_owner(session: WriteSession) -> int:
+    account = Account(kind="owner", name="owner", created_at=DRAFTED_AT)
+    session.add(account)
+    session.flush()
+    return account.id
+
+
 class Follower:
     """An indexer that does one round when it is told to."""
 
@@ -115,16 +122,13 @@ class Follower:
 
     # Mandates and their books
 
-    def issue(self, public_id: str = "m_4k2v7c3xqa", **changes: Any) -> Issued:
-        """A mandate of this service, signed by its owner, with no vault yet."""
+    def issue(self, public_id: str = "m_4k2v7c3xqa", owner_id: int | None = None, **changes: Any) -> Issued:
+        """A mandate of this service, signed by its owner (a new account unless one is named), with no vault yet."""
         terms = self.deployed.terms(public_id, **changes)
         digest = self.deployed.digest(terms)
         facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=terms.budget_usdc)
         with self.database.write() as session:
-            account = Account(kind="owner", name="owner", created_at=DRAFTED_AT)
-            session.add(account)
-            session.flush()
-            mandate = _mandate(account.id, terms, digest)
+            mandate = _mandate(_new_owner(session) if owner_id is None else owner_id, terms, digest)
             session.add(mandate)
             session.flush()
             rows = signed_rows(facts, terms_digest=digest, version=2, now=DRAFTED_AT)
