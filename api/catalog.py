@@ -296,6 +296,7 @@ _MANDATES = (
         "mandates.close_all_plan", "GET", "/mandates/{id}/close-all-plan", Auth.OWNER, "wallet 4", "Read the steps that end a mandate."
     ),
     _wallet("mandates.statement", "GET", "/mandates/{id}/statement", Auth.OWNER, "wallet 4", "Read a week's statement."),
+    _wallet("mandates.alerts", "GET", "/me/alerts", Auth.OWNER, "wallet 6.4", "Read what you should know of: changes of keeper or roles."),
     _wallet("mandates.statement_all", "GET", "/me/statement", Auth.OWNER, "wallet 4", "Read the week's statement of all mandates."),
 )
 

@@ -78,7 +78,13 @@ def deps_of(settings: Settings) -> Deps:
         limits=_limits(settings),
         operator_addresses=frozenset(address.lower() for address in settings.operator_addresses),
         trusted_proxies=tuple(settings.trusted_proxies),
+        is_local=_is_local(settings),
     )
+
+
+def _is_local(settings: Settings) -> bool:
+    """Whether every node runs on this machine."""
+    return all(urlsplit(url).hostname in LOOPBACK for url in settings.rpc_urls)
 
 
 def _pepper(settings: Settings) -> bytes:
@@ -106,7 +112,7 @@ def _limits(settings: Settings) -> Limits:
 def admit_operator(settings: Settings, deps: Deps) -> None:
     """The operator's key is the one that is set now, and no other. Errors: InvalidParameterError off a local chain."""
     key = settings.operator_key
-    if key is not None and not all(urlsplit(url).hostname in LOOPBACK for url in settings.rpc_urls):
+    if key is not None and not _is_local(settings):
         raise InvalidParameterError("OPERATOR_KEY", "it is for a local chain only; name operators' wallets in OPERATOR_ADDRESSES instead")
     key_hash = None if key is None else token_hash(deps.pepper, key.get_secret_value())
     try:

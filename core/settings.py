@@ -61,6 +61,7 @@ class Settings(BaseSettings):
 
     # Indexer
     poll_interval_ms: int = Field(default=250, description="how often the tip is asked for")
+    indexer_metrics_port: int = Field(default=0, ge=0, le=65_535, description="where the indexer serves its metrics, on HOST; 0: nowhere")
 
     # Keeper
     keeper_private_key: SecretStr | None = Field(default=None, description="accepted on a local chain only")

@@ -1,4 +1,4 @@
-"""The indexer's process: settings in, one loop out. `python -m indexer.main`
+"""The indexer's process: settings in, one loop out. `python -m indexer.main [run | status]`
 
 It leads or waits to lead; leading, it follows the chain, says every second how it is (row `leader`), and ends when the
 right to write is lost. An outside failure makes it try again, never end.
@@ -14,28 +14,35 @@ from datetime import UTC, datetime
 from typing import Any
 
 import structlog
-from sqlalchemy.exc import OperationalError
+import typer
+from rich.console import Console
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from core.chain.reader import ChainReader
-from core.chain.rpc import Rpc
+from core.chain.rpc import Rpc, RpcRefusedError
 from core.db.engine import Database
 from core.db.leadership import Leadership, LeadershipLostError
+from core.db.repositories import health
 from core.db.repositories.chain import CursorMovedError
 from core.domain.errors import OutsideError
 from core.logs import configure_logs
 from core.settings import Deployment, Settings
-from indexer.chain.context import ChainContext
+from indexer import status
+from indexer.chain.context import TIP, ChainContext
 from indexer.chain.deposits import watch_deposits
 from indexer.chain.tip import Round, TipLoop
 from indexer.chain.unwind import FinalityBrokenError
+from indexer.metrics import Metrics, Server, TimedDatabase
 
 NAME = "indexer"
 BEAT_S = 1.0
 FINALITY_S = 5.0
 DEPOSITS_S = 1.0
 RETRY_S = 1.0
+STATUS_ANSWER_S = 2.0  # a person waits
 
 log = structlog.get_logger("indexer")
+app = typer.Typer(add_completion=False, help="Follows the chain into Postgres; without a command it runs.")
 
 
 class WrongChainError(OutsideError):
@@ -52,7 +59,11 @@ def now_utc() -> datetime:
 class Indexer:
     """The loop round the loop: leadership, heartbeat, patience with the outside."""
 
-    def __init__(self, reader: ChainReader, database: Database, leadership: Leadership, deployment: Deployment, poll_s: float) -> None:
+    def __init__(
+        self, reader: ChainReader, database: Database, leadership: Leadership, deployment: Deployment, poll_s: float, metrics: Metrics
+    ) -> None:
+        self._metrics = metrics
+        self._tags: dict[str, int] = {}
         self._reader = reader
         self._database = database
         self._leadership = leadership
@@ -79,6 +90,7 @@ class Indexer:
             if not self._leadership.try_take(now_utc()):
                 self._stopping.wait(RETRY_S)
                 continue
+            self._metrics.leading(self._leadership.epoch)
             try:
                 tip = tip or self._open()
                 wait_s = self._step(tip)
@@ -107,27 +119,45 @@ class Indexer:
             start_block=self._deployment.block,
             epoch=self._leadership.epoch,
             fence=self._leadership.fence,
+            metrics=self._metrics,
         )
         tip = TipLoop(chain, now_utc)
+        with self._database.read() as session:
+            at = health.position(session, TIP)
+        self._metrics.opened(tip.cursor.number, None if at is None else at.block_at)
         log.info("following", chain_id=chain_id, cursor=tip.cursor.number, epoch=chain.epoch)
         return tip
 
     def _step(self, tip: TipLoop) -> float:
         """One round; seconds to wait after it."""
         done = tip.round()
+        self._metrics.round_done(done.head, done.cursor)
         if time.monotonic() >= self._finality_due:
             tip.note_finality()
+            self._read_tags()
             self._finality_due = time.monotonic() + FINALITY_S
         if not done.is_behind and time.monotonic() >= self._deposits_due:
             watch_deposits(tip.chain, now_utc())
             self._deposits_due = time.monotonic() + DEPOSITS_S
-        self._status = _following(done)
+        self._status = _following(done) | self._tags
         return 0.0 if done.is_behind else self._poll_s
+
+    def _read_tags(self) -> None:
+        """How far the chain calls itself safe and final; a chain without a tag says nothing of it."""
+        for tag in ("safe", "finalized"):
+            try:
+                header = self._reader.header(tag)
+            except RpcRefusedError:
+                continue
+            if header is not None:
+                self._tags[tag] = header.number
+                self._metrics.heads.labels(tag).set(header.number)
 
     def _say_trouble(self, error: Exception) -> None:
         state = "halted" if isinstance(error, FinalityBrokenError) else "degraded"
         log.error("round failed", state=state, error=str(error), kind=type(error).__name__)
-        self._status = {**self._status, "state": state, "error": str(error)}
+        self._metrics.round_failed(error, is_halt=state == "halted")
+        self._status = {**self._status, "state": state, "error": str(error)} | _halted_below(error)
 
     def _beat(self) -> None:
         if time.monotonic() >= self._beat_due:
@@ -140,21 +170,50 @@ def _following(done: Round) -> dict[str, Any]:
     return {"state": "following", "head": done.head, "cursor": done.cursor, "lag_blocks": lag_blocks, "error": None}
 
 
-def build(settings: Settings) -> Indexer:
+def _halted_below(error: Exception) -> dict[str, Any]:
+    """Stays in the status until a round ends well: a node that is away afterwards does not heal a broken chain."""
+    if not isinstance(error, FinalityBrokenError):
+        return {}
+    return {"halted_below": {"number": error.boundary.number, "hash": error.boundary.hash}}
+
+
+def build(settings: Settings, metrics: Metrics) -> Indexer:
     deployment = settings.deployment()
-    database = Database(settings.database_url, application_name=NAME)
+    database = TimedDatabase(settings.database_url, metrics, application_name=NAME)
     leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
     rpc = Rpc(settings.rpc_urls, answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s)
+    metrics.count_rpc(rpc)
     reader = ChainReader(rpc, deployment.contracts)
-    return Indexer(reader, database, leadership, deployment, settings.poll_interval_ms / 1000)
+    return Indexer(reader, database, leadership, deployment, settings.poll_interval_ms / 1000, metrics)
 
 
-def main() -> None:
+def serve_metrics(settings: Settings, metrics: Metrics) -> Server | None:
+    """None when no port is set, or when it is taken: an indexer that nobody can watch is better than none."""
+    if settings.indexer_metrics_port == 0:
+        return None
+    try:
+        return metrics.serve(settings.host, settings.indexer_metrics_port)
+    except OSError as error:
+        log.error("metrics are not served; set INDEXER_METRICS_PORT to a free port", port=settings.indexer_metrics_port, error=str(error))
+        return None
+
+
+@app.callback(invoke_without_command=True)
+def without_a_command(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        run()
+
+
+@app.command()
+def run() -> None:
+    """Follow the chain until SIGTERM."""
     settings = Settings()
     configure_logs(settings.log_format)
-    indexer = build(settings)
+    metrics = Metrics(time.time)
+    indexer = build(settings, metrics)
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: indexer.stop())
+    server = serve_metrics(settings, metrics)
     try:
         indexer.run()
         indexer.close()
@@ -162,8 +221,33 @@ def main() -> None:
         # The supervisor starts a fresh process, which waits for its turn.
         log.error("no longer leading", error=str(error))
         sys.exit(1)
+    finally:
+        if server is not None:
+            server.close()
     log.info("stopped")
 
 
+@app.command(name="status")
+def show_status(json: bool = typer.Option(False, "--json", help="one JSON object instead of tables")) -> None:
+    """How the indexer is, from Postgres and one look at the node. Exit 1 when it is down or late."""
+    settings = Settings()
+    database = Database(settings.database_url, application_name=f"{NAME} status")
+    rpc = Rpc(settings.rpc_urls, answer_s=STATUS_ANSWER_S)
+    try:
+        with database.read() as session:
+            report = status.read(session, ChainReader(rpc, {}), settings.chain_id, now_utc())
+    except SQLAlchemyError as error:
+        typer.echo(f"The database does not answer; check DATABASE_URL and that it is migrated ({type(error).__name__}).", err=True)
+        raise typer.Exit(1) from None
+    finally:
+        rpc.close()
+        database.close()
+    if json:
+        typer.echo(status.as_json(report))
+    else:
+        Console().print(*status.tables(report), sep="\n")
+    raise typer.Exit(0 if report.is_healthy else 1)
+
+
 if __name__ == "__main__":
-    main()
+    app()

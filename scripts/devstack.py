@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 import httpx
 from eth_account import Account
@@ -75,6 +76,12 @@ class Ports:
                         f"port {port}, meant for {what}, is in use by another program. "
                         f"Choose another, for example: {variable}={port + 100} make up"
                     ) from None
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def personas() -> dict[str, dict[str, str]]:
@@ -290,6 +297,7 @@ class Stack:
             )
 
     def _write_facts(self, database_url: str, contracts: dict[str, str]) -> None:
+        metrics_port = int(os.environ.get("INDEXER_METRICS_PORT", "0")) or free_port()
         self.facts = {
             "base_url": self.base_url,
             "rpc_url": self.rpc_url,
@@ -298,6 +306,7 @@ class Stack:
             "contracts": contracts,
             "accounts": personas(),
             "operator_key": f"op_local_{secrets.token_hex(24)}",
+            "indexer_metrics_url": f"http://127.0.0.1:{metrics_port}/metrics",
         }
 
     def _environment(self, database_url: str) -> dict[str, str]:
@@ -311,6 +320,7 @@ class Stack:
             "DEPLOYMENT_FILE": str(self.directory / "deployment.json"),
             "BASE_URL": self.base_url,
             "PORT": str(self.ports.api),
+            "INDEXER_METRICS_PORT": str(urlsplit(self.facts["indexer_metrics_url"]).port),
             "KEY_PEPPER": secrets.token_hex(32),
             "OPERATOR_KEY": self.facts["operator_key"],
             "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],

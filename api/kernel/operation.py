@@ -97,7 +97,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deps:
-    """What create_app is given. `contracts` has stack.json's names. `clock` gives aware UTC."""
+    """What create_app is given. `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here."""
 
     database: Database
     chain: ChainReader
@@ -109,6 +109,7 @@ class Deps:
     limits: Limits = field(default_factory=Limits)
     operator_addresses: frozenset[str] = frozenset()
     trusted_proxies: tuple[str, ...] = ()
+    is_local: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,6 +75,7 @@ class Filled:
     watch: WatchList
     blocks: int
     rows: int
+    newest_at: int  # unix second of the last block
 
 
 class Backfill:
@@ -159,7 +160,7 @@ class Backfill:
         with self._chain.database.write() as session:
             rows = write_range(session, self._chain, facts, watch, published, cursor, now)
             revert_scan.owe(session, self._chain, cursor, to, final.number, is_first_sight, now)
-        return Filled(to, watch, len(facts), rows)
+        return Filled(to, watch, len(facts), rows, last.timestamp)
 
 
 def _with_new(watch: WatchList, facts: Sequence[BlockFacts]) -> WatchList:

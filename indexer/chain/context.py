@@ -1,12 +1,14 @@
 """What every part of the chain's indexer is given: the reader, the database, the deployment, the right to write."""
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy.orm import Session
 
 from core.chain.reader import ChainReader
 from core.db.engine import Database
+from indexer.metrics import Metrics
 
 TIP = "tip"  # name of the cursor
 REVERTS, REVERTS_UNTIL = "reverts", "reverts_until"  # blocks between them still owe their receipts (revert_scan.py)
@@ -27,3 +29,4 @@ class ChainContext:
     start_block: int  # height of the first contract
     epoch: int
     fence: Callable[[Session], None]
+    metrics: Metrics = field(default_factory=lambda: Metrics(time.time))

@@ -164,6 +164,7 @@ class TipLoop:
             return Round(head.number, self._cursor.number)
         self._cursor, self._watch, self._moved_at = filled.cursor, filled.watch, self._clock()
         self._owes_reverts = True
+        self._chain.metrics.range_written(filled.cursor.number, filled.newest_at, filled.blocks, filled.rows)
         log.info(
             "range",
             number=filled.cursor.number,
@@ -223,11 +224,13 @@ class TipLoop:
             rows_reversed = unwind(session, self._chain, fork, old_head, self._clock())
         self._cursor = fork.ancestor
         self._watch = self._read_watch_list()
+        self._chain.metrics.unwound(fork.ancestor.number, len(fork.orphans), rows_reversed)
         log.warning("reorg", ancestor=fork.ancestor.number, old_head=old_head.number, depth=len(fork.orphans), rows_reversed=rows_reversed)
         return Round(head.number, self._cursor.number, unwound=fork)
 
     def _explain_reverts(self) -> None:
         found, self._may_have_pending_reverts = explain_pending(self._chain, self._patience, self._clock())
+        self._chain.metrics.reverts_explained.inc(len(found))
         for explained in found:
             log.info("reverted call explained", reason=explained.reason, attempted=explained.attempted)
 
@@ -253,6 +256,7 @@ class TipLoop:
 
     def _tell(self, facts: BlockFacts, rows: int, seen_at: datetime) -> None:
         """One line a block. `since_seen_ms`: from the poll that showed the head to the commit."""
+        self._chain.metrics.block_written(facts.header.number, facts.header.timestamp, rows, len(facts.reverts))
         now = self._clock()
         since_seen_ms = round((now - seen_at).total_seconds() * 1000)
         events = [type(item.event).__name__ for item in facts.found]

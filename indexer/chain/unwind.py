@@ -6,8 +6,8 @@
 
 Laws
 - A lower head with our own hash at its height is a lagging node, not a reorg. Only a different hash is one.
-- Nothing is deleted: blocks become orphans, ledger rows get compensating rows, a row of `reorg` tells of it. Transfers that
-  the orphans confirmed fail, in the same transaction.
+- Nothing is deleted: blocks become orphans, ledger rows get compensating rows, owners' alerts are withdrawn, a row of
+  `reorg` tells of it. Transfers that the orphans confirmed fail, in the same transaction.
 - Below what was once seen as finalized no reorg is believed: the indexer halts and says so.
 """
 
@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 from core.books import mandate_ledger, transfer_ledger, transfer_reports
 from core.chain.reader import ChainReader
 from core.db.engine import WriteSession
+from core.db.repositories import alerts
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import Cursor
 from core.domain.blocks import BlockHeader
@@ -94,6 +95,7 @@ def unwind(session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, n
         keys = [(log.tx_hash, deposit_key(log.tx_hash, log.log_index)) for log in paid]
         rows_reversed += transfer_ledger.reverse_facts(session, chain.chain_id, keys, "reorg", now)
     transfer_reports.replace_blocks(session, chain.chain_id, [block.hash for block in fork.orphans], now)
+    alerts.withdraw(session, chain.chain_id, [block.hash for block in fork.orphans], now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
     repository.add_reorg(session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now)

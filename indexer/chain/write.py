@@ -20,7 +20,7 @@ from core.domain.events import AdapterDelisted, AgentSet, KeeperChanged, TermsCa
 from core.domain.mandate.ledger import NewRow, row_from_event
 from core.domain.mandate.terms import ZERO_ADDRESS, Rule
 from indexer.chain.context import TIP, ChainContext
-from indexer.chain.factory_notes import factory_notes, is_noted
+from indexer.chain.factory_notes import alert_owners, factory_notes, is_noted
 from indexer.chain.facts import BlockFacts, Found
 from indexer.chain.payments import deposit_of
 from indexer.chain.watch import WatchList
@@ -105,7 +105,9 @@ def _take(
     entries = _entries(session, chain, facts, watch, created)
     if is_noted(facts):
         written = pending.flush(session, now)  # who is told depends on what the books say of earlier blocks
-        entries += factory_notes(session, chain.chain_id, facts, chain.usdc)
+        notes = factory_notes(session, chain.chain_id, facts, chain.usdc)
+        alert_owners(session, notes, now)
+        entries += notes
     for mandate, _, row in sorted(entries, key=lambda entry: entry[1].ref.log_index):
         pending.mandates.setdefault(mandate, []).append(row)
     for payment in facts.payments:

@@ -6,7 +6,7 @@ hides another's: what can't be read is null, and its part says why.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -14,13 +14,12 @@ from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Call, NoInput
 from core.chain.reader import LATEST
 from core.db import migrate
-from core.db.repositories import chain, health
+from core.db.repositories import health
 from core.db.repositories.leader import leader_row
 from core.domain.errors import OutsideError
+from core.domain.freshness import BEAT_DOWN_S, Verdict, judge_head, judge_indexer
 
-INDEXER_LEADER, INDEXER_CURSOR, KEEPER_LEADER = "indexer", "tip", "keeper"
-BEAT_DOWN_S = 15  # a loop beats at least once a second; a spare takes over within seconds
-LATE_BLOCKS = 5
+KEEPER_LEADER = "keeper"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,10 @@ class Part:
     lag_s: int | None = None
     lag_blocks: int | None = None
     note: str | None = None
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> Self:
+        return cls(verdict.health.value, verdict.lag_s, verdict.lag_blocks, verdict.note)
 
     def as_json(self) -> dict[str, Any]:
         return {"status": self.status, "lag_s": self.lag_s, "lag_blocks": self.lag_blocks, "note": self.note}
@@ -84,7 +87,7 @@ def _chain(call: Call) -> tuple[int | None, Part]:
         return None, Part("down", note=f"The node is on chain {chain_id}, not {call.deps.chain_id}; check RPC_URLS and CHAIN_ID.")
     if header is None:
         return None, Part("down", note="The node has no newest block; check that it is in sync.")
-    return header.number, Part("ok", lag_s=max(0, int(call.now.timestamp()) - header.timestamp))
+    return header.number, Part.of(judge_head(header.timestamp, call.now, is_local=call.deps.is_local))
 
 
 def _loop(call: Call, name: str, command: str) -> Part:
@@ -95,20 +98,22 @@ def _loop(call: Call, name: str, command: str) -> Part:
     if lag_s >= BEAT_DOWN_S:
         return Part("down", lag_s, note=f"No heartbeat for {lag_s} s; look at its log and start `{command}` again.")
     state = row.status.get("state")
-    if state == "halted":
-        return Part("down", lag_s, note="It halted and waits for an operator; its log says why.")
     if state == "degraded":
         return Part("degraded", lag_s, note="It keeps trying: its last round failed; its log says why.")
     return Part("ok", lag_s)
 
 
 def _indexer(call: Call, head: int | None) -> Part:
-    part = _loop(call, INDEXER_LEADER, "python -m indexer.main")
-    cursor = chain.cursor(call.db, INDEXER_CURSOR)
-    if part.status == "down" or head is None or cursor is None:
-        return part
-    behind = max(0, head - cursor.number)
-    if behind <= LATE_BLOCKS or part.note is not None:
-        return replace(part, lag_blocks=behind)
-    note = f"It is {behind} blocks behind the chain; it catches up by itself, or its log says why not."
-    return Part("degraded", part.lag_s, behind, note)
+    """`lag_s`: how old the newest committed block is, by this machine's clock; `lag_blocks`: what the node has beyond it."""
+    facts = health.indexer_facts(call.db, call.now, head)
+    if facts.cursor is not None and facts.is_suspect:
+        facts = replace(facts, next_block_at=_mined_at(call, facts.cursor + 1))
+    return Part.of(judge_indexer(facts))
+
+
+def _mined_at(call: Call, number: int) -> int | None:
+    try:
+        header = call.deps.chain.header(number)
+    except OutsideError:
+        return None
+    return None if header is None else header.timestamp

@@ -5,6 +5,7 @@ from typing import Any
 from api.catalog import CATALOG, Auth, Family, Row
 from api.kernel.caller import AgentCaller, Caller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput
+from core.domain.mandate.refusals import NOT_SEEN
 
 NAME = "Mandate Wallet"
 VERSION = "0.1.0"
@@ -13,6 +14,7 @@ INSTRUCTIONS = (
     "Send the key in X-SVC-User-Key. Owners sign in with a wallet: POST /auth/wallet/nonce, sign, POST /auth/owner/login.",
     "Money is text with six decimals, in USDC. Unknown is null.",
     "A refusal says in service.reason why, in service.retry_safe whether to wait or to change something, and in service.next what to call.",
+    f"limits.breaches.reverts of a mandate counts reverted calls. {NOT_SEEN}",
     "Send Idempotency-Key with a write that you may have to repeat.",
 )
 

@@ -3,6 +3,7 @@
 from api.areas.mandates import schemas
 from api.areas.mandates.service import (
     acting,
+    alerts,
     door,
     drafts,
     owner_calls,
@@ -47,5 +48,6 @@ OPERATIONS = (
     Operation("mandates.stop", schemas.MandatePath, acting.stop),
     Operation("mandates.close_all_plan", schemas.MandatePath, statements.close_plan),
     Operation("mandates.statement", schemas.WeekQuery, statements.statement),
+    Operation("mandates.alerts", schemas.AlertsQuery, alerts.alerts),
     Operation("mandates.statement_all", schemas.AllWeeksQuery, statements.statement_all),
 )

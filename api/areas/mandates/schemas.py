@@ -175,6 +175,11 @@ class BoardQuery(Command):
     limit: Limit = 50
 
 
+class AlertsQuery(Command):
+    cursor: Seq | None = None
+    limit: Limit = 50
+
+
 class PageQuery(MandatePath):
     cursor: Seq | None = None
     limit: Limit = 50

@@ -23,6 +23,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 from core.domain.mandate.lifecycle import MarketMode, Status
+from core.domain.mandate.refusals import NOT_SEEN
 from core.domain.mandate.terms import UNPINNED, ZERO_ADDRESS, MandateTerms, Rule
 from core.domain.money import UsdcE6, usdc_text, usdc_text_or_none
 from core.domain.times import DAY_S, utc_text, utc_text_or_none
@@ -301,7 +302,7 @@ def _cap_basis(terms: MandateTerms) -> str:
 
 def _breaches(facts: LimitsFacts) -> dict[str, Any]:
     return {
-        "reverts": {"count": facts.reverts_count},
+        "reverts": {"count": facts.reverts_count, "not_seen": None if facts.reverts_count is None else NOT_SEEN},
         "refusals": {"count": facts.refusals_count},
         "violations": {"count": len(facts.violation_codes), "codes": list(facts.violation_codes)},
     }

@@ -19,6 +19,13 @@ from core.domain.money import UsdcE6, usdc_text
 
 REFUSAL_REPORTS_PER_DAY: Final = 60  # per mandate and UTC day; wallet spec 8
 
+# What a count of reverted calls leaves out; said beside the count of a mandate. Wallet spec 2.11 and 8, docs/reverts.md.
+NOT_SEEN: Final = (
+    "The block scan finds plain transactions from the agent's wallet, present or past, to the vault. Not seen: calls that a smart account "
+    "or another contract makes, calls to an adapter or venue past the vault, and attempts more than 2,000 blocks before the scan first saw "
+    "the vault. The count may be lower than the attempts."
+)
+
 _TX_HASH = re.compile(r"0[xX][0-9a-fA-F]{64}", re.ASCII)
 
 

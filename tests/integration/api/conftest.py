@@ -44,12 +44,16 @@ class Clock:
 
 @dataclass
 class FewAnswersChain:
-    """A chain id, a height and contract wallets (address -> the one signature they take); `is_down` makes every read fail."""
+    """A chain id, a height and contract wallets (address -> the one signature they take); `is_down` makes every read fail.
+
+    `mined_at` is the time of the newest block; `mined` of older ones, by height.
+    """
 
     wallets: dict[str, str] = field(default_factory=dict)
     is_down: bool = False
     height: int = 100
     mined_at: int = 0
+    mined: dict[int, int] = field(default_factory=dict)
     id: int = 84532
 
     def chain_id(self) -> int:
@@ -67,8 +71,10 @@ class FewAnswersChain:
     def header(self, at: Any = "latest") -> BlockHeader:
         self._require_up()
         zero = "0x" + "00" * 32
+        number = at if isinstance(at, int) else self.height
+        mined_at = self.mined.get(number, self.mined_at)
         return BlockHeader(
-            number=self.height, hash=zero, parent_hash=zero, timestamp=self.mined_at, logs_bloom=0, transaction_hashes=(), base_fee_wei=None
+            number=number, hash=zero, parent_hash=zero, timestamp=mined_at, logs_bloom=0, transaction_hashes=(), base_fee_wei=None
         )
 
     def _require_up(self) -> None:

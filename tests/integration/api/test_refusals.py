@@ -9,7 +9,7 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from core.db.engine import Database
-from tests.integration.api.conftest import KEY, Clock, FewAnswersChain, Limit, TestClient, bearer, connect
+from tests.integration.api.conftest import KEY, Clock, Limit, TestClient, bearer, connect
 from tests.integration.api.probe import PATH, Gate, writes
 
 
@@ -247,66 +247,6 @@ def test_the_catalogue__says_which_calls_a_key_may_make(client: TestClient, agen
 def test_health__live_answers_without_a_database(client: TestClient, database: Database) -> None:
     database.close()
     assert client.get("/health/live").json() == {"status": "ok"}
-
-
-def beat(database: Database, clock: Clock, name: str, state: str = "following") -> None:
-    with database.write() as session:
-        session.execute(
-            text("insert into leader values (:name, 1, 'x', 1, :now, :now, jsonb_build_object('state', cast(:state as text)))"),
-            {"name": name, "now": clock.now, "state": state},
-        )
-
-
-def test_health__a_part_that_never_ran__is_down_and_says_what_to_start(client: TestClient) -> None:
-    answer = client.get("/health/ready")
-    parts = answer.json()["parts"]
-    assert answer.status_code == 503
-    assert {name: part["status"] for name, part in parts.items()} == {
-        "database": "ok",
-        "migrations": "ok",
-        "indexer": "down",
-        "keeper": "down",
-        "chain": "ok",
-    }
-    assert parts["indexer"]["note"] == "It never ran on this database; start `python -m indexer.main`."
-
-
-def test_health__all_parts_beating__is_ready_and_shows_lag(client: TestClient, database: Database, clock: Clock) -> None:
-    beat(database, clock, "indexer")
-    beat(database, clock, "keeper")
-    with database.write() as session:
-        session.execute(text("insert into chain_cursor values ('tip', 84532, 98, :hash, 1, :now)"), {"hash": b"0" * 32, "now": clock.now})
-    clock.pass_(seconds=14)
-    answer = client.get("/health/ready")
-    assert (answer.status_code, answer.json()["status"]) == (200, "ok")
-    assert answer.json()["parts"]["indexer"] == {"status": "ok", "lag_s": 14, "lag_blocks": 2, "note": None}
-    clock.pass_(seconds=1)
-    assert client.get("/health/ready").json()["parts"]["keeper"]["status"] == "down"
-
-
-def test_health__a_halted_indexer__is_down(client: TestClient, database: Database, clock: Clock) -> None:
-    beat(database, clock, "indexer", "halted")
-    assert client.get("/health/ready").json()["parts"]["indexer"]["status"] == "down"
-
-
-def test_health__a_node_that_is_gone__is_down_beside_parts_that_are_not(client: TestClient, chain: FewAnswersChain) -> None:
-    chain.is_down = True
-    parts = client.get("/health/ready").json()["parts"]
-    assert (parts["chain"]["status"], parts["database"]["status"]) == ("down", "ok")
-
-
-def test_health__a_node_of_another_chain__is_down_and_says_which(client: TestClient, chain: FewAnswersChain) -> None:
-    chain.id = 1
-    part = client.get("/health/ready").json()["parts"]["chain"]
-    assert (part["status"], part["note"]) == ("down", "The node is on chain 1, not 84532; check RPC_URLS and CHAIN_ID.")
-
-
-def test_health__a_database_without_migrations__says_so(client: TestClient, database: Database) -> None:
-    with database.write() as session:
-        session.execute(text("drop table alembic_version"))
-        session.execute(text("drop table leader"))
-    parts = client.get("/health/ready").json()["parts"]
-    assert (parts["migrations"]["status"], parts["indexer"]["status"], parts["database"]["status"]) == ("down", "down", "ok")
 
 
 def test_openapi__shows_fields_and_refusals_of_every_call(client: TestClient) -> None:

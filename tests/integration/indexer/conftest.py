@@ -9,7 +9,7 @@ import pytest
 
 from core.books import mandate_ledger
 from core.chain.reader import ChainReader
-from core.db.engine import Database
+from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
 from core.db.tables.identity import Account
 from core.db.tables.mandate import Mandate
@@ -65,15 +65,19 @@ def _mandate(owner_id: int, issued: MandateTerms, digest: str) -> Mandate:
     )
 
 
-def issue(deployed: DeployedChain, database: Database, terms: MandateTerms) -> Issued:
-    """Write down a mandate of this service with these terms, signed by its owner."""
+def _new_owner(session: WriteSession) -> int:
+    account = Account(kind="owner", name="owner", created_at=DRAFTED_AT)
+    session.add(account)
+    session.flush()
+    return account.id
+
+
+def issue(deployed: DeployedChain, database: Database, terms: MandateTerms, owner_id: int | None = None) -> Issued:
+    """Write down a mandate of this service with these terms, signed by its owner (a new account unless one is named)."""
     digest = deployed.digest(terms)
     facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=terms.budget_usdc)
     with database.write() as session:
-        account = Account(kind="owner", name="owner", created_at=DRAFTED_AT)
-        session.add(account)
-        session.flush()
-        mandate = _mandate(account.id, terms, digest)
+        mandate = _mandate(_new_owner(session) if owner_id is None else owner_id, terms, digest)
         session.add(mandate)
         session.flush()
         rows = signed_rows(facts, terms_digest=digest, version=2, now=DRAFTED_AT)
@@ -131,9 +135,9 @@ class Follower:
 
     # Mandates and their books
 
-    def issue(self, public_id: str = "m_4k2v7c3xqa", **changes: Any) -> Issued:
+    def issue(self, public_id: str = "m_4k2v7c3xqa", owner_id: int | None = None, **changes: Any) -> Issued:
         """A mandate of this service, signed by its owner, with no vault yet."""
-        return issue(self.deployed, self.database, self.deployed.terms(public_id, **changes))
+        return issue(self.deployed, self.database, self.deployed.terms(public_id, **changes), owner_id)
 
     def rows(self, mandate: Issued) -> list[LedgerRow]:
         """The whole book."""

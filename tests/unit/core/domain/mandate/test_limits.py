@@ -23,6 +23,7 @@ from core.domain.mandate.limits import (
     limits_block,
     window_frees_at,
 )
+from core.domain.mandate.refusals import NOT_SEEN
 from core.domain.mandate.terms import UNPINNED, ZERO_ADDRESS, MandateTerms, Rule, RuleKind
 from core.domain.money import usdc_e6_from_text
 
@@ -338,7 +339,7 @@ def test_limits_block__of_a_working_mandate() -> None:
             "window_frees_at": {"value": "2026-01-02T00:00:00Z", "source": "chain", "basis": "rolling_24h"},
         },
         "breaches": {
-            "reverts": {"count": 2},
+            "reverts": {"count": 2, "not_seen": NOT_SEEN},
             "refusals": {"count": 3},
             "violations": {"count": 1, "codes": ["over_per_tx_cap"]},
         },
@@ -374,4 +375,4 @@ def test_limits_block__from_the_end_on__is_null(now: int, basis: str) -> None:
 
 
 def test_limits_block__without_a_scan__has_no_count_of_reverts() -> None:
-    assert limits_block(replace(FACTS, reverts_count=None), START)["breaches"]["reverts"] == {"count": None}
+    assert limits_block(replace(FACTS, reverts_count=None), START)["breaches"]["reverts"] == {"count": None, "not_seen": None}

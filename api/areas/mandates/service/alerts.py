@@ -1,0 +1,37 @@
+"""What an owner should know of besides the record of one mandate (wallet spec 6.4)."""
+
+from typing import Any
+
+from api.areas.mandates.schemas import AlertsQuery
+from api.kernel.caller import OwnerCaller
+from api.kernel.operation import Answer, Call
+from core.db.repositories.alerts import alerts_of_owner
+from core.db.tables.alerts import OwnerAlert
+from core.domain.times import instant_text, instant_text_or_none
+
+
+def alerts(call: Call, caller: OwnerCaller, command: AlertsQuery) -> Answer:
+    """The newest first. One that a reorg took back stays, with `withdrawn_at`."""
+    found = alerts_of_owner(call.db, caller.account_id, command.cursor, command.limit + 1)
+    page = found[: command.limit]
+    next_cursor = str(page[-1].id) if len(found) > command.limit else None
+    return Answer({"alerts": [_view(alert) for alert in page], "next_cursor": next_cursor})
+
+
+def _view(alert: OwnerAlert) -> dict[str, Any]:
+    return {
+        "id": alert.id,
+        "kind": alert.kind,
+        "event": alert.payload.get("event"),
+        "args": alert.payload.get("args"),
+        "chain_id": alert.chain_id,
+        "tx_hash": _hex(alert.tx_hash),
+        "log_index": alert.log_index,
+        "block_number": alert.block_number,
+        "at": instant_text(alert.occurred_at),
+        "withdrawn_at": instant_text_or_none(alert.withdrawn_at),
+    }
+
+
+def _hex(raw: bytes | None) -> str | None:
+    return None if raw is None else "0x" + raw.hex()

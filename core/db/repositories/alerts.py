@@ -1,0 +1,56 @@
+"""All SQL of owners' alerts. Nothing here commits, and nothing deletes an alert (core.db.tables.alerts)."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from sqlalchemy import select, text, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from core.db.engine import WriteSession
+from core.db.repositories.chain import bytes_of
+from core.db.tables.alerts import STANDING, OwnerAlert
+from core.db.tables.mandate import Mandate
+from core.domain.mandate.ledger import NewRow
+
+KEEPER_CHANGE = "keeper_change"
+LOG = ("owner_id", "chain_id", "tx_hash", "log_index")
+
+
+def owners_of(session: Session, mandate_ids: Iterable[int]) -> list[int]:
+    """The accounts that own these mandates, each once."""
+    return list(session.scalars(select(Mandate.owner_id).where(Mandate.id.in_(set(mandate_ids))).distinct().order_by(Mandate.owner_id)))
+
+
+def add_keeper_change(session: WriteSession, owner_ids: Sequence[int], note: NewRow, now: datetime) -> None:
+    """Tell each owner of the factory's log that the note is made of, unless an alert of it stands already."""
+    if note.tx_hash is None or note.block_hash is None or not owner_ids:
+        return
+    log = {
+        "kind": KEEPER_CHANGE,
+        "chain_id": note.chain_id,
+        "tx_hash": bytes_of(note.tx_hash),
+        "log_index": note.log_index,
+        "block_number": note.block_number,
+        "block_hash": bytes_of(note.block_hash),
+        "payload": {key: note.payload[key] for key in ("event", "args")},
+        "occurred_at": note.occurred_at,
+        "created_at": now,
+    }
+    statement = insert(OwnerAlert).on_conflict_do_nothing(index_elements=LOG, index_where=text(STANDING))
+    session.execute(statement, [log | {"owner_id": owner_id} for owner_id in owner_ids])
+
+
+def withdraw(session: WriteSession, chain_id: int, block_hashes: Iterable[str], now: datetime) -> None:
+    """The blocks were orphaned: what they said no longer holds. The alerts stay and say since when."""
+    orphaned = [bytes_of(block_hash) for block_hash in block_hashes]
+    standing = (OwnerAlert.chain_id == chain_id, OwnerAlert.block_hash.in_(orphaned), OwnerAlert.withdrawn_at.is_(None))
+    session.execute(update(OwnerAlert).where(*standing).values(withdrawn_at=now))
+
+
+def alerts_of_owner(session: Session, owner_id: int, before_id: int | None, limit: int) -> list[OwnerAlert]:
+    """The newest first, withdrawn ones included; `before_id` exclusive."""
+    query = select(OwnerAlert).where(OwnerAlert.owner_id == owner_id)
+    if before_id is not None:
+        query = query.where(OwnerAlert.id < before_id)
+    return list(session.scalars(query.order_by(OwnerAlert.id.desc()).limit(limit)))

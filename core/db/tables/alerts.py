@@ -1,0 +1,38 @@
+"""What owners are told besides the record of one mandate."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Integer, Text, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.db.tables.base import Base, Hash32
+
+STANDING = "withdrawn_at is null"
+
+
+class OwnerAlert(Base):
+    """One alert of one owner. Never deleted: a reorg that takes its log back sets `withdrawn_at`, and a log that comes back is a
+    new row. Of one log an owner has one standing alert, however many mandates it concerns."""
+
+    __tablename__ = "owner_alert"
+    __table_args__ = (
+        CheckConstraint("kind in ('keeper_change', 'hl_key_lost')", name="kind"),
+        CheckConstraint("kind <> 'keeper_change' or num_nulls(chain_id, tx_hash, log_index, block_number, block_hash) = 0", name="has_log"),
+        Index("uq_owner_alert_standing", "owner_id", "chain_id", "tx_hash", "log_index", unique=True, postgresql_where=text(STANDING)),
+        Index("ix_owner_alert_owner_id_id", "owner_id", "id"),
+        Index("ix_owner_alert_block_hash", "block_hash", postgresql_where=text(STANDING)),
+    )
+
+    id: Mapped[int] = mapped_column(Identity(), primary_key=True)
+    owner_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    kind: Mapped[str] = mapped_column(Text)
+    chain_id: Mapped[int | None]  # of the log that the alert comes from, as the four below
+    tx_hash: Mapped[bytes | None] = mapped_column(Hash32)
+    log_index: Mapped[int | None] = mapped_column(Integer)
+    block_number: Mapped[int | None]
+    block_hash: Mapped[bytes | None] = mapped_column(Hash32)
+    payload: Mapped[dict[str, Any]]
+    occurred_at: Mapped[datetime]  # the block's time
+    created_at: Mapped[datetime]
+    withdrawn_at: Mapped[datetime | None]

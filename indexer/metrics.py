@@ -1,0 +1,181 @@
+"""The indexer in figures: a registry of its own, served as Prometheus text on a port of its own.
+
+Laws
+- The loop only counts. What has to be true at the moment of the scrape (the lag by wall clock) is computed there, so that
+  a loop that hangs still shows.
+- A figure that is not known yet is absent or NaN, never 0: an alert does not fire on it.
+- What is exported here is what docs/operations/alerts.yml may name; a test holds the two together.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from http.server import HTTPServer
+from threading import Thread
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from core.chain.rpc import Rpc
+from core.db.engine import Database, WriteSession
+
+PREFIX = "mandate_indexer_"
+UNKNOWN = float("nan")
+DEPTHS = (1, 2, 3, 5, 8, 16, 32, 64, 128)  # blocks
+WRITE_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+class Metrics:
+    """Every figure of one indexer process. `clock` gives unix seconds. Counting is thread-safe."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.registry = CollectorRegistry(auto_describe=True)
+        self._clock = clock
+        self._newest_block_at: int | None = None
+        self.heads = self._gauge("head_number", "Height that the node calls by that tag.", "tag")
+        self.cursors = self._gauge("cursor_number", "Height of the last block that is whole in the database.", "name")
+        self.lag_blocks = self._gauge("lag_blocks", "Blocks between the node's head and the cursor.")
+        self.lag_blocks.set(UNKNOWN)
+        lag_seconds = self._gauge("lag_seconds", "Wall clock minus the time of the newest committed block: shows a frozen chain as well.")
+        lag_seconds.set_function(self._lag_seconds)
+        self.last_progress = self._gauge("last_progress_timestamp_seconds", "When a block was last committed or unwound, unix time.")
+        self.last_progress.set(UNKNOWN)
+        self.rounds = self._counter("rounds", "Looks at the chain that ended well.")
+        self.failures = self._counter("round_failures", "Rounds that ended in an error, by its kind.", "kind")
+        self.blocks = self._counter("blocks_written", "Blocks committed.")
+        self.rows = self._counter("rows_written", "Rows appended to the mandates' books.")
+        self.reorgs = self._counter("reorgs", "Unwinds.")
+        self.reorg_depth = Histogram(PREFIX + "reorg_depth", "Blocks that an unwind orphaned.", buckets=DEPTHS, registry=self.registry)
+        self.rows_unwound = self._counter("rows_unwound", "Rows of the books that unwinds reversed.")
+        self.reverts_found = self._counter("reverts_found", "Reverted calls of agents found in blocks.")
+        self.reverts_explained = self._counter("reverts_explained", "Reverted calls whose reason was looked up, `unknown` included.")
+        self.halted = self._gauge("halted", "1 while the chain contradicts what was final and nothing is written.")
+        self.leads = self._gauge("leads", "1 while this process leads; a spare says 0.")
+        self.epoch = self._gauge("leader_epoch", "Epoch that this process writes with; 0 before it leads.")
+        self.write_seconds = Histogram(
+            PREFIX + "database_write_seconds", "A writing transaction, commit included.", buckets=WRITE_SECONDS, registry=self.registry
+        )
+
+    def _gauge(self, name: str, says: str, *labels: str) -> Gauge:
+        return Gauge(PREFIX + name, says, labels, registry=self.registry)
+
+    def _counter(self, name: str, says: str, *labels: str) -> Counter:
+        return Counter(PREFIX + name, says, labels, registry=self.registry)
+
+    def _lag_seconds(self) -> float:
+        return UNKNOWN if self._newest_block_at is None else max(0.0, self._clock() - self._newest_block_at)
+
+    # What the loop tells
+
+    def block_written(self, number: int, at: int, rows: int, reverts: int) -> None:
+        """A block was committed. `at`: its own time in unix seconds; `rows` of the books, `reverts` found in it."""
+        self.range_written(number, at, 1, rows)
+        self.reverts_found.inc(reverts)
+
+    def range_written(self, number: int, at: int, blocks: int, rows: int) -> None:
+        """`blocks` blocks were committed at once; `number` and `at` are the last one's."""
+        self._newest_block_at = at
+        self._moved_to(number)
+        self.blocks.inc(blocks)
+        self.rows.inc(rows)
+
+    def unwound(self, ancestor: int, depth: int, rows: int) -> None:
+        """`depth` blocks were orphaned and the cursor set back to `ancestor`."""
+        self._moved_to(ancestor)
+        self.reorgs.inc()
+        self.reorg_depth.observe(depth)
+        self.rows_unwound.inc(rows)
+
+    def _moved_to(self, number: int) -> None:
+        self.cursors.labels("tip").set(number)
+        self.last_progress.set(self._clock())
+
+    def round_done(self, head: int | None, cursor: int) -> None:
+        """A round ended well; `head` None: the node had no block to show."""
+        self.rounds.inc()
+        self.halted.set(0)
+        self.cursors.labels("tip").set(cursor)
+        if head is not None:
+            self.heads.labels("latest").set(head)
+            self.lag_blocks.set(max(0, head - cursor))
+
+    def round_failed(self, error: Exception, *, is_halt: bool) -> None:
+        """How far behind we are is not known until a round ends well again."""
+        self.lag_blocks.set(UNKNOWN)
+        self.failures.labels(type(error).__name__).inc()
+        if is_halt:  # only a round that ends well takes it back
+            self.halted.set(1)
+
+    def opened(self, number: int, at: int | None) -> None:
+        """The position that the process starts from. `at`: that block's time; None when it is not kept."""
+        self.cursors.labels("tip").set(number)
+        self._newest_block_at = at
+
+    def leading(self, epoch: int) -> None:
+        self.leads.set(1)
+        self.epoch.set(epoch)
+
+    # The outside
+
+    def count_rpc(self, rpc: Rpc) -> None:
+        """Show what the pool of nodes counts."""
+        self.registry.register(_RpcFigures(rpc))
+
+    def serve(self, address: str, port: int) -> "Server":
+        """Listen for scrapes on a thread of its own. Errors: OSError when the port is taken."""
+        server, thread = start_http_server(port, address, self.registry)
+        return Server(server, thread)
+
+
+class Server:
+    """A listening exporter."""
+
+    def __init__(self, server: HTTPServer, thread: Thread) -> None:
+        self._server = server
+        self._thread = thread
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_port)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _RpcFigures(Collector):
+    """The RPC pool's own counts at the moment of the scrape."""
+
+    def __init__(self, rpc: Rpc) -> None:
+        self._rpc = rpc
+
+    def collect(self) -> Iterable[Metric]:
+        requests = CounterMetricFamily(PREFIX + "rpc_requests", "Requests sent to a node.", labels=["provider"])
+        calls = CounterMetricFamily(PREFIX + "rpc_calls", "JSON-RPC calls sent to a node, each of a batch counted.", labels=["provider"])
+        failures = CounterMetricFamily(PREFIX + "rpc_failures", "Requests that a node failed.", labels=["provider", "kind"])
+        seconds = CounterMetricFamily(PREFIX + "rpc_seconds", "Sum of the waits for a node's answers.", labels=["provider"])
+        is_open = GaugeMetricFamily(PREFIX + "rpc_provider_open", "1 while a node is left alone.", labels=["provider"])
+        for node in self._rpc.stats():
+            requests.add_metric([node.name], node.requests)
+            calls.add_metric([node.name], node.calls)
+            for kind, count in node.failures.items():
+                failures.add_metric([node.name, kind], count)
+            seconds.add_metric([node.name], node.seconds)
+            is_open.add_metric([node.name], node.is_open)
+        return requests, calls, failures, seconds, is_open
+
+
+class TimedDatabase(Database):
+    """A database that measures its writing transactions, from the first statement to the end of the commit."""
+
+    def __init__(self, url: str, metrics: Metrics, **more: Any) -> None:
+        super().__init__(url, **more)
+        self._seconds = metrics.write_seconds
+
+    @contextmanager
+    def write(self) -> Iterator[WriteSession]:
+        with self._seconds.time(), super().write() as session:
+            yield session

@@ -1,0 +1,158 @@
+"""How the indexer is, for a person: read from Postgres and one look at the node, shown as tables or as JSON."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+from sqlalchemy.orm import Session
+
+from core.chain.reader import ChainReader
+from core.db.repositories import chain, health
+from core.db.repositories.health import PastReorg
+from core.db.repositories.leader import LeaderRow, leader_row
+from core.domain.blocks import BlockHeader
+from core.domain.errors import OutsideError
+from core.domain.freshness import Health, IndexerFacts, Verdict, judge_indexer
+from core.domain.mandate.refusals import NOT_SEEN
+from core.domain.times import instant_text
+from indexer.chain.context import FINALIZED
+
+REORGS_SHOWN = 5
+VAULTS_SHOWN = 5
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """`final` is the height below which no reorg is believed; None: the chain said nothing of it yet. `head_age_s`: by wall clock."""
+
+    verdict: Verdict
+    facts: IndexerFacts
+    leader: LeaderRow | None
+    final: int | None
+    head_age_s: int | None
+    reorgs: Sequence[PastReorg]
+    open_reverts: int
+    unknown_vaults: int
+    newest_unknown: Sequence[str]
+
+    @property
+    def is_healthy(self) -> bool:
+        return self.verdict.health is Health.OK
+
+    @property
+    def said(self) -> Mapping[str, Any]:
+        """What the loop last said of itself."""
+        return {} if self.leader is None else self.leader.status
+
+
+def read(session: Session, reader: ChainReader, chain_id: int, now: datetime) -> Report:
+    """A node that does not answer leaves the head unknown; the database must be there."""
+    head = _header(reader, "latest")
+    facts = health.indexer_facts(session, now, None if head is None else head.number)
+    if facts.cursor is not None and facts.is_suspect:
+        following = _header(reader, facts.cursor + 1)
+        facts = replace(facts, next_block_at=None if following is None else following.timestamp)
+    final = chain.cursor(session, FINALIZED)
+    count, newest = health.unknown_vaults(session, chain_id, VAULTS_SHOWN)
+    return Report(
+        verdict=judge_indexer(facts),
+        facts=facts,
+        leader=leader_row(session, health.INDEXER),
+        final=None if final is None else final.number,
+        head_age_s=None if head is None else max(0, facts.now_s - head.timestamp),
+        reorgs=health.last_reorgs(session, chain_id, REORGS_SHOWN),
+        open_reverts=health.open_reverts(session, chain_id),
+        unknown_vaults=count,
+        newest_unknown=newest,
+    )
+
+
+def _header(reader: ChainReader, at: str | int) -> BlockHeader | None:
+    try:
+        return reader.header(at)
+    except OutsideError:
+        return None
+
+
+def as_json(report: Report) -> str:
+    """Everything that the tables show, as one object; unknown is null."""
+    facts, leader = report.facts, report.leader
+    return json.dumps(
+        {
+            "status": report.verdict.health.value,
+            "note": report.verdict.note,
+            "state": facts.state,
+            "leader": None
+            if leader is None
+            else {"holder": leader.holder, "epoch": leader.epoch, "since": instant_text(leader.since), "beat_age_s": _beat_age_s(report)},
+            "head": facts.head,
+            "head_age_s": report.head_age_s,
+            "cursor": facts.cursor,
+            "safe": report.said.get("safe"),
+            "finalized": report.said.get("finalized"),
+            "final_below": report.final,
+            "lag_blocks": report.verdict.lag_blocks,
+            "lag_s": report.verdict.lag_s,
+            "reorgs": [asdict(reorg) | {"at": instant_text(reorg.at)} for reorg in report.reorgs],
+            "open_reverts": report.open_reverts,
+            "unknown_vaults": {"count": report.unknown_vaults, "newest": list(report.newest_unknown)},
+            "not_seen": NOT_SEEN,
+        }
+    )
+
+
+def tables(report: Report) -> list[Table | Text]:
+    """The position, the last reorgs, and what a reader should know of the counts."""
+    return [_position(report), _reorgs(report), Text(f"Reverted calls: {NOT_SEEN}")]
+
+
+def _position(report: Report) -> Table:
+    shown = Table(title=_title(report), title_justify="left", show_header=False)
+    shown.add_column(style="bold")
+    shown.add_column(overflow="fold")
+    for name, value in _lines(report):
+        shown.add_row(name, value)
+    return shown
+
+
+def _title(report: Report) -> str:
+    return f"indexer: {report.verdict.health.value}, {report.facts.state or 'no state'}"
+
+
+def _lines(report: Report) -> list[tuple[str, str]]:
+    facts, leader = report.facts, report.leader
+    leads = "nobody" if leader is None else f"{leader.holder}, epoch {leader.epoch}, beat {_beat_age_s(report)} s ago"
+    vaults = ", ".join(report.newest_unknown)
+    lines = [
+        ("leader", leads),
+        ("head", f"{_number(facts.head)}, mined {_number(report.head_age_s)} s ago"),
+        ("cursor", _number(facts.cursor)),
+        ("safe", _number(report.said.get("safe"))),
+        ("finalized", f"{_number(report.said.get('finalized'))}; no reorg is believed below {_number(report.final)}"),
+        ("lag", f"{_number(facts.lag_blocks)} blocks, {_number(facts.lag_s)} s by wall clock"),
+        ("open reverts", f"{report.open_reverts} without a reason yet"),
+        ("unknown vaults", f"{report.unknown_vaults}, newest {vaults}" if vaults else "0"),
+    ]
+    return lines if report.verdict.note is None else [*lines, ("what to do", report.verdict.note)]
+
+
+def _reorgs(report: Report) -> Table:
+    shown = Table(title=f"last {REORGS_SHOWN} reorgs" if report.reorgs else "no reorg yet", title_justify="left")
+    for heading in ("when", "depth", "back to", "rows reversed"):
+        shown.add_column(heading, justify="left" if heading == "when" else "right")
+    for reorg in report.reorgs:
+        shown.add_row(instant_text(reorg.at), str(reorg.depth), str(reorg.ancestor), str(reorg.rows))
+    return shown
+
+
+def _beat_age_s(report: Report) -> int | None:
+    return None if report.facts.beat_at is None else max(0, int((report.facts.now - report.facts.beat_at).total_seconds()))
+
+
+def _number(value: int | None) -> str:
+    return UNKNOWN if value is None else str(value)

@@ -1,0 +1,74 @@
+"""GET /mandate-wallet/me/alerts: an owner reads its own alerts, the newest first, withdrawn ones included."""
+
+from typing import Any
+
+from core.db.repositories import alerts, mandates
+from core.domain import events as ev
+from core.domain.mandate.ledger import row_from_event
+from tests.integration.api.mandates.stage import CHAIN_ID, KEEPER, Stage, address, reason
+
+
+def keeper_proposed(stage: Stage, mandate_id: str, n: int) -> None:
+    """The indexer found a log of the factory in block `n`, and tells the mandate's owner."""
+    ref = ev.LogRef(CHAIN_ID, n, "0x" + f"{n:064x}", int(stage.clock.now.timestamp()), "0x" + f"{n:064x}", 0, address(1))
+    note = row_from_event(ev.KeeperProposed(KEEPER, 1_800_000_000), ref, KEEPER, address(2), None, usdc=address(3))
+    assert note is not None
+    with stage.database.write() as session:
+        mandate = mandates.find_mandate(session, mandate_id)
+        assert mandate is not None
+        alerts.add_keeper_change(session, alerts.owners_of(session, [mandate.id]), note, stage.clock.now)
+
+
+def read(stage: Stage, **query: Any) -> dict[str, Any]:
+    return stage.get("/me/alerts", stage.owner, **query)
+
+
+def test_an_alert__says_what_changed_and_where(stage: Stage) -> None:
+    keeper_proposed(stage, stage.working(), 7)
+    (alert,) = read(stage)["alerts"]
+    assert alert.pop("id") > 0
+    assert alert == {
+        "kind": "keeper_change",
+        "event": "KeeperProposed",
+        "args": {"proposedKeeper": KEEPER, "eta": "1800000000"},
+        "chain_id": CHAIN_ID,
+        "tx_hash": "0x" + f"{7:064x}",
+        "log_index": 0,
+        "block_number": 7,
+        "at": "2026-11-21T12:00:00Z",
+        "withdrawn_at": None,
+    }
+
+
+def test_the_same_log_again__is_no_second_alert(stage: Stage) -> None:
+    mandate_id = stage.working()
+    keeper_proposed(stage, mandate_id, 7)
+    keeper_proposed(stage, mandate_id, 7)
+    assert len(read(stage)["alerts"]) == 1
+
+
+def test_an_alert_that_a_reorg_took_back__stays_and_says_so(stage: Stage) -> None:
+    keeper_proposed(stage, stage.working(), 7)
+    with stage.database.write() as session:
+        alerts.withdraw(session, CHAIN_ID, ["0x" + f"{7:064x}"], stage.clock.now)
+    assert [alert["withdrawn_at"] for alert in read(stage)["alerts"]] == ["2026-11-21T12:00:00Z"]
+
+
+def test_alerts__come_newest_first_in_pages(stage: Stage) -> None:
+    mandate_id = stage.working()
+    for block in (7, 8, 9):
+        keeper_proposed(stage, mandate_id, block)
+    first = read(stage, limit=2)
+    assert [alert["block_number"] for alert in first["alerts"]] == [9, 8]
+    second = read(stage, limit=2, cursor=first["next_cursor"])
+    assert ([alert["block_number"] for alert in second["alerts"]], second["next_cursor"]) == ([7], None)
+
+
+def test_another_owners_alerts__are_not_shown(stage: Stage) -> None:
+    keeper_proposed(stage, stage.working(), 7)
+    assert stage.get("/me/alerts", stage.new_owner()) == {"alerts": [], "next_cursor": None}
+
+
+def test_nobody_is_asked_to_sign_in__and_an_agent_is_refused(stage: Stage) -> None:
+    assert reason(stage.call("GET", "/me/alerts", {})) == (401, "auth_required")
+    assert stage.call("GET", "/me/alerts", stage.agent).status_code == 403

@@ -1,0 +1,189 @@
+"""`python -m indexer.main status`: what a person and a script learn, and the exit code; the metrics of a running process."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from core.db.leadership import Leadership
+from core.domain.mandate.refusals import NOT_SEEN
+from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain, free_port
+from tests.integration.indexer.conftest import Follower, Issued, now_utc
+from tests.integration.indexer.test_process import START_S, status_of, until
+
+Ask = Callable[..., subprocess.CompletedProcess[str]]
+FINAL_HASH = "0x" + "ab" * 32
+
+
+@pytest.fixture
+def settings(deployed: DeployedChain, database_url: str, tmp_path: Path) -> dict[str, str]:
+    contracts = [{"name": name, "address": address} for name, address in deployed.contracts.items()]
+    record = {"chain_id": CHAIN_ID, "block": deployed.start_block, "commit": "0" * 40, "contracts": contracts}
+    (tmp_path / "deployment.json").write_text(json.dumps(record))
+    return {
+        "DATABASE_URL": database_url,
+        "RPC_URLS": deployed.anvil.url,
+        "DEPLOYMENT_FILE": str(tmp_path / "deployment.json"),
+        "COLUMNS": "160",
+        "LOG_FORMAT": "json",
+    }
+
+
+@pytest.fixture
+def ask(settings: dict[str, str]) -> Ask:
+    """`python -m indexer.main status` with arguments and changed variables."""
+
+    def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "indexer.main", "status", *arguments],
+            cwd=ROOT,
+            env=os.environ | settings | changes,
+            capture_output=True,
+            text=True,
+            timeout=START_S,
+            check=False,
+        )
+
+    return run
+
+
+def say(leadership: Leadership, **status: Any) -> None:
+    leadership.beat({"state": "following"} | status, now_utc())
+
+
+def as_json(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert done.stderr == ""
+    return dict(json.loads(done.stdout))
+
+
+def test_status__names_position_leader_reorgs_and_what_is_not_seen(
+    follower: Follower, working: tuple[Issued, str], leadership: Leadership, ask: Ask
+) -> None:
+    _, vault = working
+    stranger = follower.deployed.create_vault(follower.deployed.terms("m_unknown234", nonce=2))
+    follower.deployed.buy(vault, 10 * USDC)
+    follower.catch_up()
+    follower.deployed.anvil.reorg(1)
+    follower.catch_up()
+    follower.tip.note_finality()
+    say(leadership, safe=3, finalized=2)
+    done = ask()
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = " ".join(done.stdout.split())
+    cursor = follower.tip.cursor.number
+    for expected in (
+        "indexer: ok, following",
+        "test, epoch 1, beat",
+        f"head │ {cursor}, mined",
+        f"cursor │ {cursor}",
+        "safe │ 3",
+        "finalized │ 2; no reorg is believed below",
+        "0 blocks,",
+        "s by wall clock",
+        "0 without a reason yet",
+        f"1, newest {stranger}",
+        "Not seen: calls that a smart account",
+    ):
+        assert expected in shown
+    report = as_json(ask("--json"))
+    assert (report["status"], report["cursor"], report["head"], report["lag_blocks"]) == ("ok", cursor, cursor, 0)
+    assert [(reorg["depth"], reorg["ancestor"], reorg["rows"]) for reorg in report["reorgs"]] == [(1, cursor - 1, 1)]
+    assert report["unknown_vaults"] == {"count": 1, "newest": [stranger]}
+    assert report["not_seen"] == NOT_SEEN
+    assert report["leader"]["epoch"] == 1
+
+
+def test_status__of_an_indexer_that_never_ran__says_so_and_fails(deployed: DeployedChain, ask: Ask) -> None:
+    done = ask()
+    assert done.returncode == 1
+    assert "It never ran on this database; start `python -m indexer.main`." in " ".join(done.stdout.split())
+
+
+def test_status__of_a_stall__names_both_heights_and_fails(follower: Follower, leadership: Leadership, ask: Ask) -> None:
+    follower.catch_up()
+    cursor = follower.tip.cursor.number
+    with follower.database.write() as session:
+        session.execute(text("update chain_cursor set updated_at = now() - interval '1 hour'"))
+    say(leadership)
+    # The chain's clock runs ahead, so that the wait counted is the cursor's own.
+    follower.deployed.rpc.call("evm_increaseTime", [7200])
+    follower.deployed.anvil.mine(2)
+    done = ask("--json")
+    report = as_json(done)
+    assert (done.returncode, report["status"], report["lag_blocks"]) == (1, "down", 2)
+    assert f"the chain is at block {cursor + 2}, and it has committed nothing after block {cursor} for 360" in report["note"]
+    assert report["cursor"] == cursor
+
+
+def test_status__of_a_halt__names_the_block_and_fails(follower: Follower, leadership: Leadership, ask: Ask) -> None:
+    follower.catch_up()
+    say(leadership, state="halted", halted_below={"number": 2, "hash": FINAL_HASH})
+    done = ask()
+    assert done.returncode == 1
+    assert f"no longer holds block 2 {FINAL_HASH}" in " ".join(done.stdout.replace("│", " ").split())
+
+
+def test_status__counts_reverts_whose_reason_is_open(
+    follower: Follower, working: tuple[Issued, str], leadership: Leadership, ask: Ask
+) -> None:
+    _, vault = working
+    follower.deployed.buy(vault, 101 * USDC)
+    follower.catch_up()
+    with follower.database.write() as session:
+        session.execute(text("update reverted_tx set reason = null"))
+    say(leadership)
+    assert as_json(ask("--json"))["open_reverts"] == 1
+
+
+def test_status__without_a_node__shows_the_rest(follower: Follower, leadership: Leadership, ask: Ask) -> None:
+    follower.catch_up()
+    say(leadership)
+    report = as_json(ask("--json", RPC_URLS="http://127.0.0.1:9"))
+    assert (report["head"], report["lag_blocks"], report["cursor"]) == (None, None, follower.tip.cursor.number)
+
+
+def test_status__without_a_database__is_one_sentence(deployed: DeployedChain, ask: Ask) -> None:
+    done = ask(DATABASE_URL="postgresql+psycopg://nobody@127.0.0.1:9/none")
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert "The database does not answer; check DATABASE_URL" in done.stderr
+
+
+@pytest.mark.parametrize("command", [(), ("run",)])
+def test_a_running_process__serves_its_metrics_and_ends_well(
+    follower: Follower, leadership: Leadership, settings: dict[str, str], command: tuple[str, ...]
+) -> None:
+    leadership.release()
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "indexer.main", *command],
+        cwd=ROOT,
+        env=os.environ | settings | {"INDEXER_METRICS_PORT": str(port)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until(lambda: (row := status_of(follower.database)) is not None and row.status.get("finalized") is not None)
+        shown = httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
+        process.terminate()
+        assert process.wait(timeout=START_S) == 0
+    finally:
+        process.kill()
+        process.wait()
+    head = follower.deployed.reader.header()
+    assert head is not None
+    for line in (
+        f'cursor_number{{name="tip"}} {head.number}.0',
+        "leads 1.0",
+        "halted 0.0",
+        "lag_blocks 0.0",
+        'head_number{tag="finalized"}',
+    ):
+        assert f"mandate_indexer_{line}" in shown
+    assert f"mandate_indexer_blocks_written_total {head.number - follower.deployed.start_block + 1}.0" in shown
