@@ -21,7 +21,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc, RpcRefusedError
 from core.db.engine import Database
-from core.db.leadership import Leadership, LeadershipLostError
+from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.db.repositories import health
 from core.db.repositories.chain import CursorMovedError
 from core.domain.errors import OutsideError
@@ -72,6 +72,7 @@ class Indexer:
         self._stopping = threading.Event()
         self._beat_due = self._finality_due = self._deposits_due = 0.0
         self._status: dict[str, Any] = {"state": "starting"}
+        self._told_waiting = False
 
     def stop(self) -> None:
         """Ask the loop to end after the step that it is in. Safe in a signal handler."""
@@ -88,7 +89,8 @@ class Indexer:
         tip: TipLoop | None = None
         while not self._stopping.is_set():
             if not self._leadership.try_take(now_utc()):
-                self._stopping.wait(RETRY_S)
+                self._tell_waiting()
+                self._stopping.wait(TRY_S)
                 continue
             self._metrics.leading(self._leadership.epoch)
             try:
@@ -153,6 +155,12 @@ class Indexer:
                 self._tags[tag] = header.number
                 self._metrics.heads.labels(tag).set(header.number)
 
+    def _tell_waiting(self) -> None:
+        """Once: a spare may wait for weeks."""
+        if not self._told_waiting:
+            log.info("another indexer leads, waiting")
+        self._told_waiting = True
+
     def _say_trouble(self, error: Exception) -> None:
         state = "halted" if isinstance(error, FinalityBrokenError) else "degraded"
         log.error("round failed", state=state, error=str(error), kind=type(error).__name__)
@@ -161,7 +169,7 @@ class Indexer:
 
     def _beat(self) -> None:
         if time.monotonic() >= self._beat_due:
-            self._leadership.beat(self._status, now_utc())
+            self._leadership.beat(self._status)
             self._beat_due = time.monotonic() + BEAT_S
 
 

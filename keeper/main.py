@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from datetime import UTC, datetime
 
 import structlog
@@ -21,7 +22,7 @@ from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.chain.signer import LocalKeySigner, Signer
 from core.db.engine import Database
-from core.db.leadership import Leadership, LeadershipLostError
+from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.domain.errors import InvalidParameterError, OutsideError
 from core.logs import configure_logs
 from core.settings import Settings
@@ -111,7 +112,7 @@ class Keeper:
         """One tick at the process's edge: whatever it raises is told, and only a lost lead or a refused key ends the process."""
         try:
             if not self._ended.is_set():
-                self.once()
+                self.once(patience_s=self._settings.keeper_tick_s)
         except LeadershipLostError as error:
             # The supervisor starts a fresh process, which waits for its turn.
             log.error("no longer leading", error=str(error))
@@ -125,14 +126,14 @@ class Keeper:
             log.exception("tick failed")
             self._say_trouble(error)
 
-    def once(self) -> TickReport | None:
-        """One tick now; None while another process leads. Errors: as Tick.run, and SignerRefusedError."""
-        if not self._leadership.try_take(now_utc()):
+    def once(self, patience_s: float = 0) -> TickReport | None:
+        """One tick now; None while another process leads, after `patience_s`. Errors: as Tick.run, and SignerRefusedError."""
+        if not self._lead_within(patience_s):
             self._tell_waiting()
             return None
         self._tick = self._tick or self._open()
         report = self._tick.run(now_utc())
-        self._leadership.beat(report.as_status(self._tick.mode), now_utc())
+        self._leadership.beat(report.as_status(self._tick.mode))
         return report
 
     def close(self) -> None:
@@ -140,6 +141,14 @@ class Keeper:
         self._leadership.release()
         self._database.close()
         self._reader.rpc.close()
+
+    def _lead_within(self, seconds: float) -> bool:
+        """A spare tries every TRY_S, not only once a tick."""
+        until = time.monotonic() + seconds
+        while not self._leadership.try_take(now_utc()):
+            if time.monotonic() + TRY_S > until or self._ended.wait(TRY_S):
+                return False
+        return True
 
     def _open(self) -> Tick:
         chain_id = self._reader.chain_id()
@@ -180,7 +189,7 @@ class Keeper:
         if not self._leadership.leads:
             return  # nothing was taken yet: the next tick tries again
         try:
-            self._leadership.beat({"state": "degraded", "error": str(error)}, now_utc())
+            self._leadership.beat({"state": "degraded", "error": str(error)})
         except LeadershipLostError as lost:
             log.error("no longer leading", error=str(lost))
             self.end(exit_code=1)

@@ -26,8 +26,8 @@ class Report:
 
     @property
     def is_alive(self) -> bool:
-        """True while the leader's last beat is younger than BEAT_DOWN_S."""
-        return self.leader is not None and _age_s(self.leader.beat_at, self.now) < BEAT_DOWN_S
+        """True while the leader's loop gave a sign within BEAT_DOWN_S."""
+        return self.leader is not None and self.leader.silent_s(self.now) < BEAT_DOWN_S
 
 
 def read(session: Session, chain_id: int, leader_name: str, now: datetime) -> Report:
@@ -69,7 +69,7 @@ def _title(report: Report) -> str:
         return "keeper: never ran on this database; start `python -m keeper.main run`"
     said = leader.status
     state = said.get("state", "starting") if report.is_alive else "no heartbeat"
-    beat = f"beat {_age_s(leader.beat_at, report.now)} s ago"
+    beat = f"beat {leader.silent_s(report.now)} s ago"
     return f"keeper: {state}, {said.get('mode', '-')}, head {said.get('head', '-')}, epoch {leader.epoch}, {leader.holder}, {beat}"
 
 

@@ -94,7 +94,7 @@ def _loop(call: Call, name: str, command: str) -> Part:
     row = leader_row(call.db, name)
     if row is None:
         return Part("down", note=f"It never ran on this database; start `{command}`.")
-    lag_s = max(0, int((call.now - row.beat_at).total_seconds()))
+    lag_s = row.silent_s(call.now)
     if lag_s >= BEAT_DOWN_S:
         return Part("down", lag_s, note=f"No heartbeat for {lag_s} s; look at its log and start `{command}` again.")
     state = row.status.get("state")

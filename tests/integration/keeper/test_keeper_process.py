@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ from tests.personas import KEEPER
 
 ROOT = Path(__file__).parents[3]
 WITHIN_S = 20.0
+TAKE_OVER_S = 3.0
 
 
 @pytest.fixture
@@ -72,6 +74,12 @@ def state_of_leader(stage: Stage) -> str | None:
     return None if row is None else row.status.get("state")
 
 
+def epoch_of_leader(stage: Stage) -> int:
+    with stage.database.read() as session:
+        row = leader_row(session, "keeper")
+    return 0 if row is None else row.epoch
+
+
 def test_run__stops_the_vault_and_ends_well_on_sigterm(stage: Stage, start: Callable[..., subprocess.Popen[str]]) -> None:
     process = start("run")
     wait_until(lambda: state_of_leader(stage) == "watching")
@@ -93,6 +101,28 @@ def test_run__killed_and_started_again__goes_on(stage: Stage, start: Callable[..
     start("run")
     wait_until(lambda: stage.status() == "stopped")
     assert stage.keeper_nonce() == 1
+
+
+def test_run__frozen__its_spare_stops_the_vault_within_seconds_and_it_ends_when_it_wakes(
+    stage: Stage, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    first = start("run", KEEPER_TICK_S="1")
+    wait_until(lambda: state_of_leader(stage) == "watching")
+    spare = start("run", KEEPER_TICK_S="1")
+    assert spare.stdout is not None
+    assert any("another keeper leads" in line for line in spare.stdout)
+    first.send_signal(signal.SIGSTOP)
+    frozen_at = time.monotonic()
+    stage.set_price(PRICE_AT_FLOOR)
+    wait_until(lambda: epoch_of_leader(stage) == 2)
+    taken_s = time.monotonic() - frozen_at
+    wait_until(lambda: stage.status() == "stopped")
+    print(f"frozen keeper: lead taken after {taken_s:.2f} s, vault stopped after {time.monotonic() - frozen_at:.2f} s")
+    first.send_signal(signal.SIGCONT)
+    said, _ = first.communicate(timeout=WITHIN_S)
+    assert (first.returncode, stage.keeper_nonce()) == (1, 1), said
+    assert "no longer leads" in said
+    assert taken_s <= TAKE_OVER_S
 
 
 def test_once_then_status__shows_floor_worth_and_distance(stage: Stage, start: Callable[..., subprocess.Popen[str]]) -> None:
