@@ -4,7 +4,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from sqlalchemy import text
 
 from core.db.leadership import Leadership
 from core.domain.mandate.refusals import NOT_SEEN
-from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain, free_port
+from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain, deploy_contracts, free_port, start_anvil
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.integration.indexer.test_process import START_S, status_of, until
 
@@ -155,27 +156,39 @@ def test_status__without_a_database__is_one_sentence(deployed: DeployedChain, as
     assert "The database does not answer; check DATABASE_URL" in done.stderr
 
 
+@contextmanager
+def running(settings: dict[str, str], *command: str, **changes: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The indexer's process; killed at the end when it still runs."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "indexer.main", *command],
+        cwd=ROOT,
+        env=os.environ | settings | changes,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def says(follower: Follower, key: str) -> bool:
+    row = status_of(follower.database)
+    return row is not None and row.status.get(key) is not None
+
+
 @pytest.mark.parametrize("command", [(), ("run",)])
 def test_a_running_process__serves_its_metrics_and_ends_well(
     follower: Follower, leadership: Leadership, settings: dict[str, str], command: tuple[str, ...]
 ) -> None:
     leadership.release()
     port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "indexer.main", *command],
-        cwd=ROOT,
-        env=os.environ | settings | {"INDEXER_METRICS_PORT": str(port)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        until(lambda: (row := status_of(follower.database)) is not None and row.status.get("finalized") is not None)
+    with running(settings, *command, INDEXER_METRICS_PORT=str(port)) as process:
+        until(lambda: says(follower, "finalized"))
         shown = httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
         process.terminate()
         assert process.wait(timeout=START_S) == 0
-    finally:
-        process.kill()
-        process.wait()
     head = follower.deployed.reader.header()
     assert head is not None
     for line in (
@@ -187,3 +200,27 @@ def test_a_running_process__serves_its_metrics_and_ends_well(
     ):
         assert f"mandate_indexer_{line}" in shown
     assert f"mandate_indexer_blocks_written_total {head.number - follower.deployed.start_block + 1}.0" in shown
+
+
+def test_a_reorg_below_finalized__halts_the_process_which_names_the_block(
+    follower: Follower, leadership: Leadership, settings: dict[str, str], ask: Ask
+) -> None:
+    leadership.release()
+    anvil = start_anvil("--slots-in-an-epoch", "1")
+    try:
+        chain = deploy_contracts(anvil)
+        anvil.mine(20)
+        assert chain.contracts == follower.deployed.contracts  # the deployment record of `settings` holds for this chain too
+        port = str(free_port())
+        with running(settings, RPC_URLS=anvil.url, INDEXER_METRICS_PORT=port):
+            until(lambda: says(follower, "finalized"))
+            anvil.reorg(10)
+            until(lambda: says(follower, "halted_below"))
+            shown = httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
+            done = ask("--json", RPC_URLS=anvil.url)
+    finally:
+        anvil.stop()
+    report = as_json(done)
+    assert (done.returncode, report["status"], report["state"]) == (1, "down", "halted")
+    assert f"It halted: the chain no longer holds block {report['final_below']} 0x" in report["note"]
+    assert "mandate_indexer_halted 1.0" in shown
