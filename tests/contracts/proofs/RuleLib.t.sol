@@ -112,6 +112,30 @@ contract RuleLibProof is Proof {
         }
     }
 
+    // ------------------------------------------------------------------ the assumptions can be met
+
+    function check_reachable_find(uint192 key) external pure {
+        (uint192[7] memory keys, bytes memory packed) = _sorted();
+        (bool found,,) = _find(packed, key);
+        assert(found && key != keys[6]);
+    }
+
+    function check_reachable_find_nothing(uint192 key) external pure {
+        (uint192[7] memory keys, bytes memory packed) = _sorted();
+        vm.assume(key > keys[0] && key < keys[6]);
+        (bool found,,) = _find(packed, key);
+        assert(found);
+    }
+
+    function check_reachable_requireAllowed(Rule memory rule, address target) external view {
+        vm.assume(rule.recipientWord == 1);
+        Rule[] memory rules = new Rule[](1);
+        rules[0] = rule;
+        try this.requireAllowed(this.pack(rules), target, svm.createBytes(68, "data")) {
+            assert(false);
+        } catch {}
+    }
+
     // ------------------------------------------------------------------ the library, behind calldata
 
     function pack(Rule[] calldata rules) external pure returns (bytes memory) {

@@ -8,6 +8,7 @@ import {Proof} from "./Proof.sol";
 /// @notice The rolling day answers as a plain sum over all spends does, and so lets no more through than the cap.
 /// @dev For every cap, every total before (wrapped modulo 2^53 or not), every amount and every second. Bounded is the
 /// number of spends; SpendWindowLib.t.sol in tests/contracts/libraries fuzzes long sequences.
+/// `check_reachable_*` must fail: see MandateVault.t.sol.
 contract SpendWindowLibProof is Proof {
     using SpendWindowLib for SpendWindow;
 
@@ -71,6 +72,29 @@ contract SpendWindowLibProof is Proof {
         flow.tail = index;
         assert(_window.freesAt(flow) == uint256(moment) + DAY_WINDOW);
         assert(_window.used(flow) == amount % 2 ** 53);
+    }
+
+    // ------------------------------------------------------------------ the assumptions can be met
+
+    function check_reachable_left(uint256 cap, uint256[2] memory amounts, uint32[2] memory times) external {
+        vm.assume(cap <= SpendWindowLib.MAX_CAP && times[0] < times[1]);
+        vm.warp(times[0]);
+        _spendWithin(cap, amounts[0]);
+        vm.warp(times[1]);
+        _spendWithin(cap, amounts[1]);
+        assert(amounts[0] == 0 || amounts[1] == 0 || _left(cap) != cap - amounts[0] - amounts[1]);
+    }
+
+    function check_reachable_advance(uint32[2] memory times, uint32 moment) external {
+        vm.assume(times[0] <= times[1] && times[1] <= moment);
+        Flow memory flow;
+        for (uint256 i; i < 2; ++i) {
+            vm.warp(times[i]);
+            _window.count(flow, 1);
+        }
+        vm.warp(moment);
+        _window.advance(flow);
+        assert(flow.tail != 1);
     }
 
     // ------------------------------------------------------------------ words
