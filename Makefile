@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis docs demo up test check format test-deep coverage gas mutants bench bench-indexer deploy verify lock clean
+.PHONY: help setup build abis docs demo up test check format test-deep prove coverage gas mutants bench bench-indexer deploy verify lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -73,7 +73,7 @@ format: setup ## format Python and Solidity
 	@$(PY) -m ruff check --fix --quiet .
 	@$(FORGE) fmt contracts tests/contracts
 
-test-deep: build coverage ## slow proofs: 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, 200 stories of chaos
+test-deep: build coverage prove ## slow proofs: 2,048 fuzz runs a contract property, invariants 500 x 50, Halmos, 2,000 examples a domain property, 200 stories of chaos
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core
 	SEEDS=$(or $(SEEDS),1..100) $(PY) -m pytest tests/integration/differential
@@ -81,6 +81,9 @@ test-deep: build coverage ## slow proofs: 2,048 fuzz runs a contract property, i
 
 coverage: build ## hold the branch coverage of vault, factory and reserve token at 100 %
 	@$(PY) -m scripts.coverage
+
+prove: node_modules/.ready .venv-audit/.ready ## prove cap, solvency and price with Halmos, or MATCH=part of a name
+	@$(PY) -m scripts.prove --match "$(MATCH)"
 
 gas: build ## measure the contracts' gas, beside bounds and peers, and write tests/contracts/gas.json
 	@$(PY) -m scripts.gas

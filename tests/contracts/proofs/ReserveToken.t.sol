@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.30;
+
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+
+import {ReserveToken} from "../../../contracts/ReserveToken.sol";
+import {SEED_USDC} from "../../../contracts/libraries/ConstantsLib.sol";
+import {MockUSDC} from "../../../contracts/mocks/MockUSDC.sol";
+import {Proof} from "./Proof.sol";
+
+/// @notice What the reserve token books is what moves, and what it pays and mints is its share, rounded down.
+/// @dev For every reserve, supply, holding and amount. What a division made is told by the answer of the function; why
+/// its rounding keeps the price from falling is price.smt2. `check_reachable_*` must fail: see MandateVault.t.sol.
+contract ReserveTokenProof is Proof {
+    address private constant HOLDER = address(0xB0B);
+    address private constant RECEIVER = address(0xCA11);
+    address private constant ADMIN = address(0xAD);
+    address private constant PAUSER = address(0x9A);
+
+    /// @dev What is compared after a function.
+    struct Snapshot {
+        uint256 reserve;
+        uint256 supply;
+        uint256 balance;
+    }
+
+    MockUSDC private _usdc;
+    ReserveToken private _token;
+
+    function setUp() public {
+        _usdc = new MockUSDC();
+        _usdc.mint(address(this), SEED_USDC);
+        // Halmos numbers new contracts one after another.
+        _usdc.approve(address(uint160(address(_usdc)) + 1), SEED_USDC);
+        _token = new ReserveToken(address(_usdc), 1 days, ADMIN, PAUSER, RECEIVER);
+        vm.prank(HOLDER);
+        _usdc.approve(address(_token), type(uint256).max);
+    }
+
+    // ------------------------------------------------------------------ solvency
+
+    function check_booked__buy(uint256 amount) external {
+        _anyState();
+        Snapshot memory before = _snapshot();
+        uint256 held = _token.balanceOf(RECEIVER);
+        uint256 out = _buy(amount);
+        _assertBooked(before, amount, 0, out, 0);
+        assert(out != 0 && _token.balanceOf(RECEIVER) == held + out);
+    }
+
+    function check_booked__redeem(uint256 amount) external {
+        _anyState();
+        Snapshot memory before = _snapshot();
+        uint256 held = _token.balanceOf(HOLDER);
+        uint256 out = _redeem(amount);
+        _assertBooked(before, 0, out, 0, amount);
+        assert(out != 0 && _usdc.balanceOf(RECEIVER) == out);
+        assert(amount <= held && _token.balanceOf(HOLDER) == held - amount);
+    }
+
+    function check_booked__convert(uint256 amount, bytes32 accountRef) external {
+        _anyState();
+        Snapshot memory before = _snapshot();
+        _convert(amount, accountRef);
+        _assertBooked(before, 0, 0, 0, amount);
+    }
+
+    function check_booked__treasury_and_pause_move_nothing(address caller, address treasury, uint8 which) external {
+        _anyState();
+        Snapshot memory before = _snapshot();
+        _govern(caller, treasury, which);
+        _assertBooked(before, 0, 0, 0, 0);
+    }
+
+    /// @dev USDC that comes without a purchase changes neither reserve nor supply, so no price.
+    function check_booked__donation_moves_no_price(uint64 amount) external {
+        _anyState();
+        Snapshot memory before = _snapshot();
+        _usdc.mint(address(_token), amount);
+        assert(_token.reserve() == before.reserve && _token.totalSupply() == before.supply);
+    }
+
+    function check_reachable_buy(uint256 amount) external {
+        _anyState();
+        _buy(amount);
+        assert(false);
+    }
+
+    function check_reachable_redeem(uint256 amount) external {
+        _anyState();
+        _redeem(amount);
+        assert(false);
+    }
+
+    function check_reachable_convert(uint256 amount, bytes32 accountRef) external {
+        _anyState();
+        _convert(amount, accountRef);
+        assert(false);
+    }
+
+    function check_reachable_treasury_and_pause(address caller, address treasury, uint8 which) external {
+        _anyState();
+        _govern(caller, treasury, which);
+        assert(_token.treasury() == RECEIVER);
+    }
+
+    // A revert is dropped in the next three: the code of the panic in mulDiv comes out of a multiplication, which the
+    // solver would have to look into to see that it is not the code of a failed assert.
+
+    function _buy(uint256 amount) private returns (uint256 out) {
+        vm.prank(HOLDER);
+        try _token.buy(amount, 0, RECEIVER) returns (uint256 minted) {
+            out = minted;
+        } catch {
+            vm.assume(false);
+        }
+    }
+
+    function _redeem(uint256 amount) private returns (uint256 out) {
+        vm.prank(HOLDER);
+        try _token.redeem(amount, 0, RECEIVER) returns (uint256 paid) {
+            out = paid;
+        } catch {
+            vm.assume(false);
+        }
+    }
+
+    function _convert(uint256 amount, bytes32 accountRef) private {
+        vm.prank(HOLDER);
+        try _token.convert(amount, accountRef) {}
+        catch {
+            vm.assume(false);
+        }
+    }
+
+    function _govern(address caller, address treasury, uint8 which) private {
+        vm.warp(svm.createUint(32, "now"));
+        vm.prank(caller);
+        if (which == 0) _token.proposeTreasury(treasury);
+        else if (which == 1) _token.changeTreasury();
+        else if (which == 2) _token.cancelTreasuryProposal();
+        else if (which == 3) _token.pause();
+        else _token.unpause();
+    }
+
+    /// @dev USDC and reserve move by the same, so a reserve that was covered by the balance stays covered.
+    function _assertBooked(Snapshot memory before, uint256 usdcIn, uint256 usdcOut, uint256 minted, uint256 burnt)
+        private
+        view
+    {
+        assert(_token.reserve() == before.reserve + usdcIn - usdcOut && usdcOut <= before.reserve);
+        assert(_usdc.balanceOf(address(_token)) == before.balance + usdcIn - usdcOut);
+        assert(_token.totalSupply() == before.supply + minted - burnt && burnt <= before.supply);
+    }
+
+    // ------------------------------------------------------------------ price
+
+    /// @dev 102 % of the share, rounded down. That this never lowers the price is arithmetic, for which price.smt2 is.
+    function check_price__buy_is_the_share_at_102_percent_rounded_down(uint256 amount) external {
+        _anyState();
+        (uint256 reserve, uint256 supply) = (_token.reserve(), _token.totalSupply());
+        uint256 out = _buy(amount);
+        assert(out == this.quotient(amount, supply * 100, reserve * 102));
+    }
+
+    function check_price__redeem_is_the_share_rounded_down(uint256 amount) external {
+        _anyState();
+        (uint256 reserve, uint256 supply) = (_token.reserve(), _token.totalSupply());
+        uint256 out = _redeem(amount);
+        assert(out == this.quotient(amount, reserve, supply));
+    }
+
+    /// @dev floor(a * b / c), by OpenZeppelin: that it is the floor is its own claim.
+    function quotient(uint256 a, uint256 b, uint256 c) external pure returns (uint256) {
+        return Math.mulDiv(a, b, c);
+    }
+
+    // ------------------------------------------------------------------ states
+
+    function _anyState() private {
+        uint256 treasuryEta = svm.createUint(40, "eta");
+        _store(11, uint256(uint160(ADMIN)) | (treasuryEta << 160));
+        _state(svm.createUint(80, "reserve"), svm.createUint(128, "supply"), svm.createUint(128, "held"));
+        _usdc.mint(address(_token), svm.createUint(80, "donated"));
+    }
+
+    /// @dev The reserve is covered to the last unit, which the constructor's 1 USDC would hide.
+    function _state(uint256 reserve, uint256 supply, uint256 held) private {
+        vm.assume(reserve != 0 && supply != 0 && held <= supply);
+        _store(9, reserve);
+        _store(2, supply);
+        _store(uint256(keccak256(abi.encode(HOLDER, 0))), held);
+        vm.prank(address(_token));
+        require(_usdc.transfer(ADMIN, SEED_USDC));
+        _usdc.mint(address(_token), reserve);
+        _usdc.mint(HOLDER, 2 ** 80);
+    }
+
+    function _store(uint256 slot, uint256 word) private {
+        vm.store(address(_token), bytes32(slot), bytes32(word));
+    }
+
+    function _snapshot() private view returns (Snapshot memory) {
+        return Snapshot(_token.reserve(), _token.totalSupply(), _usdc.balanceOf(address(_token)));
+    }
+}
