@@ -16,7 +16,7 @@ from sqlalchemy import text
 from core.db.leadership import Leadership
 from core.domain.mandate.refusals import NOT_SEEN
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain, deploy_contracts, free_port, start_anvil
-from tests.integration.indexer.conftest import Follower, Issued, now_utc
+from tests.integration.indexer.conftest import Follower, Issued
 from tests.integration.indexer.test_process import START_S, status_of, until
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]
@@ -56,7 +56,7 @@ def ask(settings: dict[str, str]) -> Ask:
 
 
 def say(leadership: Leadership, **status: Any) -> None:
-    leadership.beat({"state": "following"} | status, now_utc())
+    leadership.beat({"state": "following"} | status)
 
 
 def as_json(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Where the stories' processes come from: one that has imported the indexer and forks a fresh `indexer.main` on demand.
 
-    test --{"logs": folder, "env": {...}}--> nursery --fork--> indexer.main.main()
+    test --{"logs": folder, "env": {...}}--> nursery --fork--> indexer.main.run()
     test <------- "started 17", "ended 17 -9" ------ nursery
 
 A story kills and starts many; without the imports each start costs a hundredth of the processor time. What runs is the same as
@@ -145,7 +145,7 @@ def _live(order: dict[str, Any]) -> NoReturn:
     os.environ.update(order["env"])
     code = 0
     try:
-        indexer.main()
+        indexer.run()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(bool(end.code))
     except BaseException:
