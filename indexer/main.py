@@ -4,6 +4,7 @@ It leads or waits to lead; leading, it follows the chain, says every second how 
 right to write is lost. An outside failure makes it try again, never end.
 """
 
+import gc
 import os
 import signal
 import socket
@@ -39,6 +40,7 @@ BEAT_S = 1.0
 FINALITY_S = 5.0
 DEPOSITS_S = 1.0
 RETRY_S = 1.0
+COLLECT_AFTER = 50_000, 20, 100  # objects, then generations
 STATUS_ANSWER_S = 2.0  # a person waits
 
 log = structlog.get_logger("indexer")
@@ -215,6 +217,8 @@ def without_a_command(context: typer.Context) -> None:
 @app.command()
 def run() -> None:
     """Follow the chain until SIGTERM."""
+    # A range makes a hundred thousand small objects that die together: the collector's default looks at them over and over.
+    gc.set_threshold(*COLLECT_AFTER)
     settings = Settings()
     configure_logs(settings.log_format)
     metrics = Metrics(time.time)

@@ -49,7 +49,7 @@ class RangeSize:
         if logs > self.TARGET_LOGS:
             self.blocks = max(1, blocks * self.TARGET_LOGS // logs)
         elif logs * 2 <= self.TARGET_LOGS and blocks >= self.blocks:
-            self.blocks = min(self.MOST, self.blocks * 2)
+            self.blocks = min(self.MOST, self.blocks * 3 // 2)
 
     def refused(self, blocks: int) -> bool:
         """The node refused a range as too much: ask for half. False: it was a single block, and the refusal is another."""

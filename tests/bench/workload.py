@@ -38,7 +38,7 @@ class Size:
 
 
 LARGE = Size(vaults=100, blocks=900, transfers=40_000, vault_events=10_000)
-SMALL = Size(vaults=25, blocks=225, transfers=10_000, vault_events=2_500)
+SMALL = Size(vaults=50, blocks=450, transfers=20_000, vault_events=5_000)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ import pytest
 from indexer.chain.backfill import RangeSize
 
 
-def test_few_logs__the_next_range_is_twice_as_long_up_to_the_most() -> None:
+def test_few_logs__the_next_range_is_half_as_long_again_up_to_the_most() -> None:
     size = RangeSize()
     lengths = []
-    for _ in range(8):
+    for _ in range(11):
         lengths.append(size.blocks)
         size.took(size.blocks, 10)
-    assert lengths == [64, 128, 256, 512, 1_024, 2_000, 2_000, 2_000]
+    assert lengths == [64, 96, 144, 216, 324, 486, 729, 1_093, 1_639, 2_000, 2_000]
 
 
 def test_about_the_target__the_length_stays() -> None:
