@@ -30,7 +30,7 @@ WORK = ROOT / ".build" / "halmos"
 LOOP = 32
 # Seconds for one question to the solver, and for one proof with all its paths and questions.
 SOLVER_TIMEOUT_S = 60
-PROOF_TIMEOUT_S = 180
+PROOF_TIMEOUT_S = 300
 
 # What Halmos answers: `Exitcode` of its __main__.py.
 VERDICTS = {0: "proven", 1: "counterexample", 2: "solver timeout", 3: "stuck", 4: "all paths revert", 5: "error"}
@@ -69,7 +69,8 @@ def build() -> None:
     settings = {"SRC": PROOFS, "TEST": PROOFS, "OUT": WORK / "out", "CACHE_PATH": WORK / "cache"}
     env = os.environ | {f"FOUNDRY_{key}": str(value.relative_to(ROOT)) for key, value in settings.items()}
     command = [str(FORGE), "build", "--quiet", "--ast", "--extra-output", "storageLayout", "metadata"]
-    subprocess.run(command, cwd=ROOT, env=env, check=True)
+    if subprocess.run(command, cwd=ROOT, env=env, check=False).returncode:
+        sys.exit("the proofs do not compile")
 
     # Halmos begins every run with `forge build`; it is done, so that name stands for nothing here.
     (WORK / "bin").mkdir(exist_ok=True)

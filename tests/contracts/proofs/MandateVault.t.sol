@@ -201,7 +201,7 @@ contract MandateVaultProof is Proof {
         uint256 balance = _usdc.balanceOf(address(VAULT));
         uint256 left = before.balance > balance ? before.balance - balance : 0;
         assert(left <= most);
-        assert(VAULT.totals().spent - before.totals.spent >= left);
+        assert(VAULT.totals().spent >= before.totals.spent + left);
         assert(_usdc.allowance(address(VAULT), address(_venue)) == 0);
     }
 
@@ -228,7 +228,7 @@ contract MandateVaultProof is Proof {
         vm.assume(before.status == Status.Funding);
         Totals memory t = VAULT.totals();
         assert(caller == OWNER);
-        assert(_usdc.balanceOf(address(VAULT)) == before.balance - amount);
+        assert(_usdc.balanceOf(address(VAULT)) + amount == before.balance);
         assert(t.deposited <= _usdc.balanceOf(address(VAULT)) && t.deposited <= before.totals.deposited);
         assert(t.spent == before.totals.spent && t.received == before.totals.received);
         assert(t.withdrawn == before.totals.withdrawn && t.feePaid == before.totals.feePaid);
