@@ -26,13 +26,13 @@ class BarePoller(threading.Thread):
     def __init__(self, rpc_url: str) -> None:
         super().__init__(daemon=True)
         self.web3 = Web3(HTTPProvider(rpc_url))
-        self.seen: dict[int, float] = {}
+        self.seen: dict[int, float] = {self.web3.eth.block_number: 0.0}
         self.is_over = threading.Event()
 
     def run(self) -> None:
         while not self.is_over.wait(POLL_S):
             head = self.web3.eth.block_number
-            for number in range(max(self.seen, default=head - 1) + 1, head + 1):
+            for number in range(max(self.seen) + 1, head + 1):
                 self.seen[number] = time.monotonic()
 
 
