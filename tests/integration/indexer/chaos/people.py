@@ -40,13 +40,15 @@ class Place:
 
 @dataclass(slots=True)
 class Crowd:
-    """`issue` writes a mandate down in the service before anything of it can be on the chain."""
+    """`issue` writes a mandate down in the service before anything of it can be on the chain. While the service has no
+    database, nobody issues one: vaults are then made of terms that it does not know."""
 
     chain: DeployedChain
     issue: Callable[[MandateTerms], Issued]
     mimic: str
     spare_adapters: tuple[str, ...]
     places: list[Place] = field(default_factory=list)
+    has_database: bool = True
 
     @property
     def mandates(self) -> list[Issued]:
@@ -94,7 +96,7 @@ class Crowd:
     def _new_vault(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
         if luck.random() < 0.3:
             return self._create(place, fund=luck.random() < 0.5)  # Lost in a reorg, it comes back.
-        return self.open(luck, is_ours=luck.random() < 0.7, fund=luck.random() < 0.6)
+        return self.open(luck, is_ours=luck.random() < 0.7 and self.has_database, fund=luck.random() < 0.6)
 
     def _cancel(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
         return [Deed(OWNER, self.chain.contracts["factory"], calldata.cancel_terms(place.terms))]

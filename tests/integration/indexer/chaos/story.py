@@ -239,8 +239,10 @@ class Story:
         assert pid is not None
         os.kill(pid, how)
         until(lambda: self.server.pid is None, DATABASE_S)
+        self.world.crowd.has_database = False
         self.world.mine(1)
         start(self.server.data_dir)
+        self.world.crowd.has_database = True
         return f"crash Postgres ({how.name}) and start it again"
 
     def _crash_backend(self) -> str:
