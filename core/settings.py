@@ -70,6 +70,7 @@ class Settings(BaseSettings):
     keeper_tick_s: float = Field(default=1.0, description="seconds between two judgements of every vault")
     keeper_max_head_age_s: int = Field(default=10, description="older heads are stale: no mark is sent on them")
     keeper_max_fee_gwei: int = Field(default=50, description="cap of maxFeePerGas")
+    keeper_stop_max_fee_gwei: int = Field(default=500, description="cap of maxFeePerGas of a stop, which is worth more than a mark")
 
     @field_validator("rpc_urls", "operator_addresses", "trusted_proxies", mode="before")
     @classmethod

@@ -1,37 +1,35 @@
 """What is to be sent, as rows, and the states that it goes through.
 
-    planned ----> signed ----> broadcast ----> mined ----> done
-       |                        |  ^  |          |
-       |                        |  |  |          +--> reverted   (it was mined, and the vault still works)
-       |                        |  +-------------+               (its block was orphaned: the same bytes go out again)
-       |                        |  |  +--> reverted              (it was mined and failed)
-       +--> superseded          +--+--> nonce_lost               (another transaction took its nonce)
+    planned --> signed --> broadcast --> mined --> safe --> done
+      |  |         |           |  ^        |  |      |
+      |  |         +-----------+  +--------+--|------+    (its block was orphaned: the same bytes go out again)
+      |  |         |           |           |  |
+      |  |         |           +--> reverted <+           (it was mined and failed, or did not do what it was for)
+      |  |         +-----------+--> superseded            (what took its nonce served another purpose of ours)
+      |  |         +-----------+--> nonce_lost            (a transaction that is not ours took its nonce)
+      |  +--> superseded                                  (nobody needs it any more)
+      +-----> refused                                     (a request of the outbox that the chain refuses for too long)
 
 Laws
-- Signed bytes are committed before they are sent, and from then on only these bytes are sent: no state leads from
-  `signed` back to `planned`, so a crash at any point costs a resend and never a second transaction.
-- One live intent a vault and kind (a unique index). A stop is not held up by a mark of the same vault.
-- Nothing here sends; keeper.sender makes one transition a call.
+- Signed bytes are committed before they are sent. No state leads from `signed` back to `planned`: a crash at any point costs
+  a resend. An attempt that waits too long is replaced at its own nonce by a dearer one, so at most one of them is mined.
+- One live intent a subject and kind (a unique index). A stop is never held up by a mark of any vault.
+- `done` is more than a receipt: the block is safe, the vault says so and the record has the event. A mark needs only a
+  later block, since the next one says more than it did.
+- Nothing here sends.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
 from enum import StrEnum
-
-import structlog
 
 from core.chain import calldata
 from core.chain.abi import hex_bytes
-from core.chain.rpc import RpcError
-from core.db.engine import WriteSession
-from core.db.repositories import keeper as rows
-from core.db.repositories.keeper import Intent, NewIntent
-from keeper.observe import NoHeadError, Numbers
-from keeper.state import Action, Head, Kind, VaultStatus, evidence_hash
-
-log = structlog.get_logger("keeper")
+from core.db.repositories.keeper import Intent, NewIntent, Request
+from keeper.jobs.settle import has_something_to_settle
+from keeper.observe import Numbers
+from keeper.state import Action, Head, Kind, Role, VaultStatus, evidence_hash
 
 
 class State(StrEnum):
@@ -39,74 +37,112 @@ class State(StrEnum):
     SIGNED = "signed"
     BROADCAST = "broadcast"
     MINED = "mined"
+    SAFE = "safe"
     DONE = "done"
     REVERTED = "reverted"
     SUPERSEDED = "superseded"
     NONCE_LOST = "nonce_lost"
+    REFUSED = "refused"
 
 
+_ENDS_OF_SENT = {State.MINED, State.REVERTED, State.SUPERSEDED, State.NONCE_LOST}
 NEXT: dict[State, frozenset[State]] = {
-    State.PLANNED: frozenset({State.SIGNED, State.SUPERSEDED}),
-    State.SIGNED: frozenset({State.BROADCAST}),
-    State.BROADCAST: frozenset({State.MINED, State.REVERTED, State.NONCE_LOST}),
-    State.MINED: frozenset({State.DONE, State.REVERTED, State.BROADCAST}),
+    State.PLANNED: frozenset({State.SIGNED, State.SUPERSEDED, State.REFUSED}),
+    State.SIGNED: frozenset({State.BROADCAST, *_ENDS_OF_SENT}),
+    State.BROADCAST: frozenset(_ENDS_OF_SENT),
+    State.MINED: frozenset({State.SAFE, State.DONE, State.BROADCAST, State.REVERTED, State.SUPERSEDED, State.NONCE_LOST}),
+    State.SAFE: frozenset({State.DONE, State.BROADCAST, State.REVERTED, State.SUPERSEDED, State.NONCE_LOST}),
     State.DONE: frozenset(),
     State.REVERTED: frozenset(),
     State.SUPERSEDED: frozenset(),
     State.NONCE_LOST: frozenset(),
+    State.REFUSED: frozenset(),
 }
-MOST_STEPS = 4  # planned to done; what needs a new block waits for the next tick
-_ORDER = {Kind.STOP: 0, Kind.MARK: 1}  # one signer: a stop takes its nonce before any mark that is planned with it
+PENDING = (State.SIGNED, State.BROADCAST)
+ON_CHAIN = (State.MINED, State.SAFE)
+_ORDER = [kind.value for kind in Kind]
 
-Step = Callable[[Intent, datetime], Intent]
+
+def order_of(intent: Intent) -> tuple[int, int]:
+    """Stops before everything else, marks after it: in this order nonces are given. Requests of the outbox go before marks."""
+    return _ORDER.index(intent.kind if intent.kind in _ORDER else Kind.ACCEPT), intent.id
 
 
 def intent_of(action: Action, chain_id: int) -> NewIntent:
-    """The action as a transaction to be: the vault's `mark` with the worth, its block, and the hash of the reason."""
+    """The action as a transaction to be, signed by the keeper's key unless the sender chooses another."""
     reason = action.reason(chain_id)
     return NewIntent(
         chain_id=chain_id,
-        vault=action.vault,
+        subject=action.to.lower(),
+        vault=None if action.kind is Kind.ACCEPT else action.to,
         kind=action.kind,
-        to=action.vault,
-        data=hex_bytes(calldata.mark(action.worth_usdc_e6, action.head.number, evidence_hash(reason))),
+        role=Role.KEEPER,
+        to=action.to,
+        data=hex_bytes(_call_of(action, evidence_hash(reason))),
         trigger_block_number=action.head.number,
         trigger_block_hash=action.head.hash,
         reason=reason,
     )
 
 
-def record(session: WriteSession, actions: Iterable[Action], chain_id: int, epoch: int, now: datetime) -> list[Intent]:
-    """Write planned intents; what is under way already is left alone. Answers the new ones."""
-    added = (rows.add_intent(session, intent_of(action, chain_id), epoch, now) for action in actions)
-    return [intent for intent in added if intent is not None]
+def _call_of(action: Action, evidence: str) -> str:
+    match action.kind:
+        case Kind.SETTLE:
+            return calldata.settle()
+        case Kind.ACCEPT:
+            return calldata.accept_keeper()
+    assert action.worth_usdc_e6 is not None  # a mark or a stop is planned only of a known worth
+    return calldata.mark(action.worth_usdc_e6, action.head.number, evidence)
+
+
+def intent_of_request(request: Request, head: Head) -> NewIntent:
+    return NewIntent(
+        chain_id=request.chain_id,
+        subject=f"outbox:{request.id}",
+        vault=None,
+        outbox_id=request.id,
+        kind=request.kind,
+        role=request.role,
+        to=request.to,
+        data=request.data,
+        trigger_block_number=head.number,
+        trigger_block_hash=head.hash,
+        reason=request.reason,
+    )
 
 
 def live_kinds(intents: Iterable[Intent]) -> dict[str, frozenset[str]]:
     """Which kinds are under way, by vault."""
     kinds: defaultdict[str, set[str]] = defaultdict(set)
     for intent in intents:
-        kinds[intent.vault].add(intent.kind)
+        if intent.vault is not None:
+            kinds[intent.vault].add(intent.kind)
     return {vault: frozenset(found) for vault, found in kinds.items()}
 
 
-def restated(intent: Intent, numbers: Numbers, head: Head) -> Intent | None:
-    """The planned intent with the vault's numbers of now; None when nobody needs it any more.
+def restated(intent: Intent, numbers: Numbers | None, head: Head) -> Intent | None:
+    """The intent with the vault's numbers of now; None when nobody needs it any more. `numbers` None: it is about no vault.
 
     A stop is dropped when the worth is above the floor again or can't be read, and a mark when the vault reached its
     floor meanwhile: then it is a stop's turn. Next tick judges anew.
     """
+    if numbers is None:
+        return intent
+    if intent.kind == Kind.SETTLE:
+        return intent if has_something_to_settle(numbers.status, numbers.fee_owed_usdc_e6) else None
     above = None if numbers.worth_usdc_e6 is None or numbers.floor_usdc_e6 is None else numbers.worth_usdc_e6 - numbers.floor_usdc_e6
-    is_needed = above is not None and (above <= 0) == (intent.kind == Kind.STOP)
-    if numbers.status is not VaultStatus.WORKING or not is_needed:
+    if numbers.status is not VaultStatus.WORKING or above is None or (above <= 0) != (intent.kind == Kind.STOP):
         return None
-    assert numbers.worth_usdc_e6 is not None
-    assert numbers.floor_usdc_e6 is not None
     why = str(intent.reason["why"])
-    action = Action(Kind(intent.kind), intent.vault, numbers.worth_usdc_e6, numbers.floor_usdc_e6, head, numbers.source, why)
+    action = Action(Kind(intent.kind), intent.to, head, why, numbers.worth_usdc_e6, numbers.floor_usdc_e6, numbers.source)
+    return _with_action(intent, action)
+
+
+def _with_action(intent: Intent, action: Action) -> Intent:
     fresh = intent_of(action, intent.chain_id)
     return replace(
         intent,
+        role=fresh.role,
         data=fresh.data,
         reason=fresh.reason,
         trigger_block_number=fresh.trigger_block_number,
@@ -114,22 +150,6 @@ def restated(intent: Intent, numbers: Numbers, head: Head) -> Intent | None:
     )
 
 
-def advance(step: Step, intents: Sequence[Intent], now: datetime) -> list[Intent]:
-    """Take each intent as far as it goes now, stops first; one that fails does not hold up the others.
-
-    Errors: LeadershipLostError, and the database's; a node's failure is logged and met again at the next tick.
-    """
-    return [_advance_one(step, intent, now) for intent in sorted(intents, key=lambda i: (_ORDER[Kind(i.kind)], i.id))]
-
-
-def _advance_one(step: Step, intent: Intent, now: datetime) -> Intent:
-    for _ in range(MOST_STEPS):
-        try:
-            after = step(intent, now)
-        except (RpcError, NoHeadError) as error:
-            log.warning("intent waits", intent=intent.id, kind=intent.kind, vault=intent.vault, state=intent.state, error=str(error))
-            return intent
-        if after.state == intent.state or not NEXT[State(after.state)]:
-            return after
-        intent = after
-    return intent
+def by_own_key(intent: Intent) -> Intent:
+    """A stop as anyone may send it: `enforceStopLine`, which asks the vault itself for its worth."""
+    return replace(intent, role=Role.STOP, data=hex_bytes(calldata.enforce_stop_line()))

@@ -27,9 +27,11 @@ from core.domain.errors import InvalidParameterError, OutsideError
 from core.logs import configure_logs
 from core.settings import Settings
 from keeper import status
+from keeper.drafts import Caps
 from keeper.observe import Observer
 from keeper.sender import Sender
 from keeper.signing import SignerRefusedError, require_allowed
+from keeper.state import Role
 from keeper.tick import Tick, TickReport
 
 NAME = "keeper"
@@ -156,26 +158,23 @@ class Keeper:
             raise WrongChainError(self._settings.chain_id, chain_id)
         observer = Observer(self._reader, chain_id, self._settings.keeper_max_head_age_s)
         sender = None if self._signer is None else self._sender(self._signer, observer)
-        step = None if sender is None else sender.step
-        tick = Tick(database=self._database, observer=observer, leadership=self._leadership, chain_id=chain_id, step=step)
-        log.info("watching", chain_id=chain_id, mode=tick.mode, keeper=sender and sender.address, epoch=self._leadership.epoch)
+        own = None if self._signer is None else self._signer.address
+        tick = Tick(database=self._database, observer=observer, leadership=self._leadership, chain_id=chain_id, sender=sender, own=own)
+        log.info("watching", chain_id=chain_id, mode=tick.mode, keeper=own, epoch=self._leadership.epoch)
         return tick
 
     def _sender(self, signer: Signer, observer: Observer) -> Sender:
         client = str(self._reader.rpc.call("web3_clientVersion"))
         require_allowed(signer.address, client, is_plain_key=self._settings.keeper_private_key is not None)
-        named = self._reader.keeper()
-        if named != signer.address:
-            log.error("the factory names another keeper, vaults will refuse this one", factory_keeper=named, keeper=signer.address)
         return Sender(
             reader=self._reader,
             observer=observer,
             database=self._database,
-            signer=signer,
+            signers={Role.KEEPER: signer},
             epoch=lambda: self._leadership.epoch,
             fence=self._leadership.fence,
             max_head_age_s=self._settings.keeper_max_head_age_s,
-            max_fee_wei=self._settings.keeper_max_fee_gwei * WEI_PER_GWEI,
+            caps=Caps(self._settings.keeper_max_fee_gwei * WEI_PER_GWEI, self._settings.keeper_stop_max_fee_gwei * WEI_PER_GWEI),
         )
 
     def _tell_waiting(self) -> None:

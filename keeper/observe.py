@@ -6,7 +6,7 @@ Laws
 - An answer that is missing, reverted or malformed is unknown (None), never 0.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -17,13 +17,15 @@ from core.chain.rpc import Request, RpcRevertedError
 from core.db.repositories.keeper import Mark, WatchedVault
 from core.domain.errors import OutsideError
 from core.domain.money import UnixSeconds, UsdcE6
-from keeper.state import SOURCE_VAULT_WORTH, Head, KeeperState, SentMark, VaultReading, VaultStatus, WrittenMark
+from keeper.state import SOURCE_VAULT_WORTH, FactoryKeepers, Head, KeeperState, SentMark, VaultReading, VaultStatus, WrittenMark
 
-CALLS_A_BATCH = 200
+CALLS_A_BATCH = 400
 UNREADABLE = "unreadable"
 
 _STATUSES = {int(status): status for status in VaultStatus}
-_STATUS, _WORTH, _FLOOR = (function("MandateVault", name) for name in ("status", "worth", "stopFloor"))
+_STATUS, _WORTH, _FLOOR, _FEE = (function("MandateVault", name) for name in ("status", "worth", "stopFloor", "feeOwed"))
+_KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper", "pendingKeeper"))
+NOBODY = "0x" + "00" * 20
 
 
 class NoHeadError(OutsideError):
@@ -32,12 +34,13 @@ class NoHeadError(OutsideError):
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What one vault answered. `source` says where worth comes from, or why it is None."""
+    """What one vault answered. `source` says where worth comes from, or why it is None. The fee is read only when asked for."""
 
     status: VaultStatus | None
     worth_usdc_e6: UsdcE6 | None
     floor_usdc_e6: UsdcE6 | None
     source: str
+    fee_owed_usdc_e6: UsdcE6 | None = None
 
 
 class Observer:
@@ -56,24 +59,42 @@ class Observer:
             raise NoHeadError("the node gives no newest block, or one without a base fee")
         return Head(header.number, header.hash, UnixSeconds(header.timestamp), header.base_fee_wei)
 
-    def state(self, watched: Sequence[WatchedVault], live: Mapping[str, frozenset[str]]) -> KeeperState:
-        """Everything the jobs decide from. `live`: kinds of unfinished intents by vault. Errors: NoHeadError, RpcUnreachableError."""
-        head = self.head()
-        numbers = self.numbers([vault.vault for vault in watched], head)
-        readings = (_reading(vault, numbers[vault.vault], live.get(vault.vault, frozenset())) for vault in watched)
-        return KeeperState(self._chain_id, head, tuple(readings), self._max_head_age_s)
+    def state(self, watched: Sequence[WatchedVault], live: Mapping[str, frozenset[str]], own: str | None = None) -> KeeperState:
+        """Everything the jobs decide from. `live`: kinds of unfinished intents by vault; `own`: our keeper's address.
 
-    def numbers(self, vaults: Sequence[str], head: Head) -> dict[str, Numbers]:
-        """Status, worth and floor of each vault at the head's hash. Errors: RpcUnreachableError."""
+        Errors: NoHeadError, RpcUnreachableError.
+        """
+        head = self.head()
+        ended = {vault.vault for vault in watched if vault.ends_at is not None and vault.ends_at <= head.at}
+        numbers = self.numbers([vault.vault for vault in watched], head, ended)
+        readings = (_reading(vault, numbers[vault.vault], live.get(vault.vault, frozenset())) for vault in watched)
+        return KeeperState(self._chain_id, head, tuple(readings), self._max_head_age_s, self.keepers(head), own)
+
+    def numbers(self, vaults: Sequence[str], head: Head, with_fee: Collection[str] = ()) -> dict[str, Numbers]:
+        """Status, worth and floor of each vault at the head's hash, and the fee owed of some. Errors: RpcUnreachableError."""
         unknown_floors = [vault for vault in vaults if vault not in self._floors]
         wanted = [*((v, _STATUS) for v in vaults), *((v, _WORTH) for v in vaults), *((v, _FLOOR) for v in unknown_floors)]
+        wanted += [(v, _FEE) for v in vaults if v in with_fee]
         answers = self._answers([_eth_call(vault, called.selector, head) for vault, called in wanted])
         by_call = {(vault, called.name): answer for (vault, called), answer in zip(wanted, answers, strict=True)}
         for vault in unknown_floors:
             floor = _uint(by_call[vault, "stopFloor"])
             if floor is not None:
                 self._floors[vault] = UsdcE6(floor)
-        return {v: _numbers(by_call[v, "status"], by_call[v, "worth"], self._floors.get(v)) for v in vaults}
+        return {v: _numbers(by_call[v, "status"], by_call[v, "worth"], self._floors.get(v), by_call.get((v, "feeOwed"))) for v in vaults}
+
+    def keepers(self, head: Head) -> FactoryKeepers | None:
+        """Whom the factory names at the head's hash; None when it gives no usable answer. Errors: RpcUnreachableError."""
+        factory = self._reader.contracts["factory"]
+        named, pending = self._answers([_eth_call(factory, called.selector, head) for called in (_KEEPER, _PENDING)])
+        if not (isinstance(named, str) and isinstance(pending, str)):  # an error stands in its place
+            return None
+        try:
+            (named_address,) = _KEEPER.decode_output(hex_bytes(named))
+            proposed, eta = _PENDING.decode_output(hex_bytes(pending))
+        except (AbiDecodeError, ValueError):
+            return None
+        return FactoryKeepers(factory, named_address, None if proposed == NOBODY else proposed, UnixSeconds(eta))
 
     def _answers(self, requests: Sequence[Request]) -> list[Any]:
         return [answer for batch in _batches(requests) for answer in self._reader.rpc.batch_settled(batch)]
@@ -89,12 +110,16 @@ def _batches(requests: Iterable[Request]) -> Iterator[list[Request]]:
         yield batch
 
 
-def _numbers(status: Any, worth: Any, floor: UsdcE6 | None) -> Numbers:
-    status_number, worth_usdc_e6 = _uint(status), _uint(worth)
+def _numbers(status: Any, worth: Any, floor: UsdcE6 | None, fee: Any) -> Numbers:
+    status_number, worth_usdc_e6 = _uint(status), _usdc(worth)
     known_status = None if status_number is None else _STATUSES.get(status_number)
-    if worth_usdc_e6 is None:
-        return Numbers(known_status, None, floor, _why_unknown(worth))
-    return Numbers(known_status, UsdcE6(worth_usdc_e6), floor, SOURCE_VAULT_WORTH)
+    source = _why_unknown(worth) if worth_usdc_e6 is None else SOURCE_VAULT_WORTH
+    return Numbers(known_status, worth_usdc_e6, floor, source, _usdc(fee))
+
+
+def _usdc(answer: Any) -> UsdcE6 | None:
+    value = _uint(answer)
+    return None if value is None else UsdcE6(value)
 
 
 def _uint(answer: Any) -> int | None:
@@ -122,6 +147,8 @@ def _reading(vault: WatchedVault, numbers: Numbers, live: frozenset[str]) -> Vau
         floor_usdc_e6=numbers.floor_usdc_e6,
         source=numbers.source,
         last_sent=_last_sent(vault),
+        ends_at=vault.ends_at,
+        fee_owed_usdc_e6=numbers.fee_owed_usdc_e6,
         last_written=None if vault.last_written is None else _written(vault.last_written),
         live=live,
     )

@@ -1,38 +1,45 @@
-"""The only module that sends transactions. One transition a call; restart = resend the stored bytes.
+"""The only module that sends transactions: look, settle what the chain decided, sign what is due, send, look again.
+
+    rows: live intents, attempts --> chain: one look --> rows: what became of them
+        --> drafts, signed --> rows: the signed bytes --> chain: eth_sendRawTransaction --> chain: one look --> rows
 
 Laws
-- Worth is read again just before signing: a mark never says what was true a tick ago.
+- What is sent was committed before, and each commit is fenced: a leader that lost its lead writes and sends nothing more.
 - `already known`, `nonce too low` and the like are no verdicts: what a node refuses is looked for by its hash.
-- There is no stored nonce counter: the next nonce is the account's count plus what live rows hold.
-- A transaction counts as lost only after the count is past its nonce, and neither its receipt nor itself is found, all
-  of it answered without an error.
+- All of an advance is asked of one node.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
 
 import structlog
 from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
 from core.chain.abi import hex_text
-from core.chain.reader import ChainReader, refusal_name
-from core.chain.rpc import RpcError, RpcRefusedError, RpcRevertedError
+from core.chain.reader import ChainReader
+from core.chain.rpc import RpcRefusedError
 from core.chain.signer import Signer
 from core.db.engine import Database, WriteSession
 from core.db.repositories import keeper as rows
 from core.db.repositories.keeper import Intent, NewTx, Tx
 from core.domain.blocks import Receipt
 from core.domain.money import UnixSeconds
-from keeper.intents import NEXT, State, restated
+from keeper.attempts import Lost, Mined, Pending, Verdict, gap_below
+from keeper.drafts import Caps, Draft, Drafter
+from keeper.intents import NEXT, ON_CHAIN, PENDING, State
 from keeper.observe import Observer
-from keeper.state import Head, Kind, VaultStatus
+from keeper.sight import Sight, look
+from keeper.state import Kind, VaultStatus
 
-GAS_MARGIN_PERCENT = 125  # of the estimate: a price may move what a venue's valuation costs
-FALLBACK_GAS = 400_000  # when the call passes and the estimate does not
 SUCCESS = 1
+REQUEST_PATIENCE = timedelta(hours=1)  # of a request of the outbox that the chain refuses
+RECORDED_AS_ENDED = ("stopped", "settled")
+EFFECT: Mapping[str, frozenset[VaultStatus]] = {  # what a vault must be once the transaction is on chain
+    Kind.STOP: frozenset({VaultStatus.STOPPED, VaultStatus.SETTLED}),
+    Kind.SETTLE: frozenset({VaultStatus.SETTLED}),
+}
 
 log = structlog.get_logger("keeper")
 
@@ -42,31 +49,16 @@ class IntentMovedError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Fees:
-    """EIP-1559, wei a unit of gas."""
+class _Move:
+    """An intent's next state, and what becomes of its attempts: (attempt, state, receipt)."""
 
-    max_fee_wei: int
-    max_priority_fee_wei: int
-
-
-def fees_for(base_fee_wei: int, priority_fee_wei: int, cap_wei: int) -> Fees | None:
-    """base * 2 + priority, at most the cap; None when even the base fee is above the cap."""
-    if base_fee_wei > cap_wei:
-        return None
-    max_fee_wei = min(base_fee_wei * 2 + priority_fee_wei, cap_wei)
-    return Fees(max_fee_wei, min(priority_fee_wei, max_fee_wei))
-
-
-def first_free_nonce(count: int, held: set[int]) -> int:
-    """The lowest nonce from the account's count on that no live transaction holds."""
-    nonce = count
-    while nonce in held:
-        nonce += 1
-    return nonce
+    intent: Intent
+    state: State
+    attempts: tuple[tuple[Tx, str, Receipt | None], ...] = ()
 
 
 class Sender:
-    """Moves intents of one signer. Its writes carry the leader's epoch and are fenced by it."""
+    """Moves every intent that is under way. `signers`: by role, the keeper's among them."""
 
     def __init__(
         self,
@@ -74,190 +66,226 @@ class Sender:
         reader: ChainReader,
         observer: Observer,
         database: Database,
-        signer: Signer,
+        signers: Mapping[str, Signer],
         epoch: Callable[[], int],
         fence: Callable[[Session], None],
         max_head_age_s: int,
-        max_fee_wei: int,
+        caps: Caps,
     ) -> None:
         self._reader = reader
         self._observer = observer
         self._database = database
-        self._signer = signer
+        self._signers = {signer.address: signer for signer in signers.values()}
         self._epoch = epoch
         self._fence = fence
         self._max_head_age_s = max_head_age_s
-        self._cap_wei = max_fee_wei
+        self._drafter = Drafter(reader, observer, {role: signer.address for role, signer in signers.items()}, caps)
 
-    @property
-    def address(self) -> str:
-        return self._signer.address
+    def advance(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
+        """Take every intent as far as it goes now; answers those that are not finished.
 
-    def step(self, intent: Intent, now: datetime) -> Intent:
-        """One transition, committed; the same intent when it has to wait.
-
-        Errors: RpcError and NoHeadError (nothing was changed), LeadershipLostError, IntentMovedError.
+        Errors: RpcError and NoHeadError (what was committed stays), LeadershipLostError, IntentMovedError, the database's.
         """
-        match State(intent.state):
-            case State.PLANNED:
-                return self._sign(intent, now)
-            case State.SIGNED:
-                return self._broadcast(intent, self._tx(intent), now)
-            case State.BROADCAST:
-                return self._find(intent, self._tx(intent), now)
-            case State.MINED:
-                return self._confirm(intent, self._tx(intent), now)
-            case _:
-                return intent
+        with self._reader.rpc.pinned():
+            sight, live = self._settled(live, now)
+            live = self._signed(live, sight, now)
+            if self._sent(live, sight, now):
+                _, live = self._settled(live, now)
+        return live
 
-    # planned -> signed, superseded
+    # What the chain decided
 
-    def _sign(self, intent: Intent, now: datetime) -> Intent:
-        head = self._observer.head()
-        if head.age_s(UnixSeconds(int(now.timestamp()))) > self._max_head_age_s:
-            return self._wait(intent, "the head is stale", head_at=head.at)
-        fresh = restated(intent, self._observer.numbers([intent.vault], head)[intent.vault], head)
-        if fresh is None:
-            return self._move(intent, State.SUPERSEDED, now)
-        try:
-            self._reader.call(fresh.to, hex_text(fresh.data), head.hash, self.address)
-        except RpcRevertedError as error:
-            return self._wait(intent, "the vault refuses it", refused=refusal_name(error.revert_data), keeper=self.address)
-        tx = self._signed(fresh, head)
-        if tx is None:
-            return self._wait(intent, "the base fee is above the cap", base_fee_wei=head.base_fee_wei, cap_wei=self._cap_wei)
-        return self._move(fresh, State.SIGNED, now, lambda session: rows.add_tx(session, tx, now))
+    def _settled(self, live: Sequence[Intent], now: datetime) -> tuple[Sight, list[Intent]]:
+        """Every intent as the chain has it. One that is settled twice goes on until nothing changes."""
+        sight = look(self._reader, self._signers, self._attempts(live))
+        by_id = {intent.id: intent for intent in live}
+        moves = [move for verdict in sight.verdicts for move in _moves_by(verdict, by_id, sight.head.number)]
+        live = self._committed(live, moves, now)
+        while moves := list(self._confirmations(live, sight)):
+            live = self._committed(live, moves, now)
+        return sight, live
 
-    def _signed(self, intent: Intent, head: Head) -> NewTx | None:
-        """None when the base fee is above the cap."""
-        fees = fees_for(head.base_fee_wei, self._reader.priority_fee_wei(), self._cap_wei)
-        if fees is None:
-            return None
-        nonce = self._next_nonce()
-        raw = self._signer.sign_transaction(
-            {
-                "type": 2,
-                "chainId": intent.chain_id,
-                "nonce": nonce,
-                "to": intent.to,
-                "data": hex_text(intent.data),
-                "value": 0,
-                "gas": self._gas(intent),
-                "maxFeePerGas": fees.max_fee_wei,
-                "maxPriorityFeePerGas": fees.max_priority_fee_wei,
-            }
-        )
+    def _confirmations(self, live: Sequence[Intent], sight: Sight) -> Iterator[_Move]:
+        seen = [(i, m.receipt) for i in live if i.state in ON_CHAIN and (m := sight.mined_of(i.id)) is not None]
+        later = [(intent, receipt) for intent, receipt in seen if sight.head.number > receipt.block_number]
+        statuses, recorded = self._effects([intent for intent, _ in later], sight)
+        for intent, receipt in later:
+            state = _confirmed(intent, statuses.get(intent.vault or ""), recorded.get(intent.vault or ""))
+            is_safe = sight.safe_block is not None and receipt.block_number <= sight.safe_block
+            if state is not None and (state is not State.SAFE or is_safe):
+                yield _Move(intent, state)
+
+    def _effects(self, intents: Sequence[Intent], sight: Sight) -> tuple[dict[str, VaultStatus | None], dict[str, str]]:
+        """The vaults' statuses at the head, and what the record says of them."""
+        vaults = list(dict.fromkeys(i.vault for i in intents if i.kind in EFFECT and i.vault is not None))
+        if not vaults:
+            return {}, {}
+        with self._database.read() as session:
+            recorded = rows.recorded_statuses(session, vaults)
+        return {vault: numbers.status for vault, numbers in self._observer.numbers(vaults, sight.head).items()}, recorded
+
+    # What is signed
+
+    def _signed(self, live: Sequence[Intent], sight: Sight, now: datetime) -> list[Intent]:
+        age_s = sight.head.age_s(UnixSeconds(int(now.timestamp())))
+        if age_s > self._max_head_age_s:
+            if any(intent.state == State.PLANNED for intent in live):
+                log.warning("nothing is signed, the head is stale", head=sight.head.number, head_age_s=age_s)
+            return list(live)
+        drafts, unneeded = self._drafter.drafts(live, sight)
+        moves = [_Move(intent, State.SUPERSEDED) for intent in unneeded]
+        drafted = {draft.intent.id for draft in drafts}
+        moves += [_Move(intent, State.REFUSED) for intent in live if intent.id not in drafted and _is_refused_too_long(intent, now)]
+        return self._committed(live, moves, now, [(draft, self._tx_of(draft, sight)) for draft in drafts])
+
+    def _tx_of(self, draft: Draft, sight: Sight) -> NewTx:
+        raw = self._signers[draft.signer].sign_transaction(draft.transaction())
         return NewTx(
-            intent_id=intent.id,
-            signer=self.address,
-            nonce=nonce,
+            intent_id=draft.intent.id,
+            signer=draft.signer,
+            nonce=draft.nonce,
             raw=raw,
             hash=hex_text(keccak(raw)),
-            max_fee_wei=fees.max_fee_wei,
+            max_fee_wei=draft.fees.max_fee_wei,
+            max_priority_fee_wei=draft.fees.max_priority_fee_wei,
+            offered_block=sight.head.number,
+            is_filler=draft.is_filler,
         )
 
-    def _gas(self, intent: Intent) -> int:
-        try:
-            estimate = self._reader.estimate_gas(self.address, intent.to, hex_text(intent.data))
-        except RpcRefusedError as error:
-            log.warning("gas not estimated", intent=intent.id, error=str(error), gas=FALLBACK_GAS)
-            return FALLBACK_GAS
-        return estimate * GAS_MARGIN_PERCENT // 100
+    # What is sent
 
-    def _next_nonce(self) -> int:
-        count = self._reader.transaction_count(self.address)
-        with self._database.read() as session:
-            return first_free_nonce(count, rows.held_nonces(session, self.address, count))
+    def _sent(self, live: Sequence[Intent], sight: Sight, now: datetime) -> bool:
+        """Send what the node does not have; True when it took anything that it did not have."""
+        due = [*self._to_send(live, sight), *self._to_fill(sight)]
+        if not due:
+            return False
+        answers = self._reader.rpc.batch_settled([("eth_sendRawTransaction", [hex_text(tx.raw)]) for tx in due])
+        taken = [tx for tx, answer in zip(due, answers, strict=True) if not isinstance(answer, RpcRefusedError)]
+        for tx, answer in zip(due, answers, strict=True):
+            if isinstance(answer, RpcRefusedError):
+                log.warning("the node does not take it", intent=tx.intent_id, nonce=tx.nonce, signer=tx.signer, error=str(answer))
+        return bool(taken)
 
-    # signed -> broadcast
+    def _to_send(self, live: Sequence[Intent], sight: Sight) -> Iterator[Tx]:
+        """The newest attempt of each pending nonce, unless the node has it: one that restarted forgot it."""
+        known = {v.slot.newest.id for v in sight.verdicts if isinstance(v, Pending) and not v.unknown}
+        settled = {v.slot.newest.id for v in sight.verdicts if not isinstance(v, Pending)}
+        newest: dict[tuple[str, int], Tx] = {(tx.signer, tx.nonce): tx for tx in self._attempts(live)}
+        yield from (tx for tx in newest.values() if tx.id not in known | settled)
 
-    def _broadcast(self, intent: Intent, tx: Tx, now: datetime) -> Intent:
-        refusal = self._send(tx)
-        if refusal is not None and not self._is_known(tx) and self._reader.transaction_count(tx.signer) <= tx.nonce:
-            return self._wait(intent, "the node does not take it", error=str(refusal))
-        return self._move(intent, State.BROADCAST, now, lambda session: rows.move_tx(session, tx.id, "broadcast", now))
-
-    def _send(self, tx: Tx) -> RpcError | None:
-        """Send the stored bytes; what the node says against it is a cue, not a verdict."""
-        try:
-            self._reader.rpc.call("eth_sendRawTransaction", [hex_text(tx.raw)])
-        except RpcError as error:
-            return error
-        return None
-
-    def _is_known(self, tx: Tx) -> bool:
-        return self._reader.transaction(tx.hash) is not None
-
-    # broadcast -> mined, reverted, nonce_lost
-
-    def _find(self, intent: Intent, tx: Tx, now: datetime) -> Intent:
-        count = self._reader.transaction_count(tx.signer)  # before the receipt: mined in between is then not taken for lost
-        receipt = self._reader.receipt(tx.hash)
-        if receipt is not None:
-            return self._mined(intent, tx, receipt, now)
-        if count > tx.nonce and not self._is_known(tx):
-            return self._move(intent, State.NONCE_LOST, now, lambda session: rows.move_tx(session, tx.id, "lost", now))
-        self._send(tx)  # a node that restarted forgot it; for the others it is known already
-        return intent
-
-    def _mined(self, intent: Intent, tx: Tx, receipt: Receipt, now: datetime) -> Intent:
-        state = State.MINED if receipt.status == SUCCESS else State.REVERTED
-        return self._move(
-            intent, state, now, lambda session: rows.move_tx(session, tx.id, "mined", now, receipt.block_hash), gas_used=receipt.gas_used
-        )
-
-    # mined -> done, reverted, broadcast
-
-    def _confirm(self, intent: Intent, tx: Tx, now: datetime) -> Intent:
-        receipt = self._reader.receipt(tx.hash)
-        if receipt is None:
-            return self._move(intent, State.BROADCAST, now, lambda session: rows.move_tx(session, tx.id, "broadcast", now))
-        if receipt.status != SUCCESS:  # its block was orphaned, and in the new one it failed
-            return self._mined(intent, tx, receipt, now)
-        state = self._end_of(intent, receipt)
-        if state is None:
-            return intent
-        return self._move(intent, state, now, lambda session: rows.move_tx(session, tx.id, "mined", now, receipt.block_hash))
-
-    def _end_of(self, intent: Intent, receipt: Receipt) -> State | None:
-        """DONE when the record has the stop or a later block shows it; a mark needs only the later block. None: not yet."""
-        if intent.kind == Kind.STOP and self._is_recorded(intent):
-            return State.DONE
-        head = self._observer.head()
-        if head.number <= receipt.block_number:
-            return None
-        if intent.kind == Kind.MARK:
-            return State.DONE
-        status = self._observer.numbers([intent.vault], head)[intent.vault].status
-        if status is None:
-            return None
-        return State.REVERTED if status is VaultStatus.WORKING else State.DONE
-
-    def _is_recorded(self, intent: Intent) -> bool:
-        with self._database.read() as session:
-            return rows.is_recorded_as_ended(session, intent.vault)
+    def _to_fill(self, sight: Sight) -> Iterator[Tx]:
+        """Bytes of ours that a reorg took out of the chain below what is pending: they are sent again, or it is stuck."""
+        for signer in self._signers:
+            gap = gap_below(sight.counts[signer], sight.pending_of(signer))
+            if gap is not None:
+                with self._database.read() as session:
+                    yield from rows.bytes_at(session, signer, *gap)
 
     # Rows
 
-    def _tx(self, intent: Intent) -> Tx:
+    def _attempts(self, live: Iterable[Intent]) -> list[Tx]:
         with self._database.read() as session:
-            tx = rows.tx_of_intent(session, intent.id)
-        if tx is None:
-            raise IntentMovedError(f"intent {intent.id} is {intent.state} and has no signed bytes")
-        return tx
+            return rows.attempts_of(session, [intent.id for intent in live])
 
-    def _move(self, intent: Intent, state: State, now: datetime, also: Callable[[WriteSession], None] | None = None, **told: Any) -> Intent:
-        """The new state and what belongs to it, in one fenced transaction."""
-        assert state in NEXT[State(intent.state)], (intent.state, state)
-        with self._database.write() as session:
-            self._fence(session)
-            if not rows.move_intent(session, intent, state, self._epoch(), now):
-                raise IntentMovedError(f"intent {intent.id} is no longer {intent.state}")
-            if also is not None:
-                also(session)
-        log.info("intent moved", intent=intent.id, kind=intent.kind, vault=intent.vault, was=intent.state, state=state.value, **told)
-        return replace(intent, state=state.value)
+    def _committed(
+        self, live: Sequence[Intent], moves: Sequence[_Move], now: datetime, signed: Sequence[tuple[Draft, NewTx]] = ()
+    ) -> list[Intent]:
+        """Write the moves and the signed bytes in one fenced transaction. Answers the intents that are not finished."""
+        after = {intent.id: intent for intent in live}
+        if moves or signed:
+            with self._database.write() as session:
+                self._fence(session)
+                for move in moves:
+                    after[move.intent.id] = self._move(session, move, now)
+                for draft, tx in signed:
+                    after[draft.intent.id] = self._keep(session, draft, tx, now)
+        for move in moves:
+            _tell(move)
+        return [intent for intent in after.values() if NEXT[State(intent.state)]]
 
-    def _wait(self, intent: Intent, why: str, **told: Any) -> Intent:
-        log.warning("intent waits", intent=intent.id, kind=intent.kind, vault=intent.vault, state=intent.state, why=why, **told)
+    def _move(self, session: WriteSession, move: _Move, now: datetime) -> Intent:
+        if move.state != move.intent.state:
+            assert move.state in NEXT[State(move.intent.state)], (move.intent.state, move.state)
+            self._change(session, replace(move.intent, state=move.state.value), move.intent.state, now)
+        for tx, state, receipt in move.attempts:
+            rows.move_tx(session, tx, state, now, None if receipt is None else (receipt.block_number, receipt.block_hash))
+        return replace(move.intent, state=move.state.value)
+
+    def _keep(self, session: WriteSession, draft: Draft, tx: NewTx, now: datetime) -> Intent:
+        """The signed bytes. A filler says nothing new of its intent; a replacement changes its words, not its state."""
+        was = draft.intent.state
+        intent = replace(draft.intent, state=State.SIGNED.value) if was == State.PLANNED else draft.intent
+        self._change(session, intent, was, now)
+        rows.add_tx(session, tx, now)
         return intent
+
+    def _change(self, session: WriteSession, intent: Intent, was: str, now: datetime) -> None:
+        if not rows.move_intent(session, intent, was, self._epoch(), now):
+            raise IntentMovedError(f"intent {intent.id} is no longer {was}")
+
+
+def _moves_by(verdict: Verdict, live: Mapping[int, Intent], head_number: int) -> Iterator[_Move]:
+    """What a verdict on a nonce means for every intent that has an attempt there."""
+    for intent_id in dict.fromkeys(tx.intent_id for tx in verdict.slot.attempts):
+        move = _move_by(verdict, live[intent_id], head_number)
+        if move is not None:
+            yield move
+
+
+def _move_by(verdict: Verdict, intent: Intent, head_number: int) -> _Move | None:
+    own = tuple(tx for tx in verdict.slot.attempts if tx.intent_id == intent.id)
+    match verdict:
+        case Lost():
+            return _Move(intent, State.NONCE_LOST, tuple((tx, "lost", None) for tx in own))
+        case Pending():
+            return _pending_move(verdict, intent, own[-1], head_number)
+    if verdict.tx.intent_id != intent.id or verdict.tx.is_filler:
+        return _Move(intent, State.SUPERSEDED, tuple((tx, "mined" if tx is verdict.tx else "lost", None) for tx in own))
+    return _mined_move(verdict, intent)
+
+
+def _pending_move(verdict: Pending, intent: Intent, newest: Tx, head_number: int) -> _Move | None:
+    """Known to the node: broadcast. A block that held it and is gone: broadcast again, and patience begins anew."""
+    if intent.state in ON_CHAIN:
+        return _Move(intent, State.BROADCAST, ((replace(newest, offered_block=head_number), "broadcast", None),))
+    if newest.id == verdict.slot.newest.id and newest.state == "signed" and not verdict.unknown:
+        return _Move(intent, State.BROADCAST, ((newest, "broadcast", None),))
+    return None
+
+
+def _mined_move(verdict: Mined, intent: Intent) -> _Move | None:
+    receipt, tx = verdict.receipt, verdict.tx
+    if receipt.status != SUCCESS:
+        return _Move(intent, State.REVERTED, ((tx, "mined", receipt),))
+    if intent.state in PENDING:
+        return _Move(intent, State.MINED, ((tx, "mined", receipt),))
+    if tx.mined_block_hash == receipt.block_hash:
+        return None
+    # It stands in another block now: what was safe is to be looked at from the start.
+    return _Move(intent, State.BROADCAST if intent.state == State.SAFE else State.MINED, ((tx, "mined", receipt),))
+
+
+def _confirmed(intent: Intent, status: VaultStatus | None, recorded: str | None) -> State | None:
+    """The next state of an intent that is on chain below the head; None when the vault or the record has to say more."""
+    wanted = EFFECT.get(intent.kind)
+    if intent.kind == Kind.MARK:
+        return State.DONE
+    if wanted is not None and status is not None and status not in wanted:
+        return State.REVERTED
+    if intent.state == State.MINED:
+        return State.SAFE
+    is_done = wanted is None or (status is not None and recorded in RECORDED_AS_ENDED)
+    return State.DONE if is_done else None
+
+
+def _is_refused_too_long(intent: Intent, now: datetime) -> bool:
+    return intent.outbox_id is not None and intent.state == State.PLANNED and now - intent.created_at >= REQUEST_PATIENCE
+
+
+def _tell(move: _Move) -> None:
+    if move.state == move.intent.state:
+        return
+    intent = move.intent
+    gas_used = next((receipt.gas_used for _, _, receipt in move.attempts if receipt is not None), None)
+    told = {"intent": intent.id, "kind": intent.kind, "vault": intent.vault, "was": intent.state, "state": move.state.value}
+    log.info("intent moved", **told, gas_used=gas_used)

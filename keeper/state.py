@@ -12,7 +12,7 @@ from typing import Any
 
 import rfc8785
 
-from core.domain.money import UnixSeconds, UsdcE6, usdc_text
+from core.domain.money import UnixSeconds, UsdcE6, usdc_text_or_none
 
 SOURCE_VAULT_WORTH = "vault.worth"  # own cash plus the listed adapters' valueOf, summed by the vault itself
 
@@ -27,10 +27,24 @@ class VaultStatus(IntEnum):
 
 
 class Kind(StrEnum):
-    """Why a transaction is sent. STOP and MARK are both the vault's `mark`; a stop is the one that crosses the floor."""
+    """Why a transaction is sent, in the order in which nonces are given.
+
+    STOP and MARK are both the vault's `mark`; a stop is the one that crosses the floor. With a key of its own a stop is the
+    vault's `enforceStopLine`. ACCEPT is the factory's `acceptKeeper`. Rows of the outbox bring kinds of their own.
+    """
 
     STOP = "stop"
+    SETTLE = "settle"
+    ACCEPT = "accept_keeper"
     MARK = "mark"
+
+
+class Role(StrEnum):
+    """Whose key signs. KEEPER is the one that the factory names; STOP sends stops past everything that KEEPER has pending."""
+
+    KEEPER = "keeper"
+    STOP = "stop"
+    RELAY = "relay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +96,8 @@ class VaultReading:
     floor_usdc_e6: UsdcE6 | None
     source: str
     last_sent: SentMark
+    ends_at: UnixSeconds | None = None  # of the signed terms
+    fee_owed_usdc_e6: UsdcE6 | None = None  # read only from `ends_at` on
     last_written: WrittenMark | None = None
     live: frozenset[str] = frozenset()  # kinds of intents that are not finished
 
@@ -91,47 +107,70 @@ class VaultReading:
             return None
         return self.worth_usdc_e6 - self.floor_usdc_e6
 
-    def mark(self, kind: Kind, head: Head, why: str) -> "Action":
-        """The transaction that tells the vault this worth. Only of a reading whose worth and floor are known."""
-        assert self.worth_usdc_e6 is not None
-        assert self.floor_usdc_e6 is not None
-        return Action(kind, self.vault, self.worth_usdc_e6, self.floor_usdc_e6, head, self.source, why)
+    def action(self, kind: Kind, head: Head, why: str) -> "Action":
+        """What is to be sent of this vault, with the numbers of this reading."""
+        return Action(kind, self.vault, head, why, self.worth_usdc_e6, self.floor_usdc_e6, self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class FactoryKeepers:
+    """Whom the factory names as keeper. `pending` may accept from `eta` (unix seconds) on; None: nobody is proposed."""
+
+    factory: str
+    named: str
+    pending: str | None
+    eta: UnixSeconds
 
 
 @dataclass(frozen=True, slots=True)
 class KeeperState:
-    """All watched vaults at one block. A head older than `max_head_age_s` is stale; exactly that age is not."""
+    """All watched vaults at one block. A head older than `max_head_age_s` is stale; exactly that age is not.
+
+    `keepers` None: the factory could not be read. `own` is this process's keeper address, None in a dry run.
+    """
 
     chain_id: int
     head: Head
     vaults: tuple[VaultReading, ...]
     max_head_age_s: int
+    keepers: FactoryKeepers | None = None
+    own: str | None = None
 
     def is_stale(self, now: UnixSeconds) -> bool:
         return self.head.age_s(now) > self.max_head_age_s
 
+    @property
+    def is_stood_down(self) -> bool:
+        """True when the factory names another keeper: this one judges and sends nothing."""
+        return self.own is not None and self.keepers is not None and self.keepers.named != self.own
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One `mark` to be sent: what to say of which vault, as of which block, and why (`moved`, `daily`, `at_or_below_floor`)."""
+    """One transaction to be sent: to which contract (a vault or the factory), as of which block, and why.
+
+    `why`: `at_or_below_floor`, `moved`, `daily`, `ended`, `proposed`. Worth and floor are known for marks and stops.
+    """
 
     kind: Kind
-    vault: str
-    worth_usdc_e6: UsdcE6
-    floor_usdc_e6: UsdcE6
+    to: str
     head: Head
-    source: str
     why: str
+    worth_usdc_e6: UsdcE6 | None = None
+    floor_usdc_e6: UsdcE6 | None = None
+    source: str | None = None
 
     def reason(self, chain_id: int) -> dict[str, Any]:
-        """What led to it, as JSON: kept with the intent, and hashed as the mark's evidence."""
+        """What led to it, as JSON: kept with the intent, and hashed as a mark's evidence. `at` is the block's time: with it
+        stands how old the worth was."""
         return {
             "chain_id": chain_id,
-            "vault": self.vault,
+            "vault": self.to,
             "block_number": self.head.number,
             "block_hash": self.head.hash,
-            "worth_usdc": usdc_text(self.worth_usdc_e6),
-            "floor_usdc": usdc_text(self.floor_usdc_e6),
+            "block_at": self.head.at,
+            "worth_usdc": usdc_text_or_none(self.worth_usdc_e6),
+            "floor_usdc": usdc_text_or_none(self.floor_usdc_e6),
             "source": self.source,
             "why": self.why,
         }

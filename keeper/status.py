@@ -31,7 +31,7 @@ class Report:
 
 
 def read(session: Session, chain_id: int, leader_name: str, now: datetime) -> Report:
-    return Report(leader_row(session, leader_name), rows.watched_vaults(session, chain_id), rows.live_intents(session, chain_id), now)
+    return Report(leader_row(session, leader_name), rows.watched_vaults(session, chain_id, now), rows.live_intents(session, chain_id), now)
 
 
 def table(report: Report) -> Table:

@@ -1,9 +1,10 @@
 """One tick: observe every vault at one block, plan, write down what is decided, move what is under way.
 
         Postgres: watched vaults, live intents --> chain: their numbers at one hash --> jobs: actions
-        --> Postgres: marks and planned intents, one fenced transaction --> sender: one transition after another
+        --> Postgres: marks and planned intents, one fenced transaction --> sender: as far as each goes now
 
-Without a signer it is a dry run: everything is judged and written down, nothing is planned or sent.
+Without a signer it is a dry run: everything is judged and written down, nothing is planned or sent. A keeper that the
+factory does not name stands down: it judges, and plans nothing but its own acceptance.
 """
 
 import time
@@ -18,14 +19,16 @@ from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.db.repositories import keeper as rows
 from core.db.repositories.keeper import Intent, NewVaultMark
-from core.domain.money import UnixSeconds, usdc_text, usdc_text_or_none
-from keeper import intents
-from keeper.intents import Step
-from keeper.jobs import mark, stop_line
+from core.domain.money import UnixSeconds, usdc_text_or_none
+from keeper.intents import intent_of, intent_of_request, live_kinds
+from keeper.jobs import keeper_change, mark, settle, stop_line
 from keeper.observe import Observer
+from keeper.sender import Sender
 from keeper.state import Action, KeeperState, VaultReading, VaultStatus
 
-JOBS: tuple[Callable[[KeeperState, UnixSeconds], list[Action]], ...] = (stop_line.plan, mark.plan)
+Job = Callable[[KeeperState, UnixSeconds], list[Action]]
+JOBS: tuple[Job, ...] = (stop_line.plan, settle.plan, keeper_change.plan, mark.plan)
+JOBS_STOOD_DOWN: tuple[Job, ...] = (keeper_change.plan,)
 
 log = structlog.get_logger("keeper")
 
@@ -41,11 +44,12 @@ class TickReport:
     unknown: int
     actions: int
     live_intents: int
+    is_stood_down: bool
     took_ms: int
 
     def as_status(self, mode: str) -> dict[str, Any]:
         return {
-            "state": "degraded" if self.is_stale else "watching",
+            "state": "watching" if self.trouble is None else "degraded",
             "mode": mode,
             "head": self.head_number,
             "head_age_s": self.head_age_s,
@@ -53,12 +57,19 @@ class TickReport:
             "unknown": self.unknown,
             "live_intents": self.live_intents,
             "tick_ms": self.took_ms,
-            "error": "the head is stale" if self.is_stale else None,
+            "error": self.trouble,
         }
+
+    @property
+    def trouble(self) -> str | None:
+        """What keeps the keeper from its work, in words; None when nothing does."""
+        if self.is_stood_down:
+            return "the factory names another keeper; this one judges and sends nothing"
+        return "the head is stale" if self.is_stale else None
 
 
 class Tick:
-    """Everything that one tick needs. `step` None = dry run."""
+    """Everything that one tick needs. `sender` None = dry run; `own` is the keeper's address."""
 
     def __init__(
         self,
@@ -67,66 +78,77 @@ class Tick:
         observer: Observer,
         leadership: Leadership,
         chain_id: int,
-        step: Step | None,
+        sender: Sender | None,
+        own: str | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
         self._observer = observer
         self._leadership = leadership
         self._chain_id = chain_id
-        self._step = step
+        self._sender = sender
+        self._own = own
         self._clock = clock
-        self._was_stale = False
+        self._was_told: tuple[bool, bool] = (False, False)
 
     @property
     def mode(self) -> str:
-        return "dry_run" if self._step is None else "sending"
+        return "dry_run" if self._sender is None else "sending"
 
     def run(self, now: datetime) -> TickReport:
         """One tick. Errors: RpcError and NoHeadError when the chain can't be read, LeadershipLostError, the database's."""
         started = self._clock()
-        state, live = self._observed()
+        state, live = self._observed(now)
         seconds = UnixSeconds(int(now.timestamp()))
-        self._tell_a_stale_head(state, seconds)
-        actions = [action for job in JOBS for action in job(state, seconds)]
+        self._tell_changes(state, seconds)
+        actions = [action for job in (JOBS_STOOD_DOWN if state.is_stood_down else JOBS) for action in job(state, seconds)]
         live = [*live, *self._written(state, actions, seconds, now)]
-        if self._step is not None:
-            live = [intent for intent in intents.advance(self._step, live, now) if intent.state not in rows.TERMINAL]
+        if self._sender is not None:
+            live = self._sender.advance(live, now)
         return _report(state, seconds, actions, live, round((self._clock() - started) * 1000))
 
-    def _observed(self) -> tuple[KeeperState, list[Intent]]:
+    def _observed(self, now: datetime) -> tuple[KeeperState, list[Intent]]:
         with self._database.read() as session:
-            watched = rows.watched_vaults(session, self._chain_id)
+            watched = rows.watched_vaults(session, self._chain_id, now)
             live = rows.live_intents(session, self._chain_id)
-        return self._observer.state(watched, intents.live_kinds(live)), live
+        return self._observer.state(watched, live_kinds(live), self._own), live
 
     def _written(self, state: KeeperState, actions: Sequence[Action], seconds: UnixSeconds, now: datetime) -> list[Intent]:
         """Write the marks, and the actions as planned intents unless this is a dry run. Answers the new intents."""
         readings = mark.rows_to_write(state, seconds)
         for reading in filter(_is_unknown, readings):
             log.warning("worth unknown", vault=reading.vault, mandate=reading.public_id, source=reading.source)
-        if self._step is None:
+        if self._sender is None:
             for action in actions:
                 log.info("would send", **_told(action))
             actions = []
-        if not readings and not actions:
+        with self._database.read() as session:
+            requests = [] if self._sender is None else rows.requests_to_plan(session, self._chain_id)
+        if not readings and not actions and not requests:
             return []
+        planned = [intent_of(action, self._chain_id) for action in actions]
+        planned += [intent_of_request(request, state.head) for request in requests]
         with self._database.write() as session:
             self._leadership.fence(session)
             rows.add_vault_marks(session, [_row(state, reading) for reading in readings], now)
-            added = intents.record(session, actions, self._chain_id, self._leadership.epoch, now)
+            added = [rows.add_intent(session, intent, self._leadership.epoch, now) for intent in planned]
         for action in actions:
             log.info("planned", **_told(action))
-        return added
+        return [intent for intent in added if intent is not None]
 
-    def _tell_a_stale_head(self, state: KeeperState, now: UnixSeconds) -> None:
+    def _tell_changes(self, state: KeeperState, now: UnixSeconds) -> None:
         """Once when it begins and once when it ends: an idle chain would fill the log."""
-        is_stale = state.is_stale(now)
-        if is_stale != self._was_stale:
+        is_stale, stood_down = state.is_stale(now), state.is_stood_down
+        was_stale, was_stood_down = self._was_told
+        if is_stale != was_stale:
             tell = log.warning if is_stale else log.info
             what = "stale head, nothing is judged" if is_stale else "head is fresh again"
             tell(what, head=state.head.number, head_age_s=state.head.age_s(now), max_head_age_s=state.max_head_age_s)
-        self._was_stale = is_stale
+        if stood_down != was_stood_down:
+            tell = log.error if stood_down else log.info
+            what = "the factory names another keeper, standing down" if stood_down else "the factory names this keeper"
+            tell(what, keeper=state.own, factory_keeper=state.keepers and state.keepers.named)
+        self._was_told = (is_stale, stood_down)
 
 
 def _is_unknown(reading: VaultReading) -> bool:
@@ -150,9 +172,9 @@ def _row(state: KeeperState, reading: VaultReading) -> NewVaultMark:
 def _told(action: Action) -> dict[str, Any]:
     return {
         "kind": action.kind.value,
-        "vault": action.vault,
+        "to": action.to,
         "worth_usdc": usdc_text_or_none(action.worth_usdc_e6),
-        "floor_usdc": usdc_text(action.floor_usdc_e6),
+        "floor_usdc": usdc_text_or_none(action.floor_usdc_e6),
         "block": action.head.number,
         "why": action.why,
     }
@@ -167,5 +189,6 @@ def _report(state: KeeperState, now: UnixSeconds, actions: Sequence[Action], liv
         unknown=sum(map(_is_unknown, state.vaults)),
         actions=len(actions),
         live_intents=len(live),
+        is_stood_down=state.is_stood_down,
         took_ms=took_ms,
     )

@@ -18,7 +18,7 @@ def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
     if state.is_stale(now):
         return []
     due = ((reading, why_due(reading, state.head, now)) for reading in state.vaults)
-    return [reading.mark(Kind.MARK, state.head, why) for reading, why in due if why is not None]
+    return [reading.action(Kind.MARK, state.head, why) for reading, why in due if why is not None]
 
 
 def why_due(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
@@ -26,7 +26,7 @@ def why_due(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
     above = reading.above_floor_usdc_e6()
     if reading.status is not VaultStatus.WORKING or reading.worth_usdc_e6 is None or above is None or above <= 0:
         return None
-    if reading.live & {Kind.MARK, Kind.STOP} or head.number <= reading.last_sent.as_of_block:
+    if reading.live or head.number <= reading.last_sent.as_of_block:
         return None
     moved = abs(reading.worth_usdc_e6 - reading.last_sent.worth_usdc_e6)
     if moved and moved * BPS_ONE >= reading.last_sent.worth_usdc_e6 * MOVED_BPS:

@@ -15,7 +15,7 @@ def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
     """One stop for each working vault at or below its floor that has none under way."""
     if state.is_stale(now):
         return []
-    return [reading.mark(Kind.STOP, state.head, WHY) for reading in state.vaults if is_due(reading)]
+    return [reading.action(Kind.STOP, state.head, WHY) for reading in state.vaults if is_due(reading)]
 
 
 def is_due(reading: VaultReading) -> bool:

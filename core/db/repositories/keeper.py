@@ -1,32 +1,34 @@
 """All SQL of the keeper: the vaults it watches, its intents, their transactions, and the marks it writes down.
 
 Laws
-- One live intent a vault and kind: the partial unique index decides, not a check before the insert.
+- One live intent a subject and kind: the partial unique index decides, not a check before the insert.
 - A state changes by compare-and-set from the state that was read; False means that somebody else changed it.
 - Addresses are checksum strings outside and bytes inside; hashes are 0x lower-case hex outside.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import and_, exists, func, insert, select, text, true, update
+from sqlalchemy import and_, exists, func, insert, or_, select, text, true, update
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
 from core.db.tables.chain import ChainBlock, Vault
-from core.db.tables.keeper import LIVE_STATES, KeeperIntent, KeeperTx, VaultMark
+from core.db.tables.keeper import LIVE_STATES, KeeperIntent, KeeperTx, Outbox, VaultMark
 from core.db.tables.mandate import Mandate, MandateHead
-from core.domain.money import UsdcE6, usdc_e6_from_text
+from core.domain.money import UnixSeconds, UsdcE6, usdc_e6_from_text
 
-TERMINAL = ("done", "reverted", "superseded", "nonce_lost")
-NOT_SENT = ("reverted", "superseded", "nonce_lost")  # ends in which a mark never reached the chain's record
+TERMINAL = ("done", "reverted", "superseded", "nonce_lost", "refused")
+NOT_SENT = ("reverted", "superseded", "nonce_lost", "refused")  # ends in which a mark never reached the chain's record
+ASKED_AGAIN = ("superseded", "nonce_lost")  # ends after which a request of the outbox is planned anew
 WATCHED = ("signed", "working")  # signed: the record may lag behind the chain, which says working first
-ENDED = ("stopped", "settled")
+SETTLE_GRACE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class WatchedVault:
     public_id: str
     budget_usdc_e6: UsdcE6
     created_at: int
+    ends_at: UnixSeconds | None
     last_sent: Mark | None  # newest mark that is under way or on chain
     last_written: Mark | None  # newest row of vault_mark
     floor_usdc_e6: UsdcE6 | None  # as that row has it
@@ -53,9 +56,14 @@ class WatchedVault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewIntent:
+    """`subject`: the contract's address in lower case, or `outbox:<id>`. `vault` and `outbox_id` when it is about one."""
+
     chain_id: int
-    vault: str
+    subject: str
+    vault: str | None
+    outbox_id: int | None = None
     kind: str
+    role: str
     to: str
     data: bytes
     trigger_block_number: int
@@ -72,7 +80,8 @@ class Intent(NewIntent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTx:
-    """One signed attempt. `raw` is what is sent, as often as needed."""
+    """One signed attempt. `raw` is what is sent, as often as needed. `offered_block`: the head at that time, or when its
+    block was orphaned."""
 
     intent_id: int
     signer: str
@@ -80,6 +89,9 @@ class NewTx:
     raw: bytes
     hash: str
     max_fee_wei: int
+    max_priority_fee_wei: int
+    offered_block: int
+    is_filler: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +99,19 @@ class Tx(NewTx):
     id: int
     state: str
     mined_block_hash: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A row of the outbox."""
+
+    id: int
+    chain_id: int
+    kind: str
+    role: str
+    to: str
+    data: bytes
+    reason: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,21 +128,23 @@ class NewVaultMark:
 # Vaults
 
 
-def watched_vaults(session: Session, chain_id: int) -> list[WatchedVault]:
-    """Every vault that may need a mark, oldest first, with what was last sent and written of it.
+def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[WatchedVault]:
+    """Every vault that may need a mark, oldest first, with what was last sent and written of it, and the stopped ones that
+    are in the grace after their end.
 
     A vault whose creating block was orphaned is left out; one whose block is no longer kept is not.
     """
+    in_grace = and_(Mandate.status == "stopped", Mandate.ends_at <= now, Mandate.ends_at > now - SETTLE_GRACE)
     orphaned = exists().where(
         ChainBlock.chain_id == Vault.chain_id, ChainBlock.hash == Vault.created_block_hash, ChainBlock.canonical.is_(False)
     )
     sent, written = _last_sent(), _last_written()
     query = (
-        select(Vault.address, Vault.public_id, Mandate.budget_usdc_e6, Vault.created_at, sent, written)
+        select(Vault.address, Vault.public_id, Mandate.budget_usdc_e6, Vault.created_at, Mandate.ends_at, sent, written)
         .join(Mandate, Mandate.id == Vault.mandate_id)
         .join(sent, true(), isouter=True)
         .join(written, true(), isouter=True)
-        .where(Vault.chain_id == chain_id, Mandate.status.in_(WATCHED), ~orphaned)
+        .where(Vault.chain_id == chain_id, or_(Mandate.status.in_(WATCHED), in_grace), ~orphaned)
         .order_by(Vault.created_number, Vault.address)
     )
     return [
@@ -126,9 +153,10 @@ def watched_vaults(session: Session, chain_id: int) -> list[WatchedVault]:
             row[1],
             UsdcE6(int(row[2])),
             row[3],
-            _sent_mark(*row[4:7]),
-            _written_mark(*row[7:10]),
-            _usdc(row[10]),
+            None if row[4] is None else UnixSeconds(int(row[4].timestamp())),
+            _sent_mark(*row[5:8]),
+            _written_mark(*row[8:11]),
+            _usdc(row[11]),
         )
         for row in session.execute(query)
     ]
@@ -167,10 +195,11 @@ def _usdc(value: Decimal | None) -> UsdcE6 | None:
     return None if value is None else UsdcE6(int(value))
 
 
-def is_recorded_as_ended(session: Session, vault: str) -> bool:
-    """True when the book of the vault's mandate has its stop: the indexer saw the event."""
-    query = select(MandateHead.status).join(Mandate, Mandate.id == MandateHead.mandate_id)
-    return session.scalar(query.where(Mandate.vault_address == _bytes(vault))) in ENDED
+def recorded_statuses(session: Session, vaults: Collection[str]) -> dict[str, str]:
+    """What the books of the vaults' mandates say, by vault: `stopped` and `settled` mean that the indexer saw the event."""
+    query = select(Mandate.vault_address, MandateHead.status).join(Mandate, Mandate.id == MandateHead.mandate_id)
+    found = session.execute(query.where(Mandate.vault_address.in_([_bytes(vault) for vault in vaults])))
+    return {to_checksum_address(address): status for address, status in found if address is not None}
 
 
 def add_vault_marks(session: WriteSession, marks: Sequence[NewVaultMark], now: datetime) -> None:
@@ -201,23 +230,23 @@ def live_intents(session: Session, chain_id: int) -> list[Intent]:
 
 
 def add_intent(session: WriteSession, intent: NewIntent, epoch: int, now: datetime) -> Intent | None:
-    """Write a planned intent; None when one of this vault and kind is live already."""
+    """Write a planned intent; None when one of this subject and kind is live already."""
     statement = (
         pg_insert(KeeperIntent)
         .values(**_columns(intent), state="planned", epoch=epoch, created_at=now, updated_at=now)
-        .on_conflict_do_nothing(index_elements=[KeeperIntent.vault, KeeperIntent.kind], index_where=text(LIVE_STATES))
+        .on_conflict_do_nothing(index_elements=[KeeperIntent.subject, KeeperIntent.kind], index_where=text(LIVE_STATES))
         .returning(KeeperIntent)
     )
     row = session.scalars(statement).one_or_none()
     return None if row is None else _intent(row)
 
 
-def move_intent(session: WriteSession, intent: Intent, state: str, epoch: int, now: datetime) -> bool:
-    """Compare-and-set of the state; what the intent says is written with it (a signer may have read newer numbers)."""
+def move_intent(session: WriteSession, intent: Intent, was: str, epoch: int, now: datetime) -> bool:
+    """Compare-and-set: the row becomes what `intent` says (a signer may have read newer numbers), if it is still in `was`."""
     statement = (
         update(KeeperIntent)
-        .where(KeeperIntent.id == intent.id, KeeperIntent.state == intent.state)
-        .values(**_columns(intent), state=state, epoch=epoch, updated_at=now)
+        .where(KeeperIntent.id == intent.id, KeeperIntent.state == was)
+        .values(**_columns(intent), state=intent.state, epoch=epoch, updated_at=now)
         .returning(KeeperIntent.id)
     )
     return session.execute(statement).one_or_none() is not None
@@ -226,8 +255,11 @@ def move_intent(session: WriteSession, intent: Intent, state: str, epoch: int, n
 def _columns(intent: NewIntent) -> dict[str, Any]:
     return {
         "chain_id": intent.chain_id,
-        "vault": _bytes(intent.vault),
+        "subject": intent.subject,
+        "vault": None if intent.vault is None else _bytes(intent.vault),
+        "outbox_id": intent.outbox_id,
         "kind": intent.kind,
+        "role": intent.role,
         "to": _bytes(intent.to),
         "data": intent.data,
         "trigger_block_number": intent.trigger_block_number,
@@ -240,8 +272,11 @@ def _intent(row: KeeperIntent) -> Intent:
     return Intent(
         id=row.id,
         chain_id=row.chain_id,
-        vault=to_checksum_address(row.vault),
+        subject=row.subject,
+        vault=None if row.vault is None else to_checksum_address(row.vault),
+        outbox_id=row.outbox_id,
         kind=row.kind,
+        role=row.role,
         state=row.state,
         to=to_checksum_address(row.to),
         data=row.data,
@@ -252,24 +287,45 @@ def _intent(row: KeeperIntent) -> Intent:
     )
 
 
+# Outbox
+
+
+def requests_to_plan(session: Session, chain_id: int) -> list[Request]:
+    """Requests of the outbox, oldest first, that have no intent, or only ones that ended before the chain had them."""
+    taken = exists().where(KeeperIntent.outbox_id == Outbox.id, KeeperIntent.state.not_in(ASKED_AGAIN))
+    query = select(Outbox).where(Outbox.chain_id == chain_id, ~taken).order_by(Outbox.id)
+    return [
+        Request(
+            id=row.id,
+            chain_id=row.chain_id,
+            kind=row.kind,
+            role=row.role,
+            to=to_checksum_address(row.to),
+            data=row.data,
+            reason=row.reason,
+        )
+        for row in session.scalars(query)
+    ]
+
+
 # Transactions
 
 
-def tx_of_intent(session: Session, intent_id: int) -> Tx | None:
-    """The newest signed attempt of an intent."""
-    row = session.scalar(select(KeeperTx).where(KeeperTx.intent_id == intent_id).order_by(KeeperTx.id.desc()).limit(1))
-    return None if row is None else _tx(row)
+def attempts_of(session: Session, intent_ids: Collection[int]) -> list[Tx]:
+    """Every signed attempt of these intents that was not given up, oldest first."""
+    query = select(KeeperTx).where(KeeperTx.intent_id.in_(intent_ids), KeeperTx.state != "lost")
+    return [_tx(row) for row in session.scalars(query.order_by(KeeperTx.id))]
 
 
-def held_nonces(session: Session, signer: str, from_nonce: int) -> set[int]:
-    """Nonces at or above `from_nonce` that live intents hold. There is no stored counter that could drift."""
-    query = (
-        select(KeeperTx.nonce)
-        .join(KeeperIntent, KeeperIntent.id == KeeperTx.intent_id)
-        .where(KeeperTx.signer == _bytes(signer), KeeperTx.nonce >= from_nonce)
-        .where(KeeperTx.state.in_(("signed", "broadcast", "mined")), KeeperIntent.state.not_in(TERMINAL))
+def bytes_at(session: Session, signer: str, first_nonce: int, last_nonce: int) -> list[Tx]:
+    """The newest attempt of each of these nonces, both included, of whatever intent, lowest nonce first."""
+    newest = (
+        select(KeeperTx)
+        .ext(distinct_on(KeeperTx.nonce))
+        .where(KeeperTx.signer == _bytes(signer), KeeperTx.nonce.between(first_nonce, last_nonce))
+        .order_by(KeeperTx.nonce, KeeperTx.attempt.desc())
     )
-    return set(session.scalars(query))
+    return [_tx(row) for row in session.scalars(newest)]
 
 
 def add_tx(session: WriteSession, tx: NewTx, now: datetime) -> None:
@@ -282,16 +338,29 @@ def add_tx(session: WriteSession, tx: NewTx, now: datetime) -> None:
         "nonce": tx.nonce,
         "raw": tx.raw,
         "hash": _bytes(tx.hash),
+        "is_filler": tx.is_filler,
         "max_fee_wei": tx.max_fee_wei,
+        "max_priority_fee_wei": tx.max_priority_fee_wei,
+        "offered_block": tx.offered_block,
     }
     session.execute(insert(KeeperTx).values(**values, attempt=attempt, state="signed", created_at=now))
 
 
-def move_tx(session: WriteSession, tx_id: int, state: str, now: datetime, mined_block_hash: str | None = None) -> None:
-    """Set the state of an attempt; the first move to `broadcast` is when it was first sent."""
+def move_tx(session: WriteSession, tx: Tx, state: str, now: datetime, mined_in: tuple[int, str] | None = None) -> None:
+    """Set the state and the offered block of an attempt; the first move to `broadcast` is when it was first sent.
+
+    `mined_in`: height and hash of its block.
+    """
     first_sent_at = func.coalesce(KeeperTx.first_sent_at, now) if state == "broadcast" else KeeperTx.first_sent_at
-    mined = None if mined_block_hash is None else _bytes(mined_block_hash)
-    session.execute(update(KeeperTx).where(KeeperTx.id == tx_id).values(state=state, first_sent_at=first_sent_at, mined_block_hash=mined))
+    height, block_hash = (None, None) if mined_in is None else (mined_in[0], _bytes(mined_in[1]))
+    values = {
+        "state": state,
+        "offered_block": tx.offered_block,
+        "first_sent_at": first_sent_at,
+        "mined_block": height,
+        "mined_block_hash": block_hash,
+    }
+    session.execute(update(KeeperTx).where(KeeperTx.id == tx.id).values(**values))
 
 
 def _tx(row: KeeperTx) -> Tx:
@@ -303,6 +372,9 @@ def _tx(row: KeeperTx) -> Tx:
         raw=row.raw,
         hash=_hex(row.hash),
         max_fee_wei=int(row.max_fee_wei),
+        max_priority_fee_wei=int(row.max_priority_fee_wei),
+        offered_block=row.offered_block,
+        is_filler=row.is_filler,
         state=row.state,
         mined_block_hash=None if row.mined_block_hash is None else _hex(row.mined_block_hash),
     )

@@ -9,27 +9,47 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.tables.base import Base, Hash32, Uint256
 
-LIVE_STATES = "state not in ('done', 'reverted', 'superseded', 'nonce_lost')"
+LIVE_STATES = "state not in ('done', 'reverted', 'superseded', 'nonce_lost', 'refused')"
+
+
+class Outbox(Base):
+    """A transaction that the API asks the keeper to send. Never changed: what became of it stands in its intents."""
+
+    __tablename__ = "outbox"
+
+    id: Mapped[int] = mapped_column(Identity(), primary_key=True)
+    key: Mapped[str] = mapped_column(Text, unique=True)  # the asker's: the same key is the same request
+    chain_id: Mapped[int]
+    kind: Mapped[str] = mapped_column(Text)  # relay_delivery, custodial_transfer ...
+    role: Mapped[str] = mapped_column(Text)  # whose key signs
+    to: Mapped[bytes] = mapped_column(BYTEA)
+    data: Mapped[bytes] = mapped_column(BYTEA)
+    reason: Mapped[dict[str, Any]]  # what it is for, without secrets
+    created_at: Mapped[datetime]
 
 
 class KeeperIntent(Base):
-    """One thing to be sent. One live intent a vault and kind (unique index)."""
+    """One thing to be sent. One live intent a subject and kind (unique index)."""
 
     __tablename__ = "keeper_intent"
     __table_args__ = (
         CheckConstraint(
-            "state in ('planned', 'signed', 'broadcast', 'mined', 'safe', 'done', 'reverted', 'superseded', 'nonce_lost')",
+            "state in ('planned', 'signed', 'broadcast', 'mined', 'safe', 'done', 'reverted', 'superseded', 'nonce_lost', 'refused')",
             name="state",
         ),
-        Index("uq_keeper_intent_live", "vault", "kind", unique=True, postgresql_where=text(LIVE_STATES)),
+        Index("uq_keeper_intent_live", "subject", "kind", unique=True, postgresql_where=text(LIVE_STATES)),
         Index("ix_keeper_intent_state", "state"),
         Index("ix_keeper_intent_vault_kind_id", "vault", "kind", "id"),  # the last mark of a vault, each tick
+        Index("ix_keeper_intent_outbox_id", "outbox_id", postgresql_where=text("outbox_id is not null")),
     )
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
     chain_id: Mapped[int]
-    vault: Mapped[bytes] = mapped_column(BYTEA)
-    kind: Mapped[str] = mapped_column(Text)  # mark, stop, settle ...
+    subject: Mapped[str] = mapped_column(Text)  # what it is about: a contract's address, lower case, or outbox:<id>
+    vault: Mapped[bytes | None] = mapped_column(BYTEA)  # when it is about a vault
+    outbox_id: Mapped[int | None] = mapped_column(ForeignKey("outbox.id"))
+    kind: Mapped[str] = mapped_column(Text)  # stop, settle, accept_keeper, mark, and the outbox's
+    role: Mapped[str] = mapped_column(Text)  # whose key signs: keeper, stop, relay ...
     state: Mapped[str] = mapped_column(Text)
     to: Mapped[bytes] = mapped_column(BYTEA)
     data: Mapped[bytes] = mapped_column(BYTEA)
@@ -51,13 +71,17 @@ class KeeperTx(Base):
     intent_id: Mapped[int] = mapped_column(ForeignKey("keeper_intent.id"))
     signer: Mapped[bytes] = mapped_column(BYTEA)
     nonce: Mapped[int]
-    attempt: Mapped[int] = mapped_column(Integer)
+    attempt: Mapped[int] = mapped_column(Integer)  # of this nonce, from 1
     raw: Mapped[bytes] = mapped_column(BYTEA)
-    hash: Mapped[bytes] = mapped_column(Hash32, unique=True)
+    hash: Mapped[bytes] = mapped_column(Hash32)
+    is_filler: Mapped[bool]  # a transfer of nothing to oneself: it frees the nonce of what nobody needs any more
     max_fee_wei: Mapped[int] = mapped_column(Uint256)
-    state: Mapped[str] = mapped_column(Text)  # signed, broadcast, mined, replaced, lost
+    max_priority_fee_wei: Mapped[int] = mapped_column(Uint256)
+    offered_block: Mapped[int]  # the head when it was signed, or when its block was orphaned; patience counts from there
+    state: Mapped[str] = mapped_column(Text)  # signed, broadcast, mined, lost
     first_sent_at: Mapped[datetime | None]
     mined_block_hash: Mapped[bytes | None] = mapped_column(Hash32)
+    mined_block: Mapped[int | None]
     created_at: Mapped[datetime]
 
 

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -15,16 +16,17 @@ from core.chain.abi import hex_bytes
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.chain.signer import Signer
-from core.db.engine import Database
+from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
-from core.db.repositories.keeper import Intent
 from core.db.tables.chain import Vault
 from core.db.tables.identity import Account
 from core.db.tables.keeper import KeeperIntent, KeeperTx, VaultMark
-from core.db.tables.mandate import Mandate
+from core.db.tables.mandate import Mandate, MandateHead
 from core.domain.blocks import Receipt
+from keeper.drafts import Caps
 from keeper.observe import Observer
 from keeper.sender import Sender
+from keeper.state import Role
 from keeper.tick import Tick, TickReport
 from tests.integration.chain_fixtures import DeployedChain
 from tests.personas import AGENT, KEEPER, OPERATOR, OWNER
@@ -33,6 +35,9 @@ USDC = 1_000_000
 BOUGHT = 100 * USDC
 PRICE_AT_FLOOR = 500_000  # 900 cash + 100 units at half a dollar = 950, the floor itself
 GWEI = 10**9
+TOTALS = ("cash", "deposited", "spent", "received", "withdrawn", "paid_out")
+EMPTY_HEAD: dict[str, Any] = {"seq": 1, "row_hash": b"\0" * 32, "paused": False, "state": {}, **{f"{name}_usdc_e6": 0 for name in TOTALS}}
+CAPS = Caps(others_wei=50 * GWEI, stops_wei=500 * GWEI)
 
 
 class KilledError(Exception):
@@ -48,18 +53,40 @@ class Wire(httpx.BaseTransport):
         self.kill_after_send = False
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        body = json.loads(request.content)
-        is_send = isinstance(body, dict) and body["method"] == "eth_sendRawTransaction"
-        if is_send:
-            self.sent.append(body["params"][0])
+        asked = json.loads(request.content)
+        calls = asked if isinstance(asked, list) else [asked]
+        raw = [call["params"][0] for call in calls if call["method"] == "eth_sendRawTransaction"]
+        self.sent += raw
         response = self._real.handle_request(request)
-        if is_send and self.kill_after_send:
+        if raw and self.kill_after_send:
             response.read()
             raise KilledError
         return response
 
     def close(self) -> None:
         self._real.close()
+
+
+class WatchedDatabase:
+    """The database, and what happens to the process right after a commit of its own."""
+
+    def __init__(self, real: Database, die_after: str | None, before_signing: Callable[[], object] | None) -> None:
+        self.real = real
+        self.read = real.read
+        self.die_after = die_after
+        self.before_signing = before_signing
+
+    @contextmanager
+    def write(self) -> Iterator[WriteSession]:
+        with self.real.write() as session:
+            yield session
+        with self.real.read() as session:
+            states = set(session.scalars(select(KeeperIntent.state)))
+        if self.before_signing is not None and "planned" in states:
+            happen, self.before_signing = self.before_signing, None
+            happen()
+        if self.die_after in states:
+            raise KilledError
 
 
 @dataclass
@@ -69,7 +96,6 @@ class KeeperProcess:
     tick: Tick
     leadership: Leadership
     wire: Wire
-    sender: Sender | None
     now: Callable[[], datetime]
     rpc: Rpc
 
@@ -92,53 +118,51 @@ class Stage:
     database: Database
     url: str
     vault: str
+    ends_at: int
     processes: list[KeeperProcess] = field(default_factory=list)
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(self.chain.now, UTC) + timedelta(seconds=1)
 
     def keeper(
-        self, *, die_after: str | None = None, before_step: Callable[[], None] | None = None, signer: Signer | None = KEEPER.signer
+        self,
+        *,
+        die_after: str | None = None,
+        before_signing: Callable[[], object] | None = None,
+        signer: Signer | None = KEEPER.signer,
+        stop_signer: Signer | None = None,
+        caps: Caps = CAPS,
     ) -> KeeperProcess:
-        """Start one. `die_after`: it is killed as soon as an intent's new state was committed. Signer None: a dry run."""
+        """Start one. `die_after`: it is killed as soon as an intent's new state was committed. Signer None: a dry run.
+        `before_signing` happens once, between the decision and the signature."""
         wire = Wire()
         rpc = Rpc([self.chain.anvil.url], transport=wire)
         reader = ChainReader(rpc, self.chain.contracts)
         observer = Observer(reader, self.chain.chain_id, 10)
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
-        sender = None if signer is None else self._sender(reader, observer, leadership, signer)
-
-        def step(intent: Intent, now: datetime) -> Intent:
-            assert sender is not None
-            if before_step is not None:
-                before_step()
-            after = sender.step(intent, now)
-            if after.state == die_after:
-                raise KilledError
-            return after
-
-        tick = Tick(
-            database=self.database,
-            observer=observer,
-            leadership=leadership,
-            chain_id=self.chain.chain_id,
-            step=None if sender is None else step,
-        )
-        process = KeeperProcess(tick, leadership, wire, sender, self.now, rpc)
-        self.processes.append(process)
-        return process
-
-    def _sender(self, reader: ChainReader, observer: Observer, leadership: Leadership, signer: Signer) -> Sender:
-        return Sender(
+        database = cast("Database", WatchedDatabase(self.database, die_after, before_signing))
+        signers: dict[str, Signer] = {role: s for role, s in ((Role.KEEPER, signer), (Role.STOP, stop_signer)) if s is not None}
+        sender = Sender(
             reader=reader,
             observer=observer,
-            database=self.database,
-            signer=signer,
+            database=database,
+            signers=signers,
             epoch=lambda: leadership.epoch,
             fence=leadership.fence,
             max_head_age_s=10,
-            max_fee_wei=50 * GWEI,
+            caps=caps,
         )
+        tick = Tick(
+            database=database,
+            observer=observer,
+            leadership=leadership,
+            chain_id=self.chain.chain_id,
+            sender=None if signer is None else sender,
+            own=None if signer is None else signer.address,
+        )
+        process = KeeperProcess(tick, leadership, wire, self.now, rpc)
+        self.processes.append(process)
+        return process
 
     # The world
 
@@ -147,6 +171,35 @@ class Stage:
 
     def status(self) -> str:
         return self.chain.reader.status(self.vault)
+
+    def pass_time(self, until: int) -> None:
+        """The next block's time; one block is mined."""
+        self.chain.anvil.rpc.call("evm_setNextBlockTimestamp", [until])
+        self.chain.anvil.mine()
+
+    def make_safe(self) -> None:
+        """Mine until the chain calls everything so far safe. anvil: 32 blocks below the head."""
+        self.chain.anvil.mine(33)
+
+    @contextmanager
+    def no_blocks(self) -> Iterator[None]:
+        """Within it the chain takes transactions and mines none, but on request."""
+        self.chain.anvil.rpc.call("evm_setAutomine", [False])
+        yield
+        self.chain.anvil.rpc.call("evm_setAutomine", [True])
+
+    def finish(self, keeper: "KeeperProcess") -> TickReport:
+        """All that is on chain is safe and recorded, and the keeper looks once more."""
+        self.make_safe()
+        self.record("stopped")
+        return keeper.run()
+
+    def record(self, status: str) -> None:
+        """The mandate's book says so, as the indexer would have written it."""
+        with self.database.write() as session:
+            mandate = session.scalars(select(Mandate)).one()
+            mandate.status = status
+            session.merge(MandateHead(mandate_id=mandate.id, status=status, updated_at=self.now(), **EMPTY_HEAD))
 
     def keeper_nonce(self) -> int:
         return self.chain.reader.transaction_count(KEEPER.address)
@@ -181,7 +234,7 @@ def stage(deployed: DeployedChain, database: Database, database_url: str) -> Ite
     bought = deployed.buy(vault, BOUGHT)
     assert bought.status == 1
     _write_rows(deployed, database, vault, asdict(terms), bought.block_hash)
-    made = Stage(deployed, database, database_url, vault)
+    made = Stage(deployed, database, database_url, vault, terms.ends_at)
     yield made
     for process in made.processes:
         process.die()
@@ -217,6 +270,7 @@ def _write_rows(chain: DeployedChain, database: Database, vault: str, terms: dic
             terms_digest=digest,
             terms_version=2,
             vault_address=hex_bytes(vault),
+            ends_at=datetime.fromtimestamp(terms["ends_at"], UTC),
             created_at=at,
             updated_at=at,
         )

@@ -48,20 +48,22 @@ def test_two_ticks__make_one_transaction(stage: Stage) -> None:
     assert stage.states() == [("stop", "mined")]
 
 
-def test_stop__is_done_when_a_later_block_shows_it(stage: Stage) -> None:
+def test_stop__is_safe_when_its_block_is_and_done_when_the_record_has_it(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     keeper = stage.keeper()
     keeper.run()
     assert stage.states() == [("stop", "mined")]
-    stage.chain.anvil.mine()
+    stage.make_safe()
     report = keeper.run()
-    assert stage.states() == [("stop", "done")]
-    assert report.live_intents == 0
+    assert (stage.states(), report.live_intents) == ([("stop", "safe")], 1)
+    stage.record("stopped")
+    report = keeper.run()
+    assert (stage.states(), report.live_intents) == ([("stop", "done")], 0)
 
 
 def test_vault_recovers_before_the_signature__nothing_is_sent(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
-    keeper = stage.keeper(before_step=lambda: stage.set_price(1_000_000))
+    keeper = stage.keeper(before_signing=lambda: stage.set_price(1_000_000))
     keeper.run()
     assert stage.states() == [("stop", "superseded")]
     assert keeper.wire.sent == []
@@ -70,17 +72,17 @@ def test_vault_recovers_before_the_signature__nothing_is_sent(stage: Stage) -> N
 
 def test_owner_stops_first__the_keepers_stop_is_superseded(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
-    keeper = stage.keeper(before_step=lambda: stage.chain.succeed(OWNER, stage.vault, calldata.stop("owner")) and None)
+    keeper = stage.keeper(before_signing=lambda: stage.chain.succeed(OWNER, stage.vault, calldata.stop("owner")) and None)
     keeper.run()
     assert (stage.states(), keeper.wire.sent) == ([("stop", "superseded")], [])
 
 
-def test_a_key_that_is_not_the_keepers__waits_planned_and_sends_nothing(stage: Stage) -> None:
+def test_a_key_that_is_not_the_keepers__stands_down_and_sends_nothing(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     stranger = stage.keeper(signer=OWNER.signer)
-    stranger.run()
-    stranger.run()
-    assert (stage.states(), stranger.wire.sent) == ([("stop", "planned")], [])
+    report = stranger.run()
+    assert (stage.states(), stranger.wire.sent, len(stage.marks())) == ([], [], 1)
+    assert report.as_status("sending")["error"] == "the factory names another keeper; this one judges and sends nothing"
 
 
 # Marks
@@ -120,7 +122,7 @@ def test_dry_run__judges_and_sends_nothing(stage: Stage) -> None:
 # Killed at each point
 
 
-@pytest.mark.parametrize("state", ["signed", "broadcast", "mined"])
+@pytest.mark.parametrize("state", ["signed", "mined"])
 def test_killed_after_each_commit__the_next_process_finishes_with_the_same_bytes(stage: Stage, state: str) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     first = stage.keeper(die_after=state)
@@ -130,8 +132,7 @@ def test_killed_after_each_commit__the_next_process_finishes_with_the_same_bytes
     stored = raw_of(stage)
     second = stage.keeper()
     second.run()
-    stage.chain.anvil.mine()
-    second.run()
+    stage.finish(second)
     assert (stage.status(), stage.keeper_nonce(), stage.states()) == ("stopped", 1, [("stop", "done")])
     assert first.wire.sent + second.wire.sent == stored == raw_of(stage)
 
@@ -146,8 +147,7 @@ def test_killed_when_the_node_has_it_and_the_row_does_not_say_so__sends_the_same
     assert stage.states() == [("stop", "signed")]
     second = stage.keeper()
     second.run()
-    stage.chain.anvil.mine()
-    second.run()
+    stage.finish(second)
     assert (stage.status(), stage.keeper_nonce(), stage.states()) == ("stopped", 1, [("stop", "done")])
     assert set(first.wire.sent + second.wire.sent) == set(raw_of(stage))
 
@@ -158,7 +158,7 @@ def test_killed_after_planning__the_next_process_signs_the_numbers_of_its_own_ti
     def die() -> None:
         raise KilledError
 
-    first = stage.keeper(before_step=die)
+    first = stage.keeper(before_signing=die)
     with pytest.raises(KilledError):
         first.run()
     first.die()
@@ -178,9 +178,8 @@ def test_block_of_the_stop_is_orphaned__the_same_bytes_go_out_again(stage: Stage
     stage.chain.anvil.reorg(1)
     assert stage.status() == "working"
     keeper.run()
-    keeper.run()
-    stage.chain.anvil.mine()
-    keeper.run()
+    assert stage.states() == [("stop", "mined")]
+    stage.finish(keeper)
     assert (stage.status(), stage.states()) == ("stopped", [("stop", "done")])
     assert set(keeper.wire.sent) == set(raw_of(stage))
     assert len(stage.txs()) == 1
@@ -195,7 +194,7 @@ def test_nonce_used_elsewhere__is_lost_and_a_new_stop_is_sent(stage: Stage) -> N
     stage.chain.succeed(KEEPER, OWNER.address, "0x")
     second = stage.keeper()
     second.run()
-    assert stage.states() == [("stop", "nonce_lost")]
+    assert (stage.states(), second.wire.sent) == ([("stop", "nonce_lost")], [])
     second.run()
     assert stage.states() == [("stop", "nonce_lost"), ("stop", "mined")]
     assert (stage.status(), [tx.state for tx in stage.txs()]) == ("stopped", ["lost", "mined"])

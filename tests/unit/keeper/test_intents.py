@@ -5,12 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from core.chain import calldata
 from core.chain.abi import function, hex_text
-from core.chain.rpc import RpcUnreachableError
 from core.db.repositories.keeper import TERMINAL, Intent
 from core.domain.money import UsdcE6
-from keeper import intents
-from keeper.intents import NEXT, State, intent_of, restated
+from keeper.intents import NEXT, State, by_own_key, intent_of, live_kinds, order_of, restated
 from keeper.observe import Numbers
 from keeper.state import Head, Kind, VaultStatus, evidence_hash
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
@@ -20,7 +19,7 @@ WHEN = datetime.fromtimestamp(NOW, UTC)
 
 
 def intent(kind: Kind = Kind.STOP, state: State = State.PLANNED, intent_id: int = 1) -> Intent:
-    new = intent_of(reading(FLOOR).mark(kind, HEAD, "at_or_below_floor"), 84532)
+    new = intent_of(reading(FLOOR).action(kind, HEAD, "at_or_below_floor"), 84532)
     fields = {name: getattr(new, name) for name in type(new).__slots__}
     return Intent(**fields, id=intent_id, state=state, created_at=WHEN)
 
@@ -37,15 +36,16 @@ def test_next__every_state_stands_in_the_table_and_only_ends_lead_nowhere() -> N
     assert {state.value for state, after in NEXT.items() if not after} == set(TERMINAL)
 
 
-def test_next__signed_bytes__can_only_be_broadcast() -> None:
-    assert NEXT[State.SIGNED] == {State.BROADCAST}
+def test_next__signed_bytes__are_never_signed_for_anew_nor_dropped() -> None:
+    assert State.PLANNED not in set().union(*NEXT.values())
+    assert NEXT[State.SIGNED] == {State.BROADCAST, State.MINED, State.REVERTED, State.SUPERSEDED, State.NONCE_LOST}
 
 
 # What an action says on chain
 
 
 def test_intent_of__is_the_vaults_mark_with_worth_height_and_evidence() -> None:
-    action = reading(FLOOR).mark(Kind.STOP, HEAD, "at_or_below_floor")
+    action = reading(FLOOR).action(Kind.STOP, HEAD, "at_or_below_floor")
     new = intent_of(action, 84532)
     worth, as_of_block, evidence = function("MandateVault", "mark").decode_input(hex_text(new.data))
     assert (new.to, worth, as_of_block) == (VAULT, FLOOR, HEAD.number)
@@ -54,7 +54,7 @@ def test_intent_of__is_the_vaults_mark_with_worth_height_and_evidence() -> None:
 
 
 def test_evidence_hash__does_not_depend_on_the_order_of_keys() -> None:
-    reason = reading(FLOOR).mark(Kind.STOP, HEAD, "at_or_below_floor").reason(84532)
+    reason = reading(FLOOR).action(Kind.STOP, HEAD, "at_or_below_floor").reason(84532)
     assert evidence_hash(reason) == evidence_hash(dict(reversed(reason.items())))
 
 
@@ -83,40 +83,32 @@ def test_restated__mark_whose_vault_reached_the_floor__leaves_it_to_the_stop() -
     assert restated(intent(Kind.MARK), numbers(FLOOR + 1), LATER) is not None
 
 
-# Driving
+def test_restated__settlement__stays_while_there_is_something_to_settle() -> None:
+    settle = intent(Kind.SETTLE)
+    assert restated(settle, numbers(FLOOR), LATER) == settle
+    assert restated(settle, replace(numbers(FLOOR, VaultStatus.STOPPED), fee_owed_usdc_e6=UsdcE6(1)), LATER) == settle
+    assert restated(settle, replace(numbers(FLOOR, VaultStatus.STOPPED), fee_owed_usdc_e6=UsdcE6(0)), LATER) is None
+    assert restated(settle, numbers(FLOOR, VaultStatus.SETTLED), LATER) is None
 
 
-def test_advance__goes_from_planned_to_mined_in_one_tick() -> None:
-    order = [State.PLANNED, State.SIGNED, State.BROADCAST, State.MINED]
-
-    def step(of: Intent, now: datetime) -> Intent:
-        at = order.index(State(of.state))
-        return replace(of, state=order[min(at + 1, 3)])
-
-    (after,) = intents.advance(step, [intent()], WHEN)
-    assert after.state == State.MINED
+def test_restated__about_no_vault__is_as_it_was() -> None:
+    assert restated(intent(), None, LATER) == intent()
 
 
-def test_advance__stops_come_before_marks() -> None:
-    seen: list[int] = []
-
-    def step(of: Intent, now: datetime) -> Intent:
-        seen.append(of.id)
-        return of
-
-    intents.advance(step, [intent(Kind.MARK, intent_id=1), intent(Kind.STOP, intent_id=2)], WHEN)
-    assert seen == [2, 1]
+def test_by_own_key__is_what_anyone_may_send() -> None:
+    own = by_own_key(intent())
+    assert (own.role, hex_text(own.data)) == ("stop", calldata.enforce_stop_line())
 
 
-def test_advance__a_node_that_fails_one_intent__does_not_hold_up_the_next() -> None:
-    def step(of: Intent, now: datetime) -> Intent:
-        if of.id == 1:
-            raise RpcUnreachableError("eth_call", ["HTTP 503"])
-        return replace(of, state=State.SUPERSEDED)
+# Order
 
-    after = intents.advance(step, [intent(intent_id=1), intent(intent_id=2)], WHEN)
-    assert [one.state for one in after] == [State.PLANNED, State.SUPERSEDED]
+
+def test_order_of__stops_first_then_settlements_then_requests_then_marks() -> None:
+    request = replace(intent(intent_id=9), kind="relay_delivery")
+    mixed = [intent(Kind.MARK, intent_id=1), request, intent(Kind.SETTLE, intent_id=3), intent(Kind.STOP, intent_id=4)]
+    assert [one.kind for one in sorted(mixed, key=order_of)] == ["stop", "settle", "relay_delivery", "mark"]
 
 
 def test_live_kinds__are_collected_by_vault() -> None:
-    assert intents.live_kinds([intent(Kind.MARK), intent(Kind.STOP)]) == {VAULT: {Kind.MARK, Kind.STOP}}
+    no_vault = replace(intent(Kind.ACCEPT), vault=None)
+    assert live_kinds([intent(Kind.MARK), intent(Kind.STOP), no_vault]) == {VAULT: {Kind.MARK, Kind.STOP}}

@@ -10,7 +10,7 @@ from tests.unit.keeper.readings import FLOOR, HEAD, MAX_HEAD_AGE_S, NOW, VAULT, 
 
 def test_plan__worth_at_the_floor__stops() -> None:
     (action,) = stop_line.plan(state(reading(FLOOR)), NOW)
-    assert (action.kind, action.vault, action.worth_usdc_e6, action.head) == (Kind.STOP, VAULT, FLOOR, HEAD)
+    assert (action.kind, action.to, action.worth_usdc_e6, action.head) == (Kind.STOP, VAULT, FLOOR, HEAD)
 
 
 def test_plan__one_base_unit_above_the_floor__does_nothing() -> None:

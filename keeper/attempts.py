@@ -1,0 +1,123 @@
+"""Signed attempts and the nonces that they hold: what the chain's answers mean, and what the next attempt may cost. Pure.
+
+    nonce 7   attempt 1 (mark)   attempt 2 (the same, dearer)   attempt 3 (a stop in its place)      one of them is mined
+
+Laws
+- Of all attempts of a nonce at most one is ever mined; which one is decided by looking up the hashes of all of them.
+- A nonce is lost only when the account's count is past it and the node knows none of the hashes, all of it answered.
+- Each attempt of a nonce costs at least an eighth more than the one before, in both fees: nodes refuse less than a tenth.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from core.db.repositories.keeper import Tx
+from core.domain.blocks import Receipt
+
+BUMP_EIGHTHS = 9  # of the last fee
+
+
+@dataclass(frozen=True, slots=True)
+class Fees:
+    """EIP-1559, wei a unit of gas."""
+
+    max_fee_wei: int
+    max_priority_fee_wei: int
+
+
+def fees_for(base_fee_wei: int, priority_fee_wei: int, cap_wei: int) -> Fees | None:
+    """base * 2 + priority, at most the cap; None when even the base fee is above the cap."""
+    if base_fee_wei > cap_wei:
+        return None
+    max_fee_wei = min(base_fee_wei * 2 + priority_fee_wei, cap_wei)
+    return Fees(max_fee_wei, min(priority_fee_wei, max_fee_wei))
+
+
+def bumped(last: Fees, market: Fees | None, cap_wei: int) -> Fees | None:
+    """What a replacement offers: an eighth more (rounded up), and no less than the market asks; None when that is above the cap."""
+    asked = market or Fees(0, 0)
+    priority = max(_an_eighth_more(last.max_priority_fee_wei), asked.max_priority_fee_wei)
+    max_fee = max(_an_eighth_more(last.max_fee_wei), asked.max_fee_wei, priority)
+    return None if max_fee > cap_wei else Fees(max_fee, priority)
+
+
+def _an_eighth_more(wei: int) -> int:
+    return max(wei + 1, -(-wei * BUMP_EIGHTHS // 8))
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A nonce of a signer and its attempts, oldest first."""
+
+    signer: str
+    nonce: int
+    attempts: tuple[Tx, ...]
+
+    @property
+    def newest(self) -> Tx:
+        return self.attempts[-1]
+
+    @property
+    def fees(self) -> Fees:
+        return Fees(self.newest.max_fee_wei, self.newest.max_priority_fee_wei)
+
+
+def slots_of(attempts: Iterable[Tx]) -> list[Slot]:
+    """By signer and nonce, lowest nonce first."""
+    found: defaultdict[tuple[str, int], list[Tx]] = defaultdict(list)
+    for tx in attempts:
+        found[tx.signer, tx.nonce].append(tx)
+    return [Slot(signer, nonce, tuple(sorted(txs, key=lambda tx: tx.id))) for (signer, nonce), txs in sorted(found.items())]
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """The chain has this attempt."""
+
+    slot: Slot
+    tx: Tx
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Another transaction took the nonce."""
+
+    slot: Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """No attempt is mined yet. `unknown`: the newest one is not at the node, which never had it, dropped it or refused it."""
+
+    slot: Slot
+    unknown: bool
+
+
+Verdict = Mined | Lost | Pending
+
+
+def verdict_of(slot: Slot, count: int, receipts: Mapping[str, Receipt | None], known: Mapping[str, bool]) -> Verdict:
+    """What the node's answers mean. `count` is the signer's, read before the receipts; the mappings go by hash."""
+    for tx in slot.attempts:
+        receipt = receipts[tx.hash]
+        if receipt is not None:
+            return Mined(slot, tx, receipt)
+    if count > slot.nonce and not any(known[tx.hash] for tx in slot.attempts):
+        return Lost(slot)
+    return Pending(slot, unknown=not known[slot.newest.hash])
+
+
+def first_free_nonce(count: int, held: Iterable[int]) -> int:
+    """The lowest nonce from the account's count on that no attempt holds."""
+    taken, nonce = set(held), count
+    while nonce in taken:
+        nonce += 1
+    return nonce
+
+
+def gap_below(count: int, pending: Sequence[Slot]) -> tuple[int, int] | None:
+    """The nonces, both included, that nobody holds below the lowest pending one: what pends is stuck behind them."""
+    lowest = min((slot.nonce for slot in pending), default=count)
+    return (count, lowest - 1) if lowest > count else None

@@ -1,0 +1,26 @@
+"""A new keeper: the one that the factory's admin proposed accepts when its time has come.
+
+The change takes two steps and at least 48 hours on chain. From the moment at which the factory names another keeper, this
+one stands down (KeeperState.is_stood_down). Source: MandateVaultFactory.acceptKeeper.
+"""
+
+from core.domain.money import UnixSeconds
+from keeper.state import Action, KeeperState, Kind
+
+WHY = "proposed"
+ACCEPT_S = 7 * 86_400  # from `eta` on, both ends included; then the proposal has lapsed
+
+
+def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
+    """One acceptance when this process holds the proposed key and may accept."""
+    keepers = state.keepers
+    if keepers is None or state.is_stale(now) or not may_accept(state):
+        return []
+    return [Action(Kind.ACCEPT, keepers.factory, state.head, WHY)]
+
+
+def may_accept(state: KeeperState) -> bool:
+    keepers = state.keepers
+    if keepers is None or keepers.pending is None or keepers.pending != state.own:
+        return False
+    return keepers.eta <= state.head.at <= keepers.eta + ACCEPT_S

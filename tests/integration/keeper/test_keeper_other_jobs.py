@@ -1,0 +1,181 @@
+"""What else the keeper sends: settlements, a change of keeper, and what the API asks for."""
+
+from datetime import timedelta
+
+import pytest
+
+from core.chain import calldata
+from core.chain.abi import hex_bytes
+from core.chain.decode import decode_log
+from core.db.repositories import outbox
+from core.db.repositories.outbox import NewRequest, RequestState
+from core.db.tables.keeper import KeeperTx
+from core.domain.events import ProceedsReceived, Settled
+from tests.integration.chain_fixtures import DeployedChain
+from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KilledError, Stage
+from tests.personas import DEPLOYER, KEEPER, STRANGER
+
+DAY_S = 86_400
+HOUR = timedelta(hours=1)
+
+# The end
+
+
+def test_a_second_before_the_end__nothing_is_settled(stage: Stage) -> None:
+    stage.pass_time(stage.ends_at - 1)
+    stage.keeper().run()
+    assert (stage.status(), stage.states()) == ("working", [])
+
+
+def test_at_the_end__the_vault_is_settled_once_and_the_owner_is_free(stage: Stage) -> None:
+    stage.pass_time(stage.ends_at)
+    keeper = stage.keeper()
+    keeper.run()
+    keeper.run()
+    assert (stage.status(), stage.states()) == ("settled", [("settle", "mined")])
+    (tx,) = stage.txs()
+    (settled,) = [event for event in map(decode_log, stage.receipt_of(tx).logs) if isinstance(event, Settled)]
+    assert settled.fee == 0
+    assert stage.chain.reader.lock(stage.vault).withdrawable
+    stage.make_safe()
+    stage.record("settled")
+    keeper.run()
+    assert stage.states() == [("settle", "done")]
+
+
+def test_at_the_floor_and_at_the_end__is_stopped_first(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    stage.pass_time(stage.ends_at)
+    keeper = stage.keeper()
+    keeper.run()
+    kinds = [intent.kind for intent in sorted(stage.intents(), key=lambda intent: intent.id)]
+    assert kinds[0] == "stop"
+    assert stage.chain.reader.status(stage.vault) in ("stopped", "settled")
+
+
+def test_a_day_after_the_end__is_left_to_anyone(stage: Stage) -> None:
+    stage.pass_time(stage.ends_at + DAY_S)
+    stage.keeper().run()
+    assert stage.states() == []
+
+
+# Another keeper
+
+
+def propose(stage: Stage, address: str) -> int:
+    """The admin proposes; answers the time from which the proposed one may accept."""
+    factory = stage.chain.contracts["factory"]
+    stage.chain.succeed(DEPLOYER, factory, calldata.propose_keeper(address))
+    pending = stage.chain.reader.call(factory, calldata.selector_of("pendingKeeper()"))
+    return int.from_bytes(pending[32:64], "big")
+
+
+def test_proposed_keeper__accepts_when_its_time_has_come_and_the_old_one_stands_down(stage: Stage) -> None:
+    eta = propose(stage, STRANGER.address)
+    old, new = stage.keeper(), stage.keeper(signer=STRANGER.signer)
+    stage.pass_time(eta - 2)
+    new.run()
+    assert (stage.states(), stage.chain.reader.keeper()) == ([], KEEPER.address)
+    stage.pass_time(eta)
+    new.run()
+    assert (stage.states(), stage.chain.reader.keeper()) == ([("accept_keeper", "mined")], STRANGER.address)
+    new.die()
+    stage.set_price(PRICE_AT_FLOOR)
+    report = old.run()
+    assert (report.is_stood_down, old.wire.sent, stage.status()) == (True, [], "working")
+    old.die()
+    stage.keeper(signer=STRANGER.signer).run()
+    assert stage.status() == "stopped"
+
+
+# What the API asks for
+
+
+@pytest.fixture
+def relay(stage: Stage) -> str:
+    """The relay adapter, listed, with the keeper as its relay, which holds 50 USDC and lets the adapter take them."""
+    chain: DeployedChain = stage.chain
+    adapter = chain.deploy("RelayAdapter", chain.contracts["usdc"], KEEPER.address)
+    chain.succeed(DEPLOYER, chain.contracts["factory"], calldata.list_adapter(adapter))
+    chain.mint(KEEPER.address, 50 * USDC)
+    chain.succeed(KEEPER, chain.contracts["usdc"], calldata.approve(adapter, 50 * USDC))
+    return adapter
+
+
+def delivery(stage: Stage, adapter: str, amount: int, key: str = "close:m_keeperstop:p1") -> NewRequest:
+    data = calldata.call_by_signature("deliver(address,uint256)", [stage.vault, amount])
+    return NewRequest(
+        key=key,
+        chain_id=stage.chain.chain_id,
+        kind="relay_delivery",
+        role="keeper",
+        to=adapter,
+        data=hex_bytes(data),
+        reason={"vault": stage.vault, "position": "p1"},
+    )
+
+
+def ask(stage: Stage, request: NewRequest) -> int:
+    with stage.database.write() as session:
+        return outbox.ask(session, request, stage.now())
+
+
+def deliveries(stage: Stage) -> list[KeeperTx]:
+    """Their attempts: the proceeds also make the worth move, which sends a mark."""
+    ids = {intent.id for intent in stage.intents() if intent.kind == "relay_delivery"}
+    return [tx for tx in stage.txs() if tx.intent_id in ids]
+
+
+def state_of(stage: Stage, key: str = "close:m_keeperstop:p1") -> RequestState:
+    with stage.database.read() as session:
+        return outbox.states_of(session, [key])[key]
+
+
+def test_relay_closing__is_delivered_once_as_proceeds(stage: Stage, relay: str) -> None:
+    request = delivery(stage, relay, 30 * USDC)
+    assert ask(stage, request) == ask(stage, request)
+    assert state_of(stage) == RequestState(request.key, "queued", None)
+    keeper = stage.keeper()
+    keeper.run()
+    keeper.run()
+    (tx,) = deliveries(stage)
+    (proceeds,) = [event for event in map(decode_log, stage.receipt_of(tx).logs) if isinstance(event, ProceedsReceived)]
+    assert proceeds.amount == 30 * USDC
+    assert state_of(stage) == RequestState(request.key, "mined", "0x" + tx.hash.hex())
+    stage.make_safe()
+    keeper.run()
+    assert state_of(stage).state == "done"
+    keeper.run()
+    assert len(deliveries(stage)) == 1
+
+
+def test_relay_closing__killed_after_signing__is_delivered_once(stage: Stage, relay: str) -> None:
+    ask(stage, delivery(stage, relay, 30 * USDC))
+    first = stage.keeper(die_after="signed")
+    with pytest.raises(KilledError):
+        first.run()
+    first.die()
+    second = stage.keeper()
+    second.run()
+    second.run()
+    assert stage.chain.reader.usdc_balance(KEEPER.address) == 20 * USDC
+    assert len(deliveries(stage)) == 1
+
+
+def test_request_that_the_chain_refuses__waits_an_hour_and_is_refused_then(stage: Stage, relay: str) -> None:
+    ask(stage, delivery(stage, relay, 51 * USDC))
+    keeper = stage.keeper()
+    keeper.run()
+    assert (state_of(stage).state, keeper.wire.sent) == ("planned", [])
+    stage.pass_time(int((stage.now() + HOUR).timestamp()))
+    keeper.run()
+    assert (state_of(stage).state, keeper.wire.sent) == ("refused", [])
+    keeper.run()
+    assert len(stage.intents()) == 1
+
+
+def test_request_for_a_key_that_this_keeper_lacks__waits(stage: Stage, relay: str) -> None:
+    request = delivery(stage, relay, 30 * USDC)
+    ask(stage, NewRequest(**{name: getattr(request, name) for name in request.__slots__} | {"role": "relay"}))
+    stage.keeper().run()
+    assert state_of(stage).state == "planned"

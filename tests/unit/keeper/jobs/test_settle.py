@@ -1,0 +1,51 @@
+"""When the keeper settles: in the day after the end, by the block's time."""
+
+import pytest
+
+from core.domain.money import UnixSeconds, UsdcE6
+from keeper.jobs import settle
+from keeper.state import Kind, VaultStatus
+from tests.unit.keeper.readings import BUDGET, HEAD, MAX_HEAD_AGE_S, NOW, VAULT, reading, state
+
+DAY_S = 86_400
+
+
+def ended(ago_s: int, **changes: object) -> list[str]:
+    """What is planned for a vault that ended that long before the block."""
+    actions = settle.plan(state(reading(BUDGET, ends_at=UnixSeconds(HEAD.at - ago_s), **changes)), NOW)
+    return [action.kind for action in actions]
+
+
+@pytest.mark.parametrize(("ago_s", "planned"), [(-1, []), (0, ["settle"]), (DAY_S - 1, ["settle"]), (DAY_S, [])])
+def test_plan__from_the_end_on_until_a_day_after_it(ago_s: int, planned: list[str]) -> None:
+    assert ended(ago_s) == planned
+
+
+def test_plan__no_end_known__settles_nothing() -> None:
+    assert settle.plan(state(reading(BUDGET)), NOW) == []
+
+
+@pytest.mark.parametrize(("fee", "planned"), [(None, []), (0, []), (1, ["settle"])])
+def test_plan__stopped_vault__only_for_a_fee(fee: int | None, planned: list[str]) -> None:
+    owed = None if fee is None else UsdcE6(fee)
+    assert ended(0, status=VaultStatus.STOPPED, fee_owed_usdc_e6=owed) == planned
+
+
+@pytest.mark.parametrize("status", [None, VaultStatus.FUNDING, VaultStatus.SETTLED])
+def test_plan__nothing_to_settle_or_unknown__is_left_alone(status: VaultStatus | None) -> None:
+    assert ended(0, status=status, fee_owed_usdc_e6=UsdcE6(5)) == []
+
+
+def test_plan__one_under_way__plans_no_second() -> None:
+    assert ended(0, live=frozenset({Kind.SETTLE})) == []
+
+
+def test_plan__worth_unknown__settles_all_the_same() -> None:
+    (action,) = settle.plan(state(reading(None, ends_at=HEAD.at)), NOW)
+    assert (action.to, action.why, action.reason(84532)["worth_usdc"]) == (VAULT, "ended", None)
+
+
+def test_plan__stale_head__settles_nothing() -> None:
+    ended_now = state(reading(BUDGET, ends_at=HEAD.at))
+    assert settle.plan(ended_now, UnixSeconds(HEAD.at + MAX_HEAD_AGE_S)) != []
+    assert settle.plan(ended_now, UnixSeconds(HEAD.at + MAX_HEAD_AGE_S + 1)) == []
