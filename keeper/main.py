@@ -159,7 +159,14 @@ class Keeper:
         observer = Observer(self._reader, chain_id, self._settings.keeper_max_head_age_s)
         sender = None if self._signer is None else self._sender(self._signer, observer)
         own = None if self._signer is None else self._signer.address
-        tick = Tick(database=self._database, observer=observer, leadership=self._leadership, chain_id=chain_id, sender=sender, own=own)
+        tick = Tick(
+            database=self._database,
+            observer=observer,
+            leadership=self._leadership,
+            chain_id=chain_id,
+            advance=None if sender is None else sender.advance,
+            own=own,
+        )
         log.info("watching", chain_id=chain_id, mode=tick.mode, keeper=own, epoch=self._leadership.epoch)
         return tick
 

@@ -23,9 +23,9 @@ from core.domain.money import UnixSeconds, usdc_text_or_none
 from keeper.intents import intent_of, intent_of_request, live_kinds
 from keeper.jobs import keeper_change, mark, settle, stop_line
 from keeper.observe import Observer
-from keeper.sender import Sender
 from keeper.state import Action, KeeperState, VaultReading, VaultStatus
 
+Advance = Callable[[Sequence[Intent], datetime], list[Intent]]  # Sender.advance
 Job = Callable[[KeeperState, UnixSeconds], list[Action]]
 JOBS: tuple[Job, ...] = (stop_line.plan, settle.plan, keeper_change.plan, mark.plan)
 JOBS_STOOD_DOWN: tuple[Job, ...] = (keeper_change.plan,)
@@ -69,7 +69,7 @@ class TickReport:
 
 
 class Tick:
-    """Everything that one tick needs. `sender` None = dry run; `own` is the keeper's address."""
+    """Everything that one tick needs. `advance` None = dry run; `own` is the keeper's address."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Tick:
         observer: Observer,
         leadership: Leadership,
         chain_id: int,
-        sender: Sender | None,
+        advance: Advance | None,
         own: str | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -86,14 +86,14 @@ class Tick:
         self._observer = observer
         self._leadership = leadership
         self._chain_id = chain_id
-        self._sender = sender
+        self._advance = advance
         self._own = own
         self._clock = clock
         self._was_told: tuple[bool, bool] = (False, False)
 
     @property
     def mode(self) -> str:
-        return "dry_run" if self._sender is None else "sending"
+        return "dry_run" if self._advance is None else "sending"
 
     def run(self, now: datetime) -> TickReport:
         """One tick. Errors: RpcError and NoHeadError when the chain can't be read, LeadershipLostError, the database's."""
@@ -103,8 +103,8 @@ class Tick:
         self._tell_changes(state, seconds)
         actions = [action for job in (JOBS_STOOD_DOWN if state.is_stood_down else JOBS) for action in job(state, seconds)]
         live = [*live, *self._written(state, actions, seconds, now)]
-        if self._sender is not None:
-            live = self._sender.advance(live, now)
+        if self._advance is not None:
+            live = self._advance(live, now)
         return _report(state, seconds, actions, live, round((self._clock() - started) * 1000))
 
     def _observed(self, now: datetime) -> tuple[KeeperState, list[Intent]]:
@@ -118,12 +118,12 @@ class Tick:
         readings = mark.rows_to_write(state, seconds)
         for reading in filter(_is_unknown, readings):
             log.warning("worth unknown", vault=reading.vault, mandate=reading.public_id, source=reading.source)
-        if self._sender is None:
+        if self._advance is None:
             for action in actions:
                 log.info("would send", **_told(action))
             actions = []
         with self._database.read() as session:
-            requests = [] if self._sender is None else rows.requests_to_plan(session, self._chain_id)
+            requests = [] if self._advance is None else rows.requests_to_plan(session, self._chain_id)
         if not readings and not actions and not requests:
             return []
         planned = [intent_of(action, self._chain_id) for action in actions]

@@ -157,7 +157,7 @@ class Stage:
             observer=observer,
             leadership=leadership,
             chain_id=self.chain.chain_id,
-            sender=None if signer is None else sender,
+            advance=None if signer is None else sender.advance,
             own=None if signer is None else signer.address,
         )
         process = KeeperProcess(tick, leadership, wire, self.now, rpc)
