@@ -1,4 +1,4 @@
-"""The keeper's process: settings in, one tick a second out. `python -m keeper.main run | once | status`
+"""The keeper's process: settings in, one tick a block out. `python -m keeper.main run | once | status`
 
 It leads or waits to lead; leading, it judges every vault each tick and says how it is (row `leader`). An outside failure
 makes it try again at the next tick, never end. Without a signer it is a dry run and logs what it would send.
@@ -14,12 +14,11 @@ from datetime import UTC, datetime
 
 import structlog
 import typer
-from apscheduler.schedulers.background import BackgroundScheduler
 from rich.console import Console
 from sqlalchemy.exc import OperationalError
 
 from core.chain.reader import ChainReader
-from core.chain.rpc import Rpc
+from core.chain.rpc import Rpc, RpcError
 from core.chain.signer import LocalKeySigner, Signer
 from core.db.engine import Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
@@ -35,6 +34,7 @@ from keeper.state import Role
 from keeper.tick import Tick, TickReport
 
 NAME = "keeper"
+HEAD_POLL_S = 0.2
 ANSWER_S = 5.0  # a node that takes longer is as good as gone: the next one is asked
 WEI_PER_GWEI = 10**9
 
@@ -91,6 +91,7 @@ class Keeper:
         rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=settings.rpc_requests_per_s)
         self._reader = ChainReader(rpc, deployment.contracts)
         self._tick: Tick | None = None
+        self._head_number: int | None = None
         self._told_waiting = False
         self._ended = threading.Event()
         self.exit_code = 0
@@ -101,14 +102,21 @@ class Keeper:
         self._ended.set()
 
     def run(self) -> None:
-        """A tick each KEEPER_TICK_S until `end`; a tick that takes longer delays the next and is never doubled."""
-        scheduler = BackgroundScheduler(timezone=UTC)
-        every = {"trigger": "interval", "seconds": self._settings.keeper_tick_s, "max_instances": 1, "coalesce": True}
-        scheduler.add_job(self.job, **every, misfire_grace_time=None, next_run_time=now_utc(), id="tick")
-        scheduler.start()
-        self._ended.wait()
-        scheduler.shutdown(wait=True)
+        """A tick for each new block, and at least every KEEPER_TICK_S, until `end`. Ticks never overlap."""
+        while not self._ended.is_set():
+            self.job()
+            self._await_block()
         self.close()
+
+    def _await_block(self) -> None:
+        """Until the head is another than the last tick's, or the next tick is due. A node that does not answer is met by the tick."""
+        due, seen = time.monotonic() + self._settings.keeper_tick_s, self._head_number
+        while time.monotonic() < due and not self._ended.wait(HEAD_POLL_S):
+            try:
+                if seen is not None and self._reader.block_number() != seen:
+                    return
+            except RpcError:
+                continue
 
     def job(self) -> None:
         """One tick at the process's edge: whatever it raises is told, and only a lost lead or a refused key ends the process."""
@@ -135,6 +143,7 @@ class Keeper:
             return None
         self._tick = self._tick or self._open()
         report = self._tick.run(now_utc())
+        self._head_number = report.head_number
         self._leadership.beat(report.as_status(self._tick.mode))
         return report
 

@@ -136,6 +136,10 @@ class ChainReader:
     def chain_id(self) -> int:
         return _number(self.rpc.call("eth_chainId"))
 
+    def block_number(self) -> int:
+        """The newest height."""
+        return _number(self.rpc.call("eth_blockNumber"))
+
     def header(self, at: At = LATEST) -> BlockHeader | None:
         """None: the node does not have that block (yet), or no block has that tag."""
         by_hash = isinstance(at, str) and len(at) == HASH_CHARACTERS
