@@ -257,7 +257,7 @@ def show_status() -> None:
     with database.read() as session:
         report = status.read(session, settings.chain_id, NAME, now_utc())
     database.close()
-    Console().print(status.table(report))
+    Console().print(*status.tables(report))
     raise typer.Exit(0 if report.is_alive else 1)
 
 

@@ -1,6 +1,5 @@
-"""What the keeper last saw of each vault: read from Postgres, shown as a table."""
+"""What the keeper last saw of each vault and what it has under way: read from Postgres, shown as tables."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,12 +8,13 @@ from rich.table import Table
 from sqlalchemy.orm import Session
 
 from core.db.repositories import keeper as rows
-from core.db.repositories.keeper import Intent, Mark, WatchedVault
+from core.db.repositories.keeper import Intent, Mark, Tx, WatchedVault
 from core.db.repositories.leader import LeaderRow, leader_row
 from core.domain.money import usdc_text
 
 BEAT_DOWN_S = 15
 UNKNOWN = "unknown"
+WEI_PER_GWEI = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class Report:
     leader: LeaderRow | None
     vaults: Sequence[WatchedVault]
     live: Sequence[Intent]
+    attempts: Sequence[Tx]
     now: datetime
 
     @property
@@ -31,19 +32,40 @@ class Report:
 
 
 def read(session: Session, chain_id: int, leader_name: str, now: datetime) -> Report:
-    return Report(leader_row(session, leader_name), rows.watched_vaults(session, chain_id, now), rows.live_intents(session, chain_id), now)
+    live = rows.live_intents(session, chain_id)
+    attempts = rows.attempts_of(session, [intent.id for intent in live])
+    return Report(leader_row(session, leader_name), rows.watched_vaults(session, chain_id, now), live, attempts, now)
+
+
+def tables(report: Report) -> list[Table]:
+    """The vaults, and what is under way if anything is."""
+    return [table(report), *([under_way(report)] if report.live else [])]
+
+
+def under_way(report: Report) -> Table:
+    """A row an intent: fees in gwei, ages in seconds; `-` before anything was signed."""
+    shown = Table(title="under way", title_justify="left")
+    for heading in ("intent", "kind", "about", "key", "state", "nonce", "attempts", "max fee", "age"):
+        shown.add_column(
+            heading, justify="right" if heading in ("intent", "nonce", "attempts", "max fee", "age") else "left", overflow="fold"
+        )
+    for intent in report.live:
+        signed = [tx for tx in report.attempts if tx.intent_id == intent.id]
+        newest = (
+            (str(signed[-1].nonce), str(len(signed)), f"{signed[-1].max_fee_wei / WEI_PER_GWEI:.3f} gwei") if signed else ("-", "0", "-")
+        )
+        about = intent.vault or intent.subject
+        shown.add_row(str(intent.id), intent.kind, about, intent.role, intent.state, *newest, f"{_age_s(intent.created_at, report.now)} s")
+    return shown
 
 
 def table(report: Report) -> Table:
     """A row a vault: amounts in USDC, ages in seconds; what is not known says so."""
     shown = Table(title=_title(report), title_justify="left")
-    for heading in ("mandate", "vault", "floor", "worth", "above floor", "judged", "last mark sent", "under way"):
+    for heading in ("mandate", "vault", "floor", "worth", "above floor", "judged", "last mark sent"):
         shown.add_column(heading, justify="right" if heading in ("floor", "worth", "above floor") else "left", overflow="fold")
-    under_way = defaultdict(list)
-    for intent in report.live:
-        under_way[intent.vault].append(f"{intent.kind} {intent.state}")
     for vault in report.vaults:
-        shown.add_row(*_cells(vault, report.now), ", ".join(under_way[vault.vault]) or "-")
+        shown.add_row(*_cells(vault, report.now))
     return shown
 
 
@@ -70,7 +92,8 @@ def _title(report: Report) -> str:
     said = leader.status
     state = said.get("state", "starting") if report.is_alive else "no heartbeat"
     beat = f"beat {leader.silent_s(report.now)} s ago"
-    return f"keeper: {state}, {said.get('mode', '-')}, head {said.get('head', '-')}, epoch {leader.epoch}, {leader.holder}, {beat}"
+    trouble = f"\n{said['error']}" if said.get("error") else ""
+    return f"keeper: {state}, {said.get('mode', '-')}, head {said.get('head', '-')}, epoch {leader.epoch}, {leader.holder}, {beat}{trouble}"
 
 
 def _age_s(then: datetime, now: datetime) -> int:

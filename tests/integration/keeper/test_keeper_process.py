@@ -186,3 +186,15 @@ def test_run__database_down__keeps_trying_and_ends_well_on_sigterm(start: Callab
     process.terminate()
     process.communicate(timeout=WITHIN_S)
     assert (failures, process.returncode) == (2, 0)
+
+
+def test_status__while_a_stop_pends__shows_its_nonce_attempts_and_fee(stage: Stage, start: Callable[..., subprocess.Popen[str]]) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    with stage.no_blocks():
+        keeper = stage.keeper()
+        keeper.leadership.beat(keeper.run().as_status("sending"))
+        shown, _ = start("status").communicate(timeout=WITHIN_S)
+    cells = [cell.strip() for cell in next(line for line in shown.splitlines() if "broadcast" in line).split("│")]
+    (tx,) = stage.txs()
+    assert cells[1:8] == ["1", "stop", stage.vault, "keeper", "broadcast", "0", "1"]
+    assert cells[8] == f"{int(tx.max_fee_wei) / 10**9:.3f} gwei"
