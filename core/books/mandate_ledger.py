@@ -19,8 +19,11 @@ from sqlalchemy import insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
+from core.books import mandate_weeks
 from core.books.chain import KnownKeys, facts_of, known_keys, lock_head, plain_payload
-from core.db.copying import copy_lines, hex_cell, json_cell, number_cell, text_cell, time_cell
+from core.books.mandate_copy import COPIED, line_of
+from core.books.mandate_weeks import Weeks
+from core.db.copying import copy_lines
 from core.db.engine import WriteSession
 from core.db.repositories.mandates import ledger_row
 from core.db.tables.mandate import Mandate, MandateEvent, MandateHead
@@ -34,6 +37,7 @@ from core.domain.mandate.ledger import (
     ReportedBy,
     StateVersionError,
     apply,
+    effective,
     fold,
     priced,
     state_from_json,
@@ -55,13 +59,14 @@ class Appended:
 
 @dataclass(slots=True)
 class _Book:
-    """A locked book: `state` moves with every row that is added, `fresh` holds the rows that this call adds, `payloads`
+    """A locked book: `state` and `weeks` move with every row that is added, `fresh` holds the rows that this call adds, `payloads`
     their payloads as canonical JSON."""
 
     mandate: Mandate
     head: MandateHead
     facts: MandateFacts
     state: MandateState
+    weeks: Weeks
     fresh: list[LedgerRow] = field(default_factory=list)
     payloads: list[bytes] = field(default_factory=list)
 
@@ -94,6 +99,7 @@ def append_books(session: WriteSession, books: Mapping[int, Sequence[NewRow]], n
             _move_head(book)
             _set_totals(book, now)
     session.flush()
+    mandate_weeks.save(session, {book.mandate.id: book.weeks.changed for book in opened})
     return count
 
 
@@ -103,7 +109,7 @@ def _lines(opened: Sequence[_Book], books: Mapping[int, Sequence[NewRow]], known
         facts = known[book.mandate.id]
         _grow(book, books[book.mandate.id], facts.standing, facts.incarnations, now)
         for row, payload in zip(book.fresh, book.payloads, strict=True):
-            yield _line(row, payload)
+            yield line_of(row, payload)
 
 
 def reverse_block(session: WriteSession, block_hash: str, now: datetime) -> int:
@@ -116,8 +122,10 @@ def reverse_block(session: WriteSession, block_hash: str, now: datetime) -> int:
 def refold(session: WriteSession, mandate_id: int, now: datetime) -> MandateState:
     """Fold the whole book again into head and projections: after a change of the fold, or to repair them."""
     book = _open(session, mandate_id)
-    book.state = fold(load_rows(session, mandate_id), book.facts)
+    rows = load_rows(session, mandate_id)
+    book.state = fold(rows, book.facts)
     _save(session, book, now)
+    mandate_weeks.refold(session, mandate_id, rows, book.facts)
     return book.state
 
 
@@ -126,7 +134,7 @@ def verify(session: Session, mandate_id: int) -> list[str]:
     mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one()
     head = session.get(MandateHead, mandate_id)
     rows = load_rows(session, mandate_id)
-    faults = chain_faults(rows, mandate.public_id)
+    faults = chain_faults(rows, mandate.public_id) + mandate_weeks.faults(session, mandate_id, rows, _facts(mandate))
     if head is None:
         return [*faults, "the book has rows and no head"] if rows else faults
     return faults + _head_faults(mandate, head, rows)
@@ -146,6 +154,16 @@ def load_head(session: Session, mandate_id: int) -> MandateState:
     return _state(session, session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one(), head)
 
 
+def load_before(session: Session, mandate_id: int, at: datetime) -> MandateState:
+    """The fold of the rows that happened before `at`, which begins a week (Monday 00:00:00 UTC)."""
+    try:
+        state = mandate_weeks.state_before(session, mandate_id, at)
+    except StateVersionError:
+        mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one()
+        return fold([row for row in effective(load_rows(session, mandate_id)) if row.occurred_at < at], _facts(mandate))
+    return load_head(session, mandate_id) if state is None else state
+
+
 # Opening
 
 
@@ -154,7 +172,7 @@ def _open(session: WriteSession, mandate_id: int) -> _Book:
     mandate = session.scalars(query.execution_options(populate_existing=True)).one()
     empty = _empty_head(mandate)
     head = lock_head(session, MandateHead, {"mandate_id": empty.pop("mandate_id")}, empty)
-    return _Book(mandate, head, _facts(mandate), _state(session, mandate, head))
+    return _Book(mandate, head, _facts(mandate), _state(session, mandate, head), Weeks(session, mandate.id))
 
 
 def _facts(mandate: Mandate) -> MandateFacts:
@@ -179,7 +197,7 @@ def _open_many(session: WriteSession, mandate_ids: Sequence[int]) -> list[_Book]
     locked = select(MandateHead).where(MandateHead.mandate_id.in_(mandate_ids)).order_by(MandateHead.mandate_id).with_for_update()
     heads = {head.mandate_id: head for head in session.scalars(locked.execution_options(populate_existing=True))}
     states = [(mandate, heads[mandate.id]) for mandate in mandates]
-    return [_Book(mandate, head, _facts(mandate), _state(session, mandate, head)) for mandate, head in states]
+    return [_Book(mandate, head, _facts(mandate), _state(session, mandate, head), Weeks(session, mandate.id)) for mandate, head in states]
 
 
 def _empty_head(mandate: Mandate) -> dict[str, Any]:
@@ -199,6 +217,7 @@ def _grow(book: _Book, rows: Sequence[NewRow], standing: Collection[str], incarn
             stands.add(row.base_key)
             incarnation = incarnations.get(row.base_key, FIRST_INCARNATION - 1) + 1
             added = _add(book, priced(row, book.state, book.facts), incarnation, None, now)
+            book.weeks.grow(book.state, added, book.facts)
             book.state = apply(book.state, added, book.facts)
     return is_new
 
@@ -249,54 +268,6 @@ def _move_head(book: _Book) -> None:
     book.head.seq, book.head.row_hash = book.fresh[-1].seq, _bytes32(book.fresh[-1].row_hash)
 
 
-COPIED = (
-    "mandate_id",
-    "seq",
-    "kind",
-    "reported_by",
-    "base_key",
-    "incarnation",
-    "amount_usdc_e6",
-    "cash_delta_usdc_e6",
-    "chain_id",
-    "tx_hash",
-    "log_index",
-    "block_number",
-    "block_hash",
-    "payload",
-    "occurred_at",
-    "created_at",
-    "prev_hash",
-    "row_hash",
-)
-
-
-def _line(row: LedgerRow, payload: bytes) -> str:
-    """A row that reverses nothing, as COPY takes it: the columns of COPIED in their order."""
-    return "\t".join(
-        (
-            str(row.mandate_id),
-            str(row.seq),
-            row.kind.value,
-            row.reported_by.value,
-            text_cell(row.base_key),
-            str(row.incarnation),
-            number_cell(row.amount_usdc_e6),
-            str(row.cash_delta_usdc_e6),
-            number_cell(row.chain_id),
-            hex_cell(row.tx_hash),
-            number_cell(row.log_index),
-            number_cell(row.block_number),
-            hex_cell(row.block_hash),
-            json_cell(payload.decode()),
-            time_cell(row.occurred_at),
-            time_cell(row.created_at),
-            hex_cell(row.prev_hash),
-            hex_cell(row.row_hash),
-        )
-    )
-
-
 def _event(row: LedgerRow) -> dict[str, Any]:
     hashes = {name: _bytes(getattr(row, name)) for name in ("tx_hash", "block_hash", "prev_hash", "row_hash")}
     columns = {name: getattr(row, name) for name in LedgerRow.__dataclass_fields__ if name != "id"}
@@ -306,6 +277,7 @@ def _event(row: LedgerRow) -> dict[str, Any]:
 def _save(session: WriteSession, book: _Book, now: datetime) -> None:
     _set_totals(book, now)
     session.flush()
+    mandate_weeks.save(session, {book.mandate.id: book.weeks.changed})
 
 
 def _set_totals(book: _Book, now: datetime) -> None:
@@ -336,8 +308,10 @@ def _reverse_in(session: WriteSession, mandate_id: int, block_hash: str, now: da
         _add(book, _compensation(row, now), row.incarnation, row.id, now)
     if rows:
         _insert(session, book)
-        book.state = fold(load_rows(session, mandate_id), book.facts)
+        whole = load_rows(session, mandate_id)
+        book.state = fold(whole, book.facts)
         _save(session, book, now)
+        mandate_weeks.refold(session, mandate_id, whole, book.facts, since=min(row.occurred_at for row in rows))
     return len(rows)
 
 

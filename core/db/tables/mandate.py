@@ -62,6 +62,11 @@ class Mandate(Base):
     ended_at: Mapped[datetime | None]  # when it became stopped, settled or cancelled
 
 
+# What decides whether a mandate is paused, and what the owner's asking line is compared with: few rows of a book each.
+CONTROL_ROWS = "kind in ('stop', 'payout') or jsonb_exists(payload, 'agent_set') or jsonb_exists(payload, 'agent_removed')"
+REPORTED_ACTIONS = "reported_by = 'agent' and kind in ('move', 'buy')"
+
+
 class MandateEvent(Base):
     """A row of the book. `row_hash` = SHA-256 over the previous row's hash and this row's canonical JSON (RFC 8785).
 
@@ -77,6 +82,8 @@ class MandateEvent(Base):
         Index("ix_mandate_event_mandate_id_occurred_at", "mandate_id", "occurred_at"),
         Index("ix_mandate_event_mandate_id_tx_hash", "mandate_id", "tx_hash"),
         Index("ix_mandate_event_block_hash", "block_hash", postgresql_where=text("block_hash is not null")),
+        Index("ix_mandate_event_control", "mandate_id", "seq", postgresql_where=text(CONTROL_ROWS)),
+        Index("ix_mandate_event_asked", "mandate_id", "seq", postgresql_where=text(REPORTED_ACTIONS)),
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
@@ -120,3 +127,13 @@ class MandateHead(Base):
     paid_out_usdc_e6: Mapped[int] = mapped_column(Uint256)
     state: Mapped[dict[str, Any]]
     updated_at: Mapped[datetime]
+
+
+class MandateWeek(Base):
+    """The fold of a book's rows that happened before a week; one for each week in which a row of the book happened."""
+
+    __tablename__ = "mandate_week"
+
+    mandate_id: Mapped[int] = mapped_column(ForeignKey("mandate.id"), primary_key=True)
+    starts_at: Mapped[datetime] = mapped_column(primary_key=True)  # Monday 00:00:00 UTC
+    state: Mapped[dict[str, Any]]

@@ -126,7 +126,9 @@ CREATE TABLE mandate_event (
     CONSTRAINT uq_mandate_event_mandate_id_base_key_incarnation UNIQUE (mandate_id, base_key, incarnation),
     CONSTRAINT fk_mandate_event_reverses_id FOREIGN KEY(reverses_id) REFERENCES mandate_event (id)
 );
+CREATE INDEX ix_mandate_event_asked ON mandate_event (mandate_id, seq) WHERE reported_by = 'agent' and kind in ('move', 'buy');
 CREATE INDEX ix_mandate_event_block_hash ON mandate_event (block_hash) WHERE block_hash is not null;
+CREATE INDEX ix_mandate_event_control ON mandate_event (mandate_id, seq) WHERE kind in ('stop', 'payout') or jsonb_exists(payload, 'agent_set') or jsonb_exists(payload, 'agent_removed');
 CREATE INDEX ix_mandate_event_mandate_id_occurred_at ON mandate_event (mandate_id, occurred_at);
 CREATE INDEX ix_mandate_event_mandate_id_tx_hash ON mandate_event (mandate_id, tx_hash);
 CREATE UNIQUE INDEX uq_mandate_event_reverses_id ON mandate_event (reverses_id) WHERE reverses_id is not null;
@@ -194,6 +196,14 @@ CREATE TABLE mandate_head (
     updated_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT pk_mandate_head PRIMARY KEY (mandate_id),
     CONSTRAINT fk_mandate_head_mandate_id FOREIGN KEY(mandate_id) REFERENCES mandate (id)
+);
+
+CREATE TABLE mandate_week (
+    mandate_id BIGINT NOT NULL,
+    starts_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    state JSONB NOT NULL,
+    CONSTRAINT pk_mandate_week PRIMARY KEY (mandate_id, starts_at),
+    CONSTRAINT fk_mandate_week_mandate_id FOREIGN KEY(mandate_id) REFERENCES mandate (id)
 );
 
 
