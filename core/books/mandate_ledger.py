@@ -25,7 +25,7 @@ from core.books.mandate_copy import COPIED, line_of
 from core.books.mandate_weeks import Weeks
 from core.db.copying import copy_lines
 from core.db.engine import WriteSession
-from core.db.repositories.mandates import ledger_row
+from core.db.repositories.mandate_rows import ledger_row
 from core.db.tables.mandate import Mandate, MandateEvent, MandateHead
 from core.domain.canonical import canonical_json
 from core.domain.mandate.ledger import (

@@ -1,4 +1,4 @@
-"""All SQL of mandates but the book's INSERTs, which core.books owns.
+"""All SQL of mandates; their books are read by core.db.repositories.mandate_rows and written by core.books.
 
 Laws
 - Nothing here commits; sessions belong to the edge.
@@ -6,19 +6,16 @@ Laws
 - A reversed row and its reversal are both returned: the domain leaves them out (core.domain.mandate.ledger.effective).
 """
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from typing import Any, cast
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import Select, and_, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.db.engine import WriteSession
 from core.db.repositories.chain import not_orphaned
 from core.db.tables.chain import Adapter, ChainBlock
-from core.db.tables.mandate import Mandate, MandateEvent
-from core.domain.mandate.ledger import Kind, LedgerRow, ReportedBy
-from core.domain.money import UsdcE6
+from core.db.tables.mandate import Mandate
 
 LIVE = ("signed", "working")
 ENDED = ("stopped", "settled")
@@ -82,84 +79,6 @@ def offers_of_agent(session: Session, agent_id: int, before_id: int | None, limi
 def open_board(session: Session, before_id: int | None, limit: int) -> list[Mandate]:
     free = and_(Mandate.open_board.is_(True), Mandate.agent_id.is_(None), Mandate.status.in_(LIVE))
     return list(session.scalars(_page(select(Mandate).where(free), before_id, limit)))
-
-
-# The book, read
-
-
-def ledger_row(row: MandateEvent) -> LedgerRow:
-    return LedgerRow(
-        id=row.id,
-        mandate_id=row.mandate_id,
-        seq=row.seq,
-        kind=Kind(row.kind),
-        reported_by=ReportedBy(row.reported_by),
-        base_key=row.base_key,
-        incarnation=row.incarnation,
-        reverses_id=row.reverses_id,
-        amount_usdc_e6=None if row.amount_usdc_e6 is None else UsdcE6(int(row.amount_usdc_e6)),
-        cash_delta_usdc_e6=int(row.cash_delta_usdc_e6),
-        chain_id=row.chain_id,
-        tx_hash=_hex(row.tx_hash),
-        log_index=row.log_index,
-        block_number=row.block_number,
-        block_hash=_hex(row.block_hash),
-        payload=row.payload,
-        occurred_at=row.occurred_at,
-        created_at=row.created_at,
-        prev_hash="0x" + row.prev_hash.hex(),
-        row_hash="0x" + row.row_hash.hex(),
-    )
-
-
-def _hex(value: bytes | None) -> str | None:
-    return None if value is None else "0x" + value.hex()
-
-
-def ledger_rows(session: Session, mandate_id: int) -> list[LedgerRow]:
-    """The whole book of a mandate, oldest first."""
-    query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id).order_by(MandateEvent.seq)
-    return [ledger_row(row) for row in session.scalars(query)]
-
-
-def ledger_rows_before(session: Session, mandate_id: int, before_seq: int | None, limit: int) -> list[LedgerRow]:
-    """A page of the book, newest first."""
-    query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id)
-    if before_seq is not None:
-        query = query.where(MandateEvent.seq < before_seq)
-    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq.desc()).limit(limit))]
-
-
-def ledger_rows_since(session: Session, mandate_id: int, after: datetime, kinds: Iterable[Kind]) -> list[LedgerRow]:
-    """Rows of some kinds that happened after `after` (exclusive), and what reversed them; oldest first."""
-    wanted = select(MandateEvent.id).where(
-        MandateEvent.mandate_id == mandate_id,
-        MandateEvent.occurred_at > after,
-        MandateEvent.kind.in_([kind.value for kind in kinds]),
-    )
-    query = select(MandateEvent).where(
-        MandateEvent.mandate_id == mandate_id, or_(MandateEvent.id.in_(wanted), MandateEvent.reverses_id.in_(wanted))
-    )
-    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
-
-
-def ledger_rows_of_tx(session: Session, mandate_id: int, tx_hash: str) -> list[LedgerRow]:
-    query = select(MandateEvent).where(
-        MandateEvent.mandate_id == mandate_id, MandateEvent.tx_hash == bytes.fromhex(tx_hash.removeprefix("0x"))
-    )
-    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
-
-
-def count_refusal_reports(session: Session, mandate_id: int, since: datetime) -> int:
-    """Refusals that the agent reported from `since` on (inclusive)."""
-    query = select(func.count()).where(
-        MandateEvent.mandate_id == mandate_id,
-        MandateEvent.kind == Kind.NOTE.value,
-        MandateEvent.reported_by == ReportedBy.AGENT.value,
-        MandateEvent.payload["refusal"]["check"].astext == "reported",
-        MandateEvent.created_at >= since,
-    )
-    return session.scalar(query) or 0
 
 
 # What the chain said

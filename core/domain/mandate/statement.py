@@ -24,7 +24,7 @@ from core.domain.mandate.fold import effective, fold, spent_and_received
 from core.domain.mandate.outflows import busiest_day, outflows
 from core.domain.mandate.rows import Kind, LedgerRow
 from core.domain.mandate.state import MandateFacts, MandateState
-from core.domain.mandate.steps import step_groups
+from core.domain.mandate.steps import pause_actions, step_groups
 from core.domain.mandate.terms import MandateTerms
 from core.domain.mandate.weeks import IsoWeek
 from core.domain.mandate.worth import Worth, worth_of
@@ -83,9 +83,16 @@ class WeekStatement:
     as_of: datetime  # the week's end, or now while it runs
     start: MandateState
     end: MandateState
-    flows: Flows
-    rows: tuple[LedgerRow, ...]  # effective, up to the end
-    week_rows: tuple[LedgerRow, ...]
+    rows: tuple[LedgerRow, ...]  # effective: the week's, the day's before it, and what else belongs to their transactions
+    actions: Mapping[int, str]  # core.domain.mandate.steps.pause_actions
+
+    @property
+    def week_rows(self) -> tuple[LedgerRow, ...]:
+        return tuple(row for row in self.rows if self.week.start_at <= row.occurred_at < self.week.end_at)
+
+    @property
+    def flows(self) -> Flows:
+        return flows_of(self.week_rows)
 
     @property
     def worth_start(self) -> Worth:
@@ -112,19 +119,15 @@ class WeekStatement:
 
 def week_statement(rows: Iterable[LedgerRow], about: StatementOf, week: IsoWeek, now: datetime) -> WeekStatement:
     """The statement of a week that has begun. `rows`: the whole book, oldest first, reversals included."""
-    as_of = min(now, week.end_at)
     until_end = [row for row in effective(rows) if row.occurred_at < week.end_at]
-    until_start = [row for row in until_end if row.occurred_at < week.start_at]
-    week_rows = [row for row in until_end if row.occurred_at >= week.start_at]
     return WeekStatement(
         about=about,
         week=week,
-        as_of=as_of,
-        start=fold(until_start, about.facts),
+        as_of=min(now, week.end_at),
+        start=fold((row for row in until_end if row.occurred_at < week.start_at), about.facts),
         end=fold(until_end, about.facts),
-        flows=flows_of(week_rows),
         rows=tuple(until_end),
-        week_rows=tuple(week_rows),
+        actions=pause_actions(until_end),
     )
 
 
@@ -261,7 +264,7 @@ def _breaches(statement: WeekStatement) -> dict[str, Any]:
 def _steps(statement: WeekStatement) -> list[dict[str, Any]]:
     """The steps of the week's rows, grouped as in the record."""
     seqs = {row.seq for row in statement.week_rows}
-    groups = step_groups(statement.rows, statement.about.purpose)
+    groups = step_groups(statement.rows, statement.about.purpose, statement.actions)
     return [step for group in groups for step in group.steps if step["id"] in seqs]
 
 

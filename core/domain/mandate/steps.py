@@ -51,14 +51,29 @@ class _Shown:
     beside: bool = False  # an agent's report of the same transaction is shown as the action
 
 
-def step_groups(rows: Iterable[LedgerRow], purpose: str | None) -> list[StepGroup]:
-    """Every group of a book, newest first. `rows`: oldest first; `purpose`: the owner's note, the instruction."""
+def step_groups(rows: Iterable[LedgerRow], purpose: str | None, actions: Mapping[int, str] | None = None) -> list[StepGroup]:
+    """Every group of these rows, newest first. `purpose`: the owner's note, the instruction.
+
+    `rows`: oldest first, a whole book or a part that has whole transactions; `actions`: what `pause_actions` says of the
+    whole book, needed for a part.
+    """
     counted = effective(rows)
     groups: dict[str, list[_Shown]] = {}
-    for shown in _shown(counted):
+    for shown in _shown(counted, pause_actions(counted) if actions is None else actions):
         groups.setdefault(shown.row.tx_hash or f"seq:{shown.row.seq}", []).append(shown)
     made = [_group(members, purpose) for members in groups.values()]
     return sorted(made, key=lambda group: group.place, reverse=True)
+
+
+def pause_actions(rows: Iterable[LedgerRow]) -> dict[int, str]:
+    """What an agent's removal or setting meant, by the row's seq: `paused` or `resumed`. Rows that say nothing may be left out."""
+    found: dict[int, str] = {}
+    paused = ended = False
+    for row in rows:
+        action, paused, ended = _pause(row, paused, ended)
+        if action is not None:
+            found[row.seq] = action
+    return found
 
 
 def steps_page(groups: Sequence[StepGroup], cursor: str | None, limit: int = DEFAULT_LIMIT) -> tuple[list[dict[str, Any]], str | None]:
@@ -66,7 +81,7 @@ def steps_page(groups: Sequence[StepGroup], cursor: str | None, limit: int = DEF
 
     Errors: InvalidParameterError for a cursor that is none.
     """
-    before = _cursor(cursor)
+    before = place_of(cursor)
     left = [group for group in groups if before is None or group.place < before]
     steps: list[dict[str, Any]] = []
     for index, group in enumerate(left):
@@ -76,7 +91,8 @@ def steps_page(groups: Sequence[StepGroup], cursor: str | None, limit: int = DEF
     return steps, None
 
 
-def _cursor(cursor: str | None) -> int | None:
+def place_of(cursor: str | None) -> int | None:
+    """The place below which a page begins; None: at the newest. Errors: InvalidParameterError."""
     if cursor is None:
         return None
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= 18):
@@ -87,29 +103,24 @@ def _cursor(cursor: str | None) -> int | None:
 # What is shown
 
 
-def _shown(rows: Sequence[LedgerRow]) -> list[_Shown]:
+def _shown(rows: Sequence[LedgerRow], actions: Mapping[int, str]) -> list[_Shown]:
     """The rows without doubles, each with what it needs of the others."""
     by_seq = {row.seq: row for row in rows}
     chain_txs = {row.tx_hash for row in rows if row.block_hash and row.tx_hash}
     reports = {row.tx_hash for row in rows if row.tx_hash and _is_trade_report(row)}
     folded = _doubles(rows)
     why = {double: _why(by_seq[seq]) for seq, double in folded.items()}
-    listed = []
-    paused = ended = False
-    for row in rows:
-        action, paused, ended = _pause(row, paused, ended)
-        if row.seq in folded:
-            continue
-        listed.append(
-            _Shown(
-                row=row,
-                why=_why(row) or why.get(row.seq),
-                is_on_chain=row.block_hash is not None or row.tx_hash in chain_txs,
-                action=action,
-                beside=row.tx_hash in reports,
-            )
+    return [
+        _Shown(
+            row=row,
+            why=_why(row) or why.get(row.seq),
+            is_on_chain=row.block_hash is not None or row.tx_hash in chain_txs,
+            action=actions.get(row.seq),
+            beside=row.tx_hash in reports,
         )
-    return listed
+        for row in rows
+        if row.seq not in folded
+    ]
 
 
 def _doubles(rows: Sequence[LedgerRow]) -> dict[int, int]:

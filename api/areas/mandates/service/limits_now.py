@@ -6,7 +6,7 @@ from typing import Any
 
 from api.areas.mandates.service.views import chain_now, facts_of, is_paper, rules_of, state_of, terms_of, vault_of
 from api.kernel.operation import Call
-from core.db.repositories import mandates
+from core.db.repositories import mandate_rows
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import Kind, MandateState
 from core.domain.mandate.lifecycle import Status
@@ -50,7 +50,7 @@ def standing_of(call: Call, mandate: Mandate) -> Standing:
     """Loads the head and the day's rows; nothing of the past before them."""
     now = chain_now(call, mandate)
     day_start = datetime.fromtimestamp(now - DAY_S, UTC) - timedelta(seconds=1)
-    rows = mandates.ledger_rows_since(call.db, mandate.id, day_start, (Kind.MOVE, Kind.BUY))
+    rows = mandate_rows.ledger_rows_since(call.db, mandate.id, day_start, (Kind.MOVE, Kind.BUY))
     return Standing(mandate, state_of(call, mandate), terms_of(mandate), outflows(rows, facts_of(mandate)), now)
 
 

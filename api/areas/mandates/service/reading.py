@@ -8,6 +8,7 @@ from api.areas.mandates.service.limits_now import Standing, limits_view, standin
 from api.areas.mandates.service.owner_calls import lock_facts
 from api.areas.mandates.service.policy import current_policy
 from api.areas.mandates.service.reports import event_view
+from api.areas.mandates.service.steps_now import steps_of
 from api.areas.mandates.service.venues import spread_bps
 from api.areas.mandates.service.views import (
     digest_of,
@@ -21,25 +22,25 @@ from api.areas.mandates.service.views import (
 )
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal
+from core.books import mandate_ledger
 from core.chain.signatures import recovered_address
 from core.chain.typed_data import terms_digest
-from core.db.repositories import identity, mandates
+from core.db.repositories import identity, mandate_rows, mandates
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.agent_status import HeldMandate, agent_status
 from core.domain.mandate.clauses import card_footer, card_header, clauses
-from core.domain.mandate.fold import effective
-from core.domain.mandate.ledger import Kind, ReportedBy
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.lock import chain_state, how_to_act, lock_of, lock_to_json, settle_note
 from core.domain.mandate.progress import ProgressFacts, progress_block
 from core.domain.mandate.record import genesis_hash, record_line
-from core.domain.mandate.steps import DEFAULT_LIMIT, step_groups, steps_page
+from core.domain.mandate.steps import DEFAULT_LIMIT
 from core.domain.mandate.terms import rules_to_json, terms_to_json
 from core.domain.money import usdc_text_or_none
 from core.domain.times import instant_text
 
 ACTIVE_SHOWN = 200
 ENDED_SHOWN = 10
+APPROVALS_SHOWN = 200
 
 
 # One mandate
@@ -48,7 +49,7 @@ ENDED_SHOWN = 10
 def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
     mandate = readable_by(call, caller, command.id)
     standing = standing_of(call, mandate)
-    steps, next_cursor = _steps(call, mandate, None, DEFAULT_LIMIT)
+    steps, next_cursor = steps_of(call, mandate, None, DEFAULT_LIMIT)
     progress = _progress(call, standing)
     return Answer(
         {
@@ -134,19 +135,14 @@ def _locks(call: Call, standing: Standing) -> dict[str, Any]:
 def steps(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer:
     mandate = readable_by(call, caller, command.id)
     cursor = None if command.cursor is None else str(command.cursor)
-    page, next_cursor = _steps(call, mandate, cursor, command.limit)
+    page, next_cursor = steps_of(call, mandate, cursor, command.limit)
     return Answer({"steps": page, "next_cursor": next_cursor})
-
-
-def _steps(call: Call, mandate: Mandate, cursor: str | None, limit: int) -> tuple[list[dict[str, Any]], str | None]:
-    groups = step_groups(mandates.ledger_rows(call.db, mandate.id), mandate.purpose)
-    return steps_page(groups, cursor, limit)
 
 
 def ledger(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer:
     """The raw book, newest first, reversed rows and reversals included."""
     mandate = readable_by(call, caller, command.id)
-    rows = mandates.ledger_rows_before(call.db, mandate.id, command.cursor, command.limit + 1)
+    rows = mandate_rows.ledger_rows_before(call.db, mandate.id, command.cursor, command.limit + 1)
     page = rows[: command.limit]
     next_cursor = str(page[-1].seq) if len(rows) > command.limit else None
     return Answer({"events": [event_view(row) for row in page], "next_cursor": next_cursor})
@@ -155,7 +151,7 @@ def ledger(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) ->
 def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
     """The whole book to be verified by anyone: each line is the exact canonical JSON of {body, prev_hash, row_hash}."""
     mandate = readable_by(call, caller, command.id)
-    rows = mandates.ledger_rows(call.db, mandate.id)
+    rows = mandate_ledger.load_rows(call.db, mandate.id)
     genesis = genesis_hash(mandate.public_id)
     return Answer(
         {
@@ -173,11 +169,10 @@ def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) 
 
 
 def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
-    """Reported actions above the owner's asking line. They are shown; nothing waits for an approval yet (decisions 50)."""
+    """Reported actions above the owner's asking line, the newest. They are shown; nothing waits for an approval yet (decisions 50)."""
     mandate = readable_by(call, caller, command.id)
     above = terms_of(mandate).approval_above
-    rows = effective(mandates.ledger_rows(call.db, mandate.id)) if above else []
-    reports = [row for row in rows if row.reported_by is ReportedBy.AGENT and row.kind in (Kind.MOVE, Kind.BUY)]
+    rows = mandate_rows.reported_above(call.db, mandate.id, above, APPROVALS_SHOWN) if above else []
     items = [
         {
             "id": row.seq,
@@ -186,8 +181,7 @@ def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePat
             "tx_hash": row.tx_hash,
             "at": instant_text(row.occurred_at),
         }
-        for row in reports
-        if row.amount_usdc_e6 is not None and row.amount_usdc_e6 > above
+        for row in rows
     ]
     return Answer({"items": items})
 

@@ -11,7 +11,7 @@ from api.areas.mandates.service.views import is_paper
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, Refusal
 from core.books import mandate_ledger
-from core.db.repositories import mandates
+from core.db.repositories import mandate_rows
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.agent_rows import agent_kind, refuse_reserved_keys
 from core.domain.mandate.fold import effective
@@ -141,14 +141,14 @@ def _known_refusal(call: Call, mandate: Mandate, report: RefusalReport) -> Ledge
     """The refusal of this transaction that the record has, the chain's before the agent's."""
     if report.tx_hash is None:
         return None
-    rows = effective(mandates.ledger_rows_of_tx(call.db, mandate.id, report.tx_hash))
+    rows = effective(mandate_rows.ledger_rows_of_tx(call.db, mandate.id, report.tx_hash))
     found = [row for row in rows if "refusal" in row.payload]
     return next((row for row in found if row.payload.get("reverted") is True), found[0] if found else None)
 
 
 def _require_reports_left(call: Call, mandate: Mandate) -> None:
     day = datetime.combine(call.now.astimezone(UTC).date(), datetime.min.time(), UTC)
-    if mandates.count_refusal_reports(call.db, mandate.id, day) >= REFUSAL_REPORTS_PER_DAY:
+    if mandate_rows.count_refusal_reports(call.db, mandate.id, day) >= REFUSAL_REPORTS_PER_DAY:
         raise Refusal(
             "rate_limited",
             f"A mandate takes {REFUSAL_REPORTS_PER_DAY} refusal reports a UTC day; the block scan finds reverted calls by itself.",

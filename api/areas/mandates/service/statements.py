@@ -1,23 +1,27 @@
 """Statements of a week and the plan of leaving (wallet spec 2.12, 2.18)."""
 
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from api.areas.mandates.schemas import AllWeeksQuery, MandatePath, WeekQuery
 from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.owner_calls import lock_facts, stop_call_of, withdrawable_usdc_e6
+from api.areas.mandates.service.steps_now import with_their_txs
 from api.areas.mandates.service.venues import adapter_positions, spread_bps
 from api.areas.mandates.service.views import chain_now, facts_of, is_paper, state_of, terms_of, vault_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
+from core.books import mandate_ledger
 from core.chain import calldata
 from core.chain.rpc import RpcError
-from core.db.repositories import mandates
+from core.db.repositories import mandate_rows, mandates
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.close_plan import AdapterPosition, OwnerCall, PlanFacts, close_all_plan
 from core.domain.mandate.ledger import MandateState
 from core.domain.mandate.lock import StoppedBy, lock_of
-from core.domain.mandate.statement import StatementOf, WeekStatement, all_mandates_json, statement_json, week_statement
+from core.domain.mandate.statement import StatementOf, WeekStatement, all_mandates_json, statement_json
+from core.domain.mandate.steps import pause_actions
 from core.domain.mandate.weeks import IsoWeek, week_from_text, week_of
 
 OF_ALL = ("signed", "working", "stopped", "settled", "cancelled")
@@ -26,7 +30,11 @@ MANDATES_SHOWN = 500
 
 def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer:
     mandate = owned(call, caller, command.id)
-    return Answer(statement_json(_week_of(call, mandate, _week(command.week, call.now))))
+    week = _week(command.week, call.now)
+    statement = _week_of(call, mandate, week)
+    whole = [row for row in with_their_txs(call, mandate, statement.rows) if row.occurred_at < week.end_at]
+    controls = [row for row in mandate_rows.control_rows(call.db, mandate.id) if row.occurred_at < week.end_at]
+    return Answer(statement_json(replace(statement, rows=tuple(whole), actions=pause_actions(controls))))
 
 
 def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> Answer:
@@ -42,6 +50,7 @@ def _week(text: str | None, now: datetime) -> IsoWeek:
 
 
 def _week_of(call: Call, mandate: Mandate, week: IsoWeek) -> WeekStatement:
+    """The numbers of a week. What only its steps need is left out: other rows of its transactions, and pauses."""
     about = StatementOf(
         public_id=mandate.public_id,
         facts=facts_of(mandate),
@@ -51,7 +60,16 @@ def _week_of(call: Call, mandate: Mandate, week: IsoWeek) -> WeekStatement:
         vault_address=vault_of(mandate),
         strategy=mandate.strategy,
     )
-    return week_statement(mandates.ledger_rows(call.db, mandate.id), about, week, call.now)
+    day_before = week.start_at - timedelta(days=1)
+    return WeekStatement(
+        about=about,
+        week=week,
+        as_of=min(call.now, week.end_at),
+        start=mandate_ledger.load_before(call.db, mandate.id, week.start_at),
+        end=mandate_ledger.load_before(call.db, mandate.id, week.end_at),
+        rows=tuple(mandate_rows.standing_between(call.db, mandate.id, day_before, week.end_at)),
+        actions={},
+    )
 
 
 def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:

@@ -1,0 +1,135 @@
+"""Reads of a mandate's book: always a part of it, by an index, so that the work grows with what is asked and not with the book.
+
+Laws
+- `standing` rows are those that count: neither reversed nor reversals. Other reads return both, and the domain leaves them
+  out (core.domain.mandate.ledger.effective).
+- Rows come oldest first, unless a name says otherwise.
+"""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, func, or_, select, text
+from sqlalchemy.orm import Session, aliased
+
+from core.db.tables.mandate import CONTROL_ROWS, REPORTED_ACTIONS, MandateEvent
+from core.domain.mandate.ledger import Kind, LedgerRow, ReportedBy
+from core.domain.money import UsdcE6
+
+
+def ledger_row(row: MandateEvent) -> LedgerRow:
+    return LedgerRow(
+        id=row.id,
+        mandate_id=row.mandate_id,
+        seq=row.seq,
+        kind=Kind(row.kind),
+        reported_by=ReportedBy(row.reported_by),
+        base_key=row.base_key,
+        incarnation=row.incarnation,
+        reverses_id=row.reverses_id,
+        amount_usdc_e6=None if row.amount_usdc_e6 is None else UsdcE6(int(row.amount_usdc_e6)),
+        cash_delta_usdc_e6=int(row.cash_delta_usdc_e6),
+        chain_id=row.chain_id,
+        tx_hash=_hex(row.tx_hash),
+        log_index=row.log_index,
+        block_number=row.block_number,
+        block_hash=_hex(row.block_hash),
+        payload=row.payload,
+        occurred_at=row.occurred_at,
+        created_at=row.created_at,
+        prev_hash="0x" + row.prev_hash.hex(),
+        row_hash="0x" + row.row_hash.hex(),
+    )
+
+
+def _hex(value: bytes | None) -> str | None:
+    return None if value is None else "0x" + value.hex()
+
+
+def ledger_rows_before(session: Session, mandate_id: int, before_seq: int | None, limit: int) -> list[LedgerRow]:
+    """A page of the book, newest first."""
+    query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id)
+    if before_seq is not None:
+        query = query.where(MandateEvent.seq < before_seq)
+    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq.desc()).limit(limit))]
+
+
+def ledger_rows_since(session: Session, mandate_id: int, after: datetime, kinds: Iterable[Kind]) -> list[LedgerRow]:
+    """Rows of some kinds that happened after `after` (exclusive), and what reversed them; oldest first."""
+    wanted = select(MandateEvent.id).where(
+        MandateEvent.mandate_id == mandate_id,
+        MandateEvent.occurred_at > after,
+        MandateEvent.kind.in_([kind.value for kind in kinds]),
+    )
+    query = select(MandateEvent).where(
+        MandateEvent.mandate_id == mandate_id, or_(MandateEvent.id.in_(wanted), MandateEvent.reverses_id.in_(wanted))
+    )
+    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
+
+
+def ledger_rows_of_tx(session: Session, mandate_id: int, tx_hash: str) -> list[LedgerRow]:
+    query = select(MandateEvent).where(
+        MandateEvent.mandate_id == mandate_id, MandateEvent.tx_hash == bytes.fromhex(tx_hash.removeprefix("0x"))
+    )
+    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
+
+
+def count_refusal_reports(session: Session, mandate_id: int, since: datetime) -> int:
+    """Refusals that the agent reported from `since` on (inclusive)."""
+    query = select(func.count()).where(
+        MandateEvent.mandate_id == mandate_id,
+        MandateEvent.kind == Kind.NOTE.value,
+        MandateEvent.reported_by == ReportedBy.AGENT.value,
+        MandateEvent.payload["refusal"]["check"].astext == "reported",
+        MandateEvent.created_at >= since,
+    )
+    return session.scalar(query) or 0
+
+
+# Rows that count
+
+
+def _standing() -> ColumnElement[bool]:
+    reversal = aliased(MandateEvent)
+    is_reversed = select(reversal.id).where(reversal.reverses_id == MandateEvent.id).exists()
+    return MandateEvent.reverses_id.is_(None) & ~is_reversed
+
+
+def standing_between(session: Session, mandate_id: int, start: datetime, end: datetime) -> list[LedgerRow]:
+    """Rows that happened in [start, end)."""
+    query = select(MandateEvent).where(
+        MandateEvent.mandate_id == mandate_id, MandateEvent.occurred_at >= start, MandateEvent.occurred_at < end, _standing()
+    )
+    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
+
+
+def standing_before_seq(session: Session, mandate_id: int, before_seq: int | None, limit: int) -> list[LedgerRow]:
+    """The newest rows below a seq (of all when None), oldest first."""
+    query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id, _standing())
+    if before_seq is not None:
+        query = query.where(MandateEvent.seq < before_seq)
+    newest = session.scalars(query.order_by(MandateEvent.seq.desc()).limit(limit))
+    return [ledger_row(row) for row in newest][::-1]
+
+
+def standing_of_txs(session: Session, mandate_id: int, tx_hashes: Collection[str]) -> list[LedgerRow]:
+    """Every row of these transactions."""
+    if not tx_hashes:
+        return []
+    wanted = [bytes.fromhex(tx_hash.removeprefix("0x")) for tx_hash in tx_hashes]
+    query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id, MandateEvent.tx_hash.in_(wanted), _standing())
+    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
+
+
+def control_rows(session: Session, mandate_id: int) -> list[LedgerRow]:
+    """The rows that pause, resume or end a mandate: few, whatever the length of the book."""
+    query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id, text(f"({CONTROL_ROWS})"), _standing())
+    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
+
+
+def reported_above(session: Session, mandate_id: int, above_usdc_e6: int, limit: int) -> list[LedgerRow]:
+    """The newest moves and buys that the agent reported above an amount (exclusive), oldest first."""
+    query = select(MandateEvent).where(
+        MandateEvent.mandate_id == mandate_id, text(f"({REPORTED_ACTIONS})"), MandateEvent.amount_usdc_e6 > above_usdc_e6, _standing()
+    )
+    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq.desc()).limit(limit))][::-1]
