@@ -51,7 +51,20 @@ def _week(text: str | None, now: datetime) -> IsoWeek:
 
 def _week_of(call: Call, mandate: Mandate, week: IsoWeek) -> WeekStatement:
     """The numbers of a week. What only its steps need is left out: other rows of its transactions, and pauses."""
-    about = StatementOf(
+    day_before = week.start_at - timedelta(days=1)
+    return WeekStatement(
+        about=_about(mandate),
+        week=week,
+        as_of=min(call.now, week.end_at),
+        start=mandate_ledger.load_before(call.db, mandate.id, week.start_at),
+        end=mandate_ledger.load_before(call.db, mandate.id, week.end_at),
+        rows=tuple(mandate_rows.standing_between(call.db, mandate.id, day_before, week.end_at)),
+        actions={},
+    )
+
+
+def _about(mandate: Mandate) -> StatementOf:
+    return StatementOf(
         public_id=mandate.public_id,
         facts=facts_of(mandate),
         terms=terms_of(mandate),
@@ -59,16 +72,6 @@ def _week_of(call: Call, mandate: Mandate, week: IsoWeek) -> WeekStatement:
         agent_id=None if mandate.agent_id is None else str(mandate.agent_id),
         vault_address=vault_of(mandate),
         strategy=mandate.strategy,
-    )
-    day_before = week.start_at - timedelta(days=1)
-    return WeekStatement(
-        about=about,
-        week=week,
-        as_of=min(call.now, week.end_at),
-        start=mandate_ledger.load_before(call.db, mandate.id, week.start_at),
-        end=mandate_ledger.load_before(call.db, mandate.id, week.end_at),
-        rows=tuple(mandate_rows.standing_between(call.db, mandate.id, day_before, week.end_at)),
-        actions={},
     )
 
 

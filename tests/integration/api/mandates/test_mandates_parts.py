@@ -1,0 +1,127 @@
+"""What is read in parts equals what the whole book says: steps by page, statements by week."""
+
+import random
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from api.areas.mandates.service import statements
+from api.areas.mandates.service.steps_now import steps_of
+from api.kernel.operation import Call
+from core.books import mandate_ledger
+from core.db.engine import WriteSession
+from core.db.tables.mandate import Mandate
+from core.domain.mandate.ledger import Kind, NewRow, ReportedBy
+from core.domain.mandate.statement import statement_json, week_statement
+from core.domain.mandate.steps import step_groups, steps_page
+from core.domain.mandate.weeks import week_of
+from core.domain.money import usdc_text
+from tests.integration.core.rows import NOW, add_mandate, signed, vault_created
+
+TARGET = "0x" + "7A" * 20
+SPAN_HOURS = 24 * 21
+LATER = NOW + timedelta(hours=SPAN_HOURS + 1)
+USDC = 1_000_000
+
+
+def row(luck: random.Random, kind: Kind, by: ReportedBy, key: str, tx: int, payload: dict[str, Any], **more: Any) -> NewRow:
+    on_chain = {"block_number": tx // 3, "block_hash": f"0x{tx // 3:064x}", "chain_id": 84532} if by is ReportedBy.CHAIN else {}
+    at = NOW + timedelta(hours=luck.randrange(SPAN_HOURS))
+    return NewRow(
+        kind=kind, reported_by=by, occurred_at=at, base_key=f"{key}:{tx}", tx_hash=f"0x{tx:064x}", payload=payload, **on_chain, **more
+    )
+
+
+def executed(luck: random.Random, tx: int) -> NewRow:
+    spent = luck.randrange(1, 5) * USDC
+    fact = {
+        "target": TARGET,
+        "selector": "0x12345678",
+        "spent": usdc_text(spent),
+        "received": "0.000000",
+        "nonce": tx,
+        "balance": "1.000000",
+    }
+    return row(luck, Kind.MOVE, ReportedBy.CHAIN, "log", tx, {"executed": fact}, amount_usdc_e6=spent, cash_delta_usdc_e6=-spent)
+
+
+def reported(luck: random.Random, tx: int) -> NewRow:
+    target = {"kind": "contract", "chain_id": 84532, "address": TARGET}
+    payload: dict[str, Any] = {"why": f"because {tx}", "target": target}
+    if luck.random() < 0.3:
+        payload["violation"] = {"codes": ["per_tx_cap"], "detail": {}}
+    return row(
+        luck, luck.choice((Kind.BUY, Kind.MOVE)), ReportedBy.AGENT, "report", tx, payload, amount_usdc_e6=luck.randrange(1, 9) * USDC
+    )
+
+
+def refusal(luck: random.Random, tx: int) -> NewRow:
+    fact = {"reason": "OverPerTxCap", "source": "agent", "reason_source": "agent", "check": "reported"}
+    return row(luck, Kind.NOTE, ReportedBy.AGENT, "refusal", tx, {"refusal": fact, "why": "too much"})
+
+
+def reverted(luck: random.Random, tx: int) -> NewRow:
+    fact = {"reason": "OverPerTxCap", "source": "chain", "reason_source": "replay", "check": "block_scan"}
+    return row(luck, Kind.NOTE, ReportedBy.CHAIN, "revert", tx, {"refusal": fact, "reverted": True})
+
+
+def control(luck: random.Random, tx: int) -> NewRow:
+    payload = luck.choice(({"agent_removed": {"agent": TARGET, "by": TARGET}}, {"agent_set": {"agent": TARGET}}))
+    return row(luck, Kind.NOTE, ReportedBy.CHAIN, "log", tx, payload)
+
+
+def fee(luck: random.Random, tx: int) -> NewRow:
+    return row(luck, Kind.FEE, ReportedBy.AGENT, "fee", tx, {"fee_kind": "x402", "resource": "https://a"}, amount_usdc_e6=USDC)
+
+
+WRITERS = (executed, executed, reported, reported, refusal, reverted, control, fee)
+
+
+def filled(write: WriteSession, seed: int, rows: int) -> Mandate:
+    """A book in which transactions are told of by several rows, in any order, weeks apart, and blocks are reversed."""
+    luck = random.Random(seed)
+    mandate_id = add_mandate(write)
+    deposit = row(
+        luck, Kind.DEPOSIT, ReportedBy.CHAIN, "log", 9_999, {"from": TARGET}, amount_usdc_e6=100 * USDC, cash_delta_usdc_e6=100 * USDC
+    )
+    mandate_ledger.append_many(write, mandate_id, [signed(), vault_created(), deposit], NOW)
+    for _ in range(rows):
+        if luck.random() < 0.06:
+            mandate_ledger.reverse_block(write, f"0x{luck.randrange(1, rows // 6):064x}", LATER)
+        else:
+            mandate_ledger.append(write, mandate_id, luck.choice(WRITERS)(luck, luck.randrange(3, rows // 2)), LATER)
+    return write.get_one(Mandate, mandate_id)
+
+
+def call_of(session: WriteSession) -> Call:
+    return Call(db=session, now=LATER, deps=cast("Any", SimpleNamespace()), request_id="test", client="test")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_steps__page_by_page__are_those_of_the_whole_book(write: WriteSession, seed: int) -> None:
+    mandate = filled(write, seed, 90)
+    groups = step_groups(mandate_ledger.load_rows(write, mandate.id), mandate.purpose)
+    cursor: str | None = None
+    for _ in range(200):
+        page = steps_of(call_of(write), mandate, cursor, 7)
+        assert page == steps_page(groups, cursor, 7)
+        cursor = page[1]
+        if cursor is None:
+            break
+    assert cursor is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_statement__of_each_week__is_that_of_the_whole_book(write: WriteSession, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    mandate = filled(write, seed, 90)
+    monkeypatch.setattr(statements, "owned", lambda call, caller, public_id: mandate)
+    monkeypatch.setattr(statements, "terms_of", lambda one: SimpleNamespace(per_tx_cap=USDC, daily_cap=2 * USDC))
+    rows = mandate_ledger.load_rows(write, mandate.id)
+    for days in range(-7, 22, 7):
+        week = week_of(NOW + timedelta(days=days))
+        command = cast("Any", SimpleNamespace(id=mandate.public_id, week=week.label))
+        answer = statements.statement(call_of(write), cast("Any", None), command).body
+        about = statements._about(mandate)
+        assert answer == statement_json(week_statement(rows, about, week, LATER))
