@@ -151,7 +151,10 @@ def load_head(session: Session, mandate_id: int) -> MandateState:
     head = session.get(MandateHead, mandate_id)
     if head is None:
         return EMPTY_STATE
-    return _state(session, session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one(), head)
+    try:
+        return state_from_json(head.state)
+    except StateVersionError:
+        return fold(load_rows(session, mandate_id), _facts(session.get_one(Mandate, mandate_id)))
 
 
 def load_before(session: Session, mandate_id: int, at: datetime) -> MandateState:
@@ -159,7 +162,7 @@ def load_before(session: Session, mandate_id: int, at: datetime) -> MandateState
     try:
         state = mandate_weeks.state_before(session, mandate_id, at)
     except StateVersionError:
-        mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one()
+        mandate = session.get_one(Mandate, mandate_id)
         return fold([row for row in effective(load_rows(session, mandate_id)) if row.occurred_at < at], _facts(mandate))
     return load_head(session, mandate_id) if state is None else state
 

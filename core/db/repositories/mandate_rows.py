@@ -9,7 +9,7 @@ Laws
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, func, or_, select, text
+from sqlalchemy import ColumnElement, func, or_, select, text, union
 from sqlalchemy.orm import Session, aliased
 
 from core.db.tables.mandate import CONTROL_ROWS, REPORTED_ACTIONS, MandateEvent
@@ -103,13 +103,20 @@ def standing_between(session: Session, mandate_id: int, start: datetime, end: da
     return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
 
 
-def standing_before_seq(session: Session, mandate_id: int, before_seq: int | None, limit: int) -> list[LedgerRow]:
-    """The newest rows below a seq (of all when None), oldest first."""
-    query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id, _standing())
-    if before_seq is not None:
-        query = query.where(MandateEvent.seq < before_seq)
-    newest = session.scalars(query.order_by(MandateEvent.seq.desc()).limit(limit))
-    return [ledger_row(row) for row in newest][::-1]
+def standing_page(session: Session, mandate_id: int, before_seq: int | None, limit: int) -> list[LedgerRow]:
+    """The newest rows below a seq (of all when None), every other row of their transactions, and the control rows."""
+    of_book = MandateEvent.mandate_id == mandate_id
+    below = of_book if before_seq is None else of_book & (MandateEvent.seq < before_seq)
+    newest = (
+        select(MandateEvent.id, MandateEvent.tx_hash).where(below, _standing()).order_by(MandateEvent.seq.desc()).limit(limit).cte("newest")
+    )
+    wanted = union(
+        select(newest.c.id),
+        select(MandateEvent.id).where(of_book, MandateEvent.tx_hash.in_(select(newest.c.tx_hash))),
+        select(MandateEvent.id).where(of_book, text(f"({CONTROL_ROWS})")),
+    )
+    query = select(MandateEvent).where(MandateEvent.id.in_(wanted), _standing()).order_by(MandateEvent.seq)
+    return [ledger_row(row) for row in session.scalars(query)]
 
 
 def standing_of_txs(session: Session, mandate_id: int, tx_hashes: Collection[str]) -> list[LedgerRow]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from sqlalchemy import Select, and_, or_, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import InstrumentedAttribute, Session, joinedload
 
 from core.db.engine import WriteSession
 from core.db.repositories.chain import not_orphaned
@@ -26,6 +26,12 @@ ENDED = ("stopped", "settled")
 
 def find_mandate(session: Session, public_id: str) -> Mandate | None:
     return session.scalar(select(Mandate).where(Mandate.public_id == public_id))
+
+
+def read_mandate(session: Session, public_id: str) -> Mandate | None:
+    """The row with its head and its agent, in one statement: for reads, whose snapshot does not change."""
+    query = select(Mandate).where(Mandate.public_id == public_id)
+    return session.scalar(query.options(joinedload(Mandate.head), joinedload(Mandate.agent)))
 
 
 def lock_mandate(session: WriteSession, mandate_id: int) -> Mandate | None:

@@ -10,9 +10,10 @@ from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Integer, Text, UniqueConstraint, text
 from sqlalchemy.dialects.postgresql import BYTEA, JSONB
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from core.db.tables.base import Base, Hash32, Uint256
+from core.db.tables.identity import Account
 
 
 class Mandate(Base):
@@ -60,6 +61,10 @@ class Mandate(Base):
     signed_at: Mapped[datetime | None]
     ends_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]  # when it became stopped, settled or cancelled
+
+    # For reads that ask for them (joinedload); nothing loads them by the way.
+    head: Mapped["MandateHead | None"] = relationship(viewonly=True, lazy="raise", uselist=False)
+    agent: Mapped["Account | None"] = relationship(viewonly=True, lazy="raise", foreign_keys=[agent_id])
 
 
 # What decides whether a mandate is paused, and what the owner's asking line is compared with: few rows of a book each.

@@ -34,11 +34,17 @@ def party_of(call: Call, caller: AgentCaller | OwnerCaller, public_id: str, *, l
 
 
 def readable_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
-    """As `party_of`; what stands on the open board every agent may read before it accepts."""
-    mandate = mandates.find_mandate(call.db, public_id)
-    if mandate is not None and isinstance(caller, AgentCaller) and is_on_board(mandate):
-        return mandate
-    return party_of(call, caller, public_id)
+    """As `party_of`, with head and agent loaded; what stands on the open board every agent may read before it accepts."""
+    mandate = mandates.read_mandate(call.db, public_id)
+    if mandate is None:
+        raise not_found(public_id)
+    if isinstance(caller, OwnerCaller):
+        is_party = mandate.owner_id == caller.account_id
+    else:
+        is_party = caller.account_id in (mandate.agent_id, mandate.proposed_by_agent_id) or is_on_board(mandate)
+    if not is_party:
+        raise not_found(public_id)
+    return mandate
 
 
 def is_on_board(mandate: Mandate) -> bool:

@@ -25,9 +25,10 @@ def steps_of(call: Call, mandate: Mandate, cursor: str | None, limit: int) -> tu
 
 def _newest_groups(call: Call, mandate: Mandate, before: int | None, rows: int) -> tuple[list[StepGroup], bool]:
     """The groups whose first row is among the newest `rows` rows below `before`, and whether there are no others."""
-    newest = mandate_rows.standing_before_seq(call.db, mandate.id, before, rows)
-    lowest = newest[0].seq if newest else 0
-    groups = step_groups(with_their_txs(call, mandate, newest), mandate.purpose, pauses_of(call, mandate))
+    read = mandate_rows.standing_page(call.db, mandate.id, before, rows)
+    newest = [row.seq for row in read if before is None or row.seq < before][-rows:]
+    lowest = newest[0] if newest else 0
+    groups = step_groups(read, mandate.purpose, pause_actions(read))
     return [group for group in groups if group.place >= lowest and (before is None or group.place < before)], len(newest) < rows
 
 
@@ -37,7 +38,3 @@ def with_their_txs(call: Call, mandate: Mandate, rows: Iterable[LedgerRow]) -> l
     txs = {row.tx_hash for row in by_seq.values() if row.tx_hash is not None}
     by_seq |= {row.seq: row for row in mandate_rows.standing_of_txs(call.db, mandate.id, txs)}
     return [by_seq[seq] for seq in sorted(by_seq)]
-
-
-def pauses_of(call: Call, mandate: Mandate) -> dict[int, str]:
-    return pause_actions(mandate_rows.control_rows(call.db, mandate.id))

@@ -1,23 +1,26 @@
 """What is read in parts equals what the whole book says: steps by page, statements by week."""
 
 import random
+from collections.abc import Iterator
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from sqlalchemy import event
 
 from api.areas.mandates.service import statements
 from api.areas.mandates.service.steps_now import steps_of
 from api.kernel.operation import Call
 from core.books import mandate_ledger
-from core.db.engine import WriteSession
+from core.db.engine import Database, WriteSession
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import Kind, NewRow, ReportedBy
 from core.domain.mandate.statement import statement_json, week_statement
 from core.domain.mandate.steps import step_groups, steps_page
 from core.domain.mandate.weeks import week_of
 from core.domain.money import usdc_text
+from tests.integration.api.mandates.stage import Stage
 from tests.integration.core.rows import NOW, add_mandate, signed, vault_created
 
 TARGET = "0x" + "7A" * 20
@@ -125,3 +128,29 @@ def test_statement__of_each_week__is_that_of_the_whole_book(write: WriteSession,
         answer = statements.statement(call_of(write), cast("Any", None), command).body
         about = statements._about(mandate)
         assert answer == statement_json(week_statement(rows, about, week, LATER))
+
+
+MOST_STATEMENTS = 8
+
+
+@pytest.fixture
+def sent(database: Database) -> Iterator[list[str]]:
+    """Every statement that the database was sent, begin and commit left out."""
+    statements_sent: list[str] = []
+
+    def note(connection: Any, cursor: Any, statement: str, *_: Any) -> None:
+        statements_sent.append(statement)
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    yield statements_sent
+    event.remove(database.engine, "before_cursor_execute", note)
+
+
+@pytest.mark.parametrize("who", ["agent", "owner"])
+def test_read_of_a_mandate__takes_at_most_eight_statements(stage: Stage, sent: list[str], who: str) -> None:
+    mandate_id = stage.working()
+    for _ in range(60):
+        stage.executed(mandate_id, USDC // 100)
+    sent.clear()
+    stage.get(f"/mandates/{mandate_id}", getattr(stage, who))
+    assert len(sent) <= MOST_STATEMENTS, "\n".join(sent)
