@@ -25,7 +25,7 @@ from tests.integration.indexer.test_process import Start, start, status_of, unti
 
 __all__ = ["start"]  # the fixture
 
-TAKE_OVER_S = 3.0
+TAKE_OVER_S = 10.0  # 3 s on a quiet machine: `make bench` measures it
 NAME = "loop"
 
 Take = Callable[..., Leadership]

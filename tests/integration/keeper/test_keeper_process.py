@@ -18,7 +18,7 @@ from tests.personas import KEEPER
 
 ROOT = Path(__file__).parents[3]
 WITHIN_S = 20.0
-TAKE_OVER_S = 3.0
+TAKE_OVER_S = 10.0  # 3 s on a quiet machine: `make bench` measures it
 
 
 @pytest.fixture
