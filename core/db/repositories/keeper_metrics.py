@@ -1,0 +1,65 @@
+"""All SQL of what the keeper's metrics and its balances ask of its rows. Reads only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import and_, func, select
+from sqlalchemy.orm import Session
+
+from core.db.tables.chain import ChainBlock
+from core.db.tables.keeper import KeeperIntent, KeeperTx
+
+ENDED = ("done", "reverted", "superseded", "nonce_lost")
+UNMINED = ("planned", "signed", "broadcast")
+HOLDING = ("signed", "broadcast", "mined")  # states of a transaction whose nonce is taken while its intent is under way
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """Live intents of one kind and state, and how long ago the oldest of them was planned."""
+
+    kind: str
+    state: str
+    count: int
+    oldest_s: float
+
+
+def under_way(session: Session, chain_id: int, now: datetime) -> list[UnderWay]:
+    query = (
+        select(KeeperIntent.kind, KeeperIntent.state, func.count(), func.min(KeeperIntent.created_at))
+        .where(KeeperIntent.chain_id == chain_id, KeeperIntent.state.not_in(ENDED))
+        .group_by(KeeperIntent.kind, KeeperIntent.state)
+    )
+    return [UnderWay(kind, state, count, (now - oldest).total_seconds()) for kind, state, count, oldest in session.execute(query)]
+
+
+def stop_latencies(session: Session, chain_id: int) -> Mapping[int, int]:
+    """How many stops were mined so many blocks after the block that they were decided at. An unindexed block counts for none."""
+    blocks = func.greatest(ChainBlock.number - KeeperIntent.trigger_block_number, 0)
+    is_block = and_(ChainBlock.chain_id == KeeperIntent.chain_id, ChainBlock.hash == KeeperTx.mined_block_hash, ChainBlock.canonical)
+    query = (
+        select(blocks, func.count())
+        .select_from(KeeperIntent)
+        .join(KeeperTx, KeeperTx.intent_id == KeeperIntent.id)
+        .join(ChainBlock, is_block)
+        .where(KeeperIntent.chain_id == chain_id, KeeperIntent.kind == "stop", KeeperIntent.state.in_(("mined", "safe", "done")))
+        .group_by(blocks)
+    )
+    return dict(session.execute(query).tuples().all())
+
+
+def oldest_unmined_stop(session: Session, chain_id: int) -> int | None:
+    """The trigger block of the stop that waits longest to be mined; None when none waits."""
+    query = select(func.min(KeeperIntent.trigger_block_number)).where(KeeperIntent.chain_id == chain_id, KeeperIntent.kind == "stop")
+    return session.scalar(query.where(KeeperIntent.state.in_(UNMINED)))
+
+
+def held_nonces(session: Session, signer: str) -> set[int]:
+    """Nonces that transactions of live intents of this account hold."""
+    query = (
+        select(KeeperTx.nonce)
+        .join(KeeperIntent, KeeperIntent.id == KeeperTx.intent_id)
+        .where(KeeperTx.signer == bytes.fromhex(signer[2:]), KeeperTx.state.in_(HOLDING), KeeperIntent.state.not_in(ENDED))
+    )
+    return set(session.scalars(query))
