@@ -57,9 +57,9 @@ def drop_old_runs(session: WriteSession, before: datetime, limit: int) -> int:
 
 def last_runs(session: Session) -> list[LastRun]:
     """The newest run of each job, by name."""
-    newest = select(JobRun).distinct(JobRun.name).order_by(JobRun.name, JobRun.id.desc()).subquery()
-    run, ended = aliased(JobRun, newest), _newest_ended(newest.c.name)
-    query = select(run, _failures(newest.c.name), ended.c.did, ended.c.error).outerjoin(ended, true()).order_by(newest.c.name)
+    ended = _newest_ended()
+    newest = select(func.max(JobRun.id)).group_by(JobRun.name)
+    query = select(JobRun, _failures(), ended.c.did, ended.c.error).outerjoin(ended, true()).where(JobRun.id.in_(newest))
     return [
         LastRun(
             name=row.name,
@@ -71,7 +71,7 @@ def last_runs(session: Session) -> list[LastRun]:
             failures=failures,
             did=did or {},
         )
-        for row, failures, did, error in session.execute(query)
+        for row, failures, did, error in session.execute(query.order_by(JobRun.name))
     ]
 
 
@@ -81,15 +81,15 @@ def last_done(session: Session, name: str) -> Mapping[str, Any]:
     return session.scalar(query) or {}
 
 
-def _newest_ended(name: Any) -> Any:
+def _newest_ended() -> Any:
     past = aliased(JobRun)
-    query = select(past.did, past.error).where(past.name == name, past.outcome.is_not(None)).order_by(past.id.desc()).limit(1)
+    query = select(past.did, past.error).where(past.name == JobRun.name, past.outcome.is_not(None)).order_by(past.id.desc()).limit(1)
     return query.lateral("ended")
 
 
-def _failures(name: Any) -> Any:
+def _failures() -> Any:
     """Failed runs since the last one that did not fail."""
     failed, good = aliased(JobRun), aliased(JobRun)
-    last_good = select(good.id).where(good.name == name, good.outcome.in_(("ok", "skipped"))).order_by(good.id.desc()).limit(1)
-    since = func.coalesce(last_good.scalar_subquery(), 0)
-    return select(func.count()).where(failed.name == name, failed.outcome == FAILED, failed.id > since).scalar_subquery()
+    last_good = select(func.max(good.id)).where(good.name == JobRun.name, good.outcome.in_(("ok", "skipped"))).scalar_subquery()
+    is_since = failed.id > func.coalesce(last_good, 0)
+    return select(func.count(failed.id)).where(failed.name == JobRun.name, failed.outcome == FAILED, is_since).scalar_subquery()

@@ -46,7 +46,7 @@ def stop_latencies(session: Session, chain_id: int) -> Mapping[int, int]:
         .where(KeeperIntent.chain_id == chain_id, KeeperIntent.kind == "stop", KeeperIntent.state.in_(("mined", "safe", "done")))
         .group_by(blocks)
     )
-    return dict(session.execute(query).tuples().all())
+    return {found: count for found, count in session.execute(query)}  # noqa: C416 (mypy takes no Row for a pair)
 
 
 def oldest_unmined_stop(session: Session, chain_id: int) -> int | None:

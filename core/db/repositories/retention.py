@@ -35,11 +35,13 @@ def drop_marks(session: WriteSession, ids: Sequence[int]) -> int:
     """
     later = aliased(VaultMark)
     same_vault = (later.chain_id == VaultMark.chain_id, later.vault == VaultMark.vault)
-    next_block = select(func.min(later.block_number)).where(*same_vault, later.block_number > VaultMark.block_number).scalar_subquery()
+    later_blocks = select(func.min(later.block_number)).where(*same_vault, later.block_number > VaultMark.block_number)
+    next_block = later_blocks.correlate(VaultMark).scalar_subquery()
     decided_from = (
         select(KeeperIntent.id)
         .where(KeeperIntent.chain_id == VaultMark.chain_id, KeeperIntent.vault == VaultMark.vault)
         .where(KeeperIntent.trigger_block_number >= VaultMark.block_number, KeeperIntent.trigger_block_number < next_block)
+        .correlate(VaultMark)
         .exists()
     )
     statement = delete(VaultMark).where(VaultMark.id.in_(ids), next_block.is_not(None), ~decided_from)
