@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, func, select, tuple_
+from sqlalchemy import delete, exists, func, select, true, tuple_
 from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
@@ -33,19 +33,18 @@ def drop_marks(session: WriteSession, ids: Sequence[int]) -> int:
 
     An intent was decided from the newest judgement at or below its trigger block.
     """
-    later = aliased(VaultMark)
-    same_vault = (later.chain_id == VaultMark.chain_id, later.vault == VaultMark.vault)
-    later_blocks = select(func.min(later.block_number)).where(*same_vault, later.block_number > VaultMark.block_number)
-    next_block = later_blocks.correlate(VaultMark).scalar_subquery()
-    decided_from = (
-        select(KeeperIntent.id)
-        .where(KeeperIntent.chain_id == VaultMark.chain_id, KeeperIntent.vault == VaultMark.vault)
-        .where(KeeperIntent.trigger_block_number >= VaultMark.block_number, KeeperIntent.trigger_block_number < next_block)
-        .correlate(VaultMark)
-        .exists()
+    mark, later = aliased(VaultMark), aliased(VaultMark)
+    is_later = (later.chain_id == mark.chain_id, later.vault == mark.vault, later.block_number > mark.block_number)
+    following = select(func.min(later.block_number).label("block")).where(*is_later).lateral("following")
+    decided_from = exists().where(
+        KeeperIntent.chain_id == mark.chain_id,
+        KeeperIntent.vault == mark.vault,
+        KeeperIntent.trigger_block_number >= mark.block_number,
+        KeeperIntent.trigger_block_number < following.c.block,
     )
-    statement = delete(VaultMark).where(VaultMark.id.in_(ids), next_block.is_not(None), ~decided_from)
-    return len(session.scalars(statement.returning(VaultMark.id)).all())
+    # A newest judgement has none that follows.
+    dropped = select(mark.id).join(following, true()).where(mark.id.in_(ids), following.c.block.is_not(None), ~decided_from)
+    return len(session.scalars(delete(VaultMark).where(VaultMark.id.in_(dropped)).returning(VaultMark.id)).all())
 
 
 def drop_idempotency_records(session: WriteSession, before: datetime, limit: int) -> int:

@@ -11,7 +11,7 @@ START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 def run(**changes: Any) -> LastRun:
-    given = {
+    given: dict[str, Any] = {
         "name": "prune",
         "every_s": 60,
         "started_at": START,
