@@ -8,7 +8,8 @@ Laws
 - What is exported here is what docs/operations/alerts.yml may name; a test holds the two together.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +23,7 @@ from sqlalchemy.orm import Session
 from core.chain.rpc import Rpc
 from core.db.engine import Database
 from core.db.repositories import jobs, keeper_metrics
+from core.db.repositories.keeper_metrics import UnderWay
 from core.db.repositories.leader import leader_row
 from core.domain.jobs import LastRun
 from core.exporter import UNKNOWN, RpcFigures
@@ -89,10 +91,29 @@ class Metrics:
 
     def read_rows(self, database: Database, chain_id: int, now: Callable[[], datetime]) -> None:
         """Show what Postgres knows. `database`: with bounds that a scrape can wait for."""
-        self.registry.register(_Rows(database, chain_id, now))
+        self.registry.register(_RowFigures(database, chain_id, now))
 
 
-class _Rows(Collector):
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What Postgres knows at one moment. `stop_waits_blocks` None: the head that the keeper saw last is not known."""
+
+    under_way: Sequence[UnderWay] = ()
+    stop_latencies: Mapping[int, int] = field(default_factory=dict)
+    stop_waits_blocks: int | None = None
+    runs: Sequence[LastRun] = ()
+
+    def figures(self) -> list[Metric]:
+        return [
+            *_intents(self.under_way),
+            _latency(self.stop_latencies),
+            _waits(self.stop_waits_blocks),
+            *_jobs(self.runs),
+            *_balances(self.runs),
+        ]
+
+
+class _RowFigures(Collector):
     """The keeper's rows at the moment of the scrape; nothing while the database does not answer."""
 
     def __init__(self, database: Database, chain_id: int, now: Callable[[], datetime]) -> None:
@@ -101,34 +122,48 @@ class _Rows(Collector):
         self._now = now
 
     def describe(self) -> Iterable[Metric]:
-        """Without it, registering would already ask the database."""
-        return ()
+        """The names, without asking the database."""
+        return Rows().figures()
 
     def collect(self) -> Iterable[Metric]:
         try:
             with self._database.read() as session:
-                runs = jobs.last_runs(session)
-                return [*self._intents(session), *self._stops(session), *_jobs(runs), *_balances(runs)]
+                rows = self._rows(session)
         except SQLAlchemyError:
-            return []
+            return ()
+        return rows.figures()
 
-    def _intents(self, session: Session) -> Iterable[Metric]:
-        count = _family("intents_live", "Intents under way.", "kind", "state")
-        oldest = _family("intents_live_oldest_seconds", "Time since the oldest intent of that kind and state was planned.", "kind", "state")
-        for some in keeper_metrics.under_way(session, self._chain_id, self._now()):
-            count.add_metric([some.kind, some.state], some.count)
-            oldest.add_metric([some.kind, some.state], some.oldest_s)
-        return count, oldest
+    def _rows(self, session: Session) -> Rows:
+        return Rows(
+            under_way=keeper_metrics.under_way(session, self._chain_id, self._now()),
+            stop_latencies=keeper_metrics.stop_latencies(session, self._chain_id),
+            stop_waits_blocks=self._stop_waits_blocks(session),
+            runs=jobs.last_runs(session),
+        )
 
-    def _stops(self, session: Session) -> Iterable[Metric]:
-        waits = _family("stop_waits_blocks", "Blocks since the trigger of the stop that waits longest to be mined; 0: none waits.")
-        trigger, leader = keeper_metrics.oldest_unmined_stop(session, self._chain_id), leader_row(session, LEADER)
-        head = None if leader is None else leader.status.get("head")
+    def _stop_waits_blocks(self, session: Session) -> int | None:
+        trigger = keeper_metrics.oldest_unmined_stop(session, self._chain_id)
         if trigger is None:
-            waits.add_metric([], 0)
-        elif isinstance(head, int):
-            waits.add_metric([], max(0, head - trigger))
-        return _latency(keeper_metrics.stop_latencies(session, self._chain_id)), waits
+            return 0
+        leader = leader_row(session, LEADER)
+        head = None if leader is None else leader.status.get("head")
+        return max(0, head - trigger) if isinstance(head, int) else None
+
+
+def _intents(found: Iterable[UnderWay]) -> tuple[Metric, ...]:
+    count = _family("intents_live", "Intents under way.", "kind", "state")
+    oldest = _family("intents_live_oldest_seconds", "Time since the oldest intent of that kind and state was planned.", "kind", "state")
+    for some in found:
+        count.add_metric([some.kind, some.state], some.count)
+        oldest.add_metric([some.kind, some.state], some.oldest_s)
+    return count, oldest
+
+
+def _waits(blocks: int | None) -> Metric:
+    waits = _family("stop_waits_blocks", "Blocks since the trigger of the stop that waits longest to be mined; 0: none waits.")
+    if blocks is not None:
+        waits.add_metric([], blocks)
+    return waits
 
 
 def _family(name: str, says: str, *labels: str) -> GaugeMetricFamily:
@@ -168,9 +203,9 @@ def _balances(runs: Iterable[LastRun]) -> Iterable[Metric]:
         "nonce_gap": _family("nonce_gap", "Nonces that nobody holds below one that waits.", "role"),
     }
     for purse in did.get("signers", ()):
-        for field, family in shown.items():
-            if purse[field] is not None:
-                family.add_metric([purse["role"]], purse[field])
+        for name, family in shown.items():
+            if purse[name] is not None:
+                family.add_metric([purse["role"]], purse[name])
     named = _family("is_named_by_factory", "1 while the factory names this keeper's account; 0: vaults refuse its marks.")
     if "is_named_by_factory" in did:
         named.add_metric([], did["is_named_by_factory"])
