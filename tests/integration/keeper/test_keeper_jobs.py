@@ -58,7 +58,8 @@ def schedule(database: Database) -> Iterator[Callable[..., Schedule]]:
 
     yield build
     for one in made:
-        one.stop()
+        if one._scheduler.running:  # a run that goes on would take a connection after the test has closed them
+            one._scheduler.shutdown(wait=True)
 
 
 def runs(database: Database) -> list[JobRun]:
