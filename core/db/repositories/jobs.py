@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, true, update
+from sqlalchemy import ColumnElement, Select, delete, func, insert, select, update
 from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
@@ -56,40 +56,39 @@ def drop_old_runs(session: WriteSession, before: datetime, limit: int) -> int:
 
 
 def last_runs(session: Session) -> list[LastRun]:
-    """The newest run of each job, by name."""
-    ended = _newest_ended()
+    """The newest run of each job, by name. A few queries for each job: one for all is planned as a walk over all runs."""
     newest = select(func.max(JobRun.id)).group_by(JobRun.name)
-    query = select(JobRun, _failures(), ended.c.did, ended.c.error).outerjoin(ended, true()).where(JobRun.id.in_(newest))
-    return [
-        LastRun(
-            name=row.name,
-            every_s=row.every_s,
-            started_at=row.started_at,
-            ended_at=row.ended_at,
-            outcome=row.outcome,
-            error=error,
-            failures=failures,
-            did=did or {},
-        )
-        for row, failures, did, error in session.execute(query.order_by(JobRun.name))
-    ]
+    query = select(JobRun).where(JobRun.id.in_(newest)).order_by(JobRun.name)
+    return [_last_run(session, run) for run in session.scalars(query).all()]
+
+
+def _last_run(session: Session, run: JobRun) -> LastRun:
+    ended = run if run.outcome is not None else session.scalar(_newest(run.name, JobRun.outcome.is_not(None)))
+    return LastRun(
+        name=run.name,
+        every_s=run.every_s,
+        started_at=run.started_at,
+        ended_at=run.ended_at,
+        outcome=run.outcome,
+        error=None if ended is None else ended.error,
+        failures=_failures(session, run.name),
+        did={} if ended is None else ended.did,
+    )
+
+
+def _failures(session: Session, name: str) -> int:
+    """Failed runs since the last one that did not fail."""
+    good = session.scalar(_newest(name, JobRun.outcome.in_(("ok", "skipped"))))
+    since = 0 if good is None else good.id
+    query = select(func.count(JobRun.id)).where(JobRun.name == name, JobRun.outcome == FAILED, JobRun.id > since)
+    return session.scalars(query).one()
+
+
+def _newest(name: str, is_wanted: ColumnElement[bool]) -> Select[JobRun]:
+    return select(JobRun).where(JobRun.name == name, is_wanted).order_by(JobRun.id.desc()).limit(1)
 
 
 def last_done(session: Session, name: str) -> Mapping[str, Any]:
     """What the job's newest good run did; empty when there was none."""
-    query = select(JobRun.did).where(JobRun.name == name, JobRun.outcome == "ok").order_by(JobRun.id.desc()).limit(1)
-    return session.scalar(query) or {}
-
-
-def _newest_ended() -> Any:
-    past = aliased(JobRun)
-    query = select(past.did, past.error).where(past.name == JobRun.name, past.outcome.is_not(None)).order_by(past.id.desc()).limit(1)
-    return query.lateral("ended")
-
-
-def _failures() -> Any:
-    """Failed runs since the last one that did not fail."""
-    failed, good = aliased(JobRun), aliased(JobRun)
-    last_good = select(func.max(good.id)).where(good.name == JobRun.name, good.outcome.in_(("ok", "skipped"))).scalar_subquery()
-    is_since = failed.id > func.coalesce(last_good, 0)
-    return select(func.count(failed.id)).where(failed.name == JobRun.name, failed.outcome == FAILED, is_since).scalar_subquery()
+    good = session.scalar(_newest(name, JobRun.outcome == "ok"))
+    return {} if good is None else good.did

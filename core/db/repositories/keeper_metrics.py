@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, func, select, text
 from sqlalchemy.orm import Session
 
 from core.db.tables.chain import ChainBlock
-from core.db.tables.keeper import KeeperIntent, KeeperTx
+from core.db.tables.keeper import LIVE_STATES, KeeperIntent, KeeperTx
 
-ENDED = ("done", "reverted", "superseded", "nonce_lost")
-UNMINED = ("planned", "signed", "broadcast")
+LIVE = text(f"keeper_intent.{LIVE_STATES}")  # word for word the predicate of the partial index, so that Postgres uses it
+IS_STOP = text("keeper_intent.kind = 'stop'")
+MINED = ("mined", "safe", "done")
 HOLDING = ("signed", "broadcast", "mined")  # states of a transaction whose nonce is taken while its intent is under way
 
 
@@ -28,7 +29,7 @@ class UnderWay:
 def under_way(session: Session, chain_id: int, now: datetime) -> list[UnderWay]:
     query = (
         select(KeeperIntent.kind, KeeperIntent.state, func.count(), func.min(KeeperIntent.created_at))
-        .where(KeeperIntent.chain_id == chain_id, KeeperIntent.state.not_in(ENDED))
+        .where(KeeperIntent.chain_id == chain_id, LIVE)
         .group_by(KeeperIntent.kind, KeeperIntent.state)
     )
     return [UnderWay(kind, state, count, (now - oldest).total_seconds()) for kind, state, count, oldest in session.execute(query)]
@@ -43,7 +44,7 @@ def stop_latencies(session: Session, chain_id: int) -> Mapping[int, int]:
         .select_from(KeeperIntent)
         .join(KeeperTx, KeeperTx.intent_id == KeeperIntent.id)
         .join(ChainBlock, is_block)
-        .where(KeeperIntent.chain_id == chain_id, KeeperIntent.kind == "stop", KeeperIntent.state.in_(("mined", "safe", "done")))
+        .where(KeeperIntent.chain_id == chain_id, IS_STOP, KeeperIntent.state.in_(MINED))
         .group_by(blocks)
     )
     return {found: count for found, count in session.execute(query)}  # noqa: C416 (mypy takes no Row for a pair)
@@ -51,8 +52,8 @@ def stop_latencies(session: Session, chain_id: int) -> Mapping[int, int]:
 
 def oldest_unmined_stop(session: Session, chain_id: int) -> int | None:
     """The trigger block of the stop that waits longest to be mined; None when none waits."""
-    query = select(func.min(KeeperIntent.trigger_block_number)).where(KeeperIntent.chain_id == chain_id, KeeperIntent.kind == "stop")
-    return session.scalar(query.where(KeeperIntent.state.in_(UNMINED)))
+    query = select(func.min(KeeperIntent.trigger_block_number)).where(KeeperIntent.chain_id == chain_id, IS_STOP)
+    return session.scalar(query.where(LIVE, KeeperIntent.state.not_in(MINED)))
 
 
 def held_nonces(session: Session, signer: str) -> set[int]:
@@ -60,6 +61,6 @@ def held_nonces(session: Session, signer: str) -> set[int]:
     query = (
         select(KeeperTx.nonce)
         .join(KeeperIntent, KeeperIntent.id == KeeperTx.intent_id)
-        .where(KeeperTx.signer == bytes.fromhex(signer[2:]), KeeperTx.state.in_(HOLDING), KeeperIntent.state.not_in(ENDED))
+        .where(KeeperTx.signer == bytes.fromhex(signer[2:]), KeeperTx.state.in_(HOLDING), LIVE)
     )
     return set(session.scalars(query))

@@ -23,6 +23,7 @@ class KeeperIntent(Base):
         ),
         Index("uq_keeper_intent_live", "vault", "kind", unique=True, postgresql_where=text(LIVE_STATES)),
         Index("ix_keeper_intent_state", "state"),
+        Index("ix_keeper_intent_stop", "trigger_block_number", postgresql_where=text("kind = 'stop'")),  # few among many marks
         Index("ix_keeper_intent_vault_kind_id", "vault", "kind", "id"),  # the last mark of a vault, each tick
     )
 

@@ -350,6 +350,7 @@ CREATE TABLE keeper_intent (
     CONSTRAINT ck_keeper_intent_state CHECK (state in ('planned', 'signed', 'broadcast', 'mined', 'safe', 'done', 'reverted', 'superseded', 'nonce_lost'))
 );
 CREATE INDEX ix_keeper_intent_state ON keeper_intent (state);
+CREATE INDEX ix_keeper_intent_stop ON keeper_intent (trigger_block_number) WHERE kind = 'stop';
 CREATE INDEX ix_keeper_intent_vault_kind_id ON keeper_intent (vault, kind, id);
 CREATE UNIQUE INDEX uq_keeper_intent_live ON keeper_intent (vault, kind) WHERE state not in ('done', 'reverted', 'superseded', 'nonce_lost');
 
