@@ -26,6 +26,7 @@ from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.db.repositories import health
 from core.db.repositories.chain import CursorMovedError
 from core.domain.errors import OutsideError
+from core.exporter import serve_or_tell
 from core.logs import configure_logs
 from core.settings import Deployment, Settings
 from indexer import status
@@ -33,7 +34,7 @@ from indexer.chain.context import TIP, ChainContext
 from indexer.chain.deposits import watch_deposits
 from indexer.chain.tip import Round, TipLoop
 from indexer.chain.unwind import FinalityBrokenError
-from indexer.metrics import Metrics, Server, TimedDatabase
+from indexer.metrics import Metrics, TimedDatabase
 
 NAME = "indexer"
 BEAT_S = 1.0
@@ -197,17 +198,6 @@ def build(settings: Settings, metrics: Metrics) -> Indexer:
     return Indexer(reader, database, leadership, deployment, settings.poll_interval_ms / 1000, metrics)
 
 
-def serve_metrics(settings: Settings, metrics: Metrics) -> Server | None:
-    """None when no port is set, or when it is taken: an indexer that nobody can watch is better than none."""
-    if settings.indexer_metrics_port == 0:
-        return None
-    try:
-        return metrics.serve(settings.host, settings.indexer_metrics_port)
-    except OSError as error:
-        log.error("metrics are not served; set INDEXER_METRICS_PORT to a free port", port=settings.indexer_metrics_port, error=str(error))
-        return None
-
-
 @app.callback(invoke_without_command=True)
 def without_a_command(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
@@ -225,7 +215,7 @@ def run() -> None:
     indexer = build(settings, metrics)
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: indexer.stop())
-    server = serve_metrics(settings, metrics)
+    server = serve_or_tell(metrics.registry, settings.host, settings.indexer_metrics_port, "INDEXER_METRICS_PORT")
     try:
         indexer.run()
         indexer.close()

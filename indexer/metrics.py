@@ -7,22 +7,17 @@ Laws
 - What is exported here is what docs/operations/alerts.yml may name; a test holds the two together.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import HTTPServer
-from threading import Thread
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from core.chain.rpc import Rpc
 from core.db.engine import Database, WriteSession
+from core.exporter import UNKNOWN, RpcFigures
 
 PREFIX = "mandate_indexer_"
-UNKNOWN = float("nan")
 DEPTHS = (1, 2, 3, 5, 8, 16, 32, 64, 128)  # blocks
 WRITE_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
@@ -121,51 +116,7 @@ class Metrics:
 
     def count_rpc(self, rpc: Rpc) -> None:
         """Show what the pool of nodes counts."""
-        self.registry.register(_RpcFigures(rpc))
-
-    def serve(self, address: str, port: int) -> "Server":
-        """Listen for scrapes on a thread of its own. Errors: OSError when the port is taken."""
-        server, thread = start_http_server(port, address, self.registry)
-        return Server(server, thread)
-
-
-class Server:
-    """A listening exporter."""
-
-    def __init__(self, server: HTTPServer, thread: Thread) -> None:
-        self._server = server
-        self._thread = thread
-
-    @property
-    def port(self) -> int:
-        return int(self._server.server_port)
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
-class _RpcFigures(Collector):
-    """The RPC pool's own counts at the moment of the scrape."""
-
-    def __init__(self, rpc: Rpc) -> None:
-        self._rpc = rpc
-
-    def collect(self) -> Iterable[Metric]:
-        requests = CounterMetricFamily(PREFIX + "rpc_requests", "Requests sent to a node.", labels=["provider"])
-        calls = CounterMetricFamily(PREFIX + "rpc_calls", "JSON-RPC calls sent to a node, each of a batch counted.", labels=["provider"])
-        failures = CounterMetricFamily(PREFIX + "rpc_failures", "Requests that a node failed.", labels=["provider", "kind"])
-        seconds = CounterMetricFamily(PREFIX + "rpc_seconds", "Sum of the waits for a node's answers.", labels=["provider"])
-        is_open = GaugeMetricFamily(PREFIX + "rpc_provider_open", "1 while a node is left alone.", labels=["provider"])
-        for node in self._rpc.stats():
-            requests.add_metric([node.name], node.requests)
-            calls.add_metric([node.name], node.calls)
-            for kind, count in node.failures.items():
-                failures.add_metric([node.name, kind], count)
-            seconds.add_metric([node.name], node.seconds)
-            is_open.add_metric([node.name], node.is_open)
-        return requests, calls, failures, seconds, is_open
+        self.registry.register(RpcFigures(PREFIX, rpc))
 
 
 class TimedDatabase(Database):

@@ -1,7 +1,8 @@
 """The keeper's process: settings in, one tick a block out. `python -m keeper.main run | once | status`
 
-It leads or waits to lead; leading, it judges every vault each tick and says how it is (row `leader`). An outside failure
-makes it try again at the next tick, never end. Without a signer it is a dry run and logs what it would send.
+It leads or waits to lead; leading, it judges every vault each tick, runs the slow jobs beside it, and says how it is (row
+`leader`). An outside failure makes it try again at the next tick, never end; a tick that hangs ends it (keeper.watchdog). Without
+a signer it is a dry run and logs what it would send.
 """
 
 import os
@@ -16,27 +17,34 @@ import structlog
 import typer
 from rich.console import Console
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc, RpcError
-from core.chain.signer import LocalKeySigner, Signer
-from core.db.engine import Database
+from core.db.engine import Bounds, Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.domain.errors import InvalidParameterError, OutsideError
+from core.exporter import Server, serve_or_tell
 from core.logs import configure_logs
 from core.settings import Settings
 from keeper import status
 from keeper.drafts import Caps
+from keeper.metrics import Metrics
 from keeper.observe import Observer
+from keeper.schedule import Schedule
 from keeper.sender import Sender
+from keeper.signers import KeyPlace, plain_variable, signers_of
 from keeper.signing import SignerRefusedError, require_allowed
+from keeper.slow_jobs import Place, jobs_of
 from keeper.state import Role
 from keeper.tick import Tick, TickReport
+from keeper.watchdog import Watchdog
 
 NAME = "keeper"
 HEAD_POLL_S = 0.2
 ANSWER_S = 5.0  # a node that takes longer is as good as gone: the next one is asked
 WEI_PER_GWEI = 10**9
+SCRAPE = Bounds(pool_size=1, overflow=1, pool_wait_s=2, connect_s=2, statement_s=3, lock_s=1)
 
 log = structlog.get_logger(NAME)
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Marks vaults and stops them at their stop line.")
@@ -53,45 +61,49 @@ def now_utc() -> datetime:
     return datetime.now(UTC)
 
 
-def signer_of(settings: Settings) -> Signer | None:
-    """The keeper's key, or None for a dry run. Errors: InvalidParameterError naming the variable."""
-    keystore, password_file = settings.keeper_keystore, settings.keeper_keystore_password_file
-    if settings.keeper_private_key is not None and keystore is not None:
-        raise InvalidParameterError("KEEPER_KEYSTORE", "set it or KEEPER_PRIVATE_KEY, not both")
-    if settings.keeper_private_key is not None:
-        return _signer_of_key(settings.keeper_private_key.get_secret_value())
-    if keystore is None:
-        return None
-    if password_file is None:
-        raise InvalidParameterError("KEEPER_KEYSTORE_PASSWORD_FILE", "name the file that holds the keystore's password")
-    try:
-        return LocalKeySigner.from_keystore(keystore, password_file.read_text().rstrip("\r\n"))
-    except (OSError, ValueError, KeyError) as error:
-        raise InvalidParameterError(
-            "KEEPER_KEYSTORE", f"{keystore} can't be opened ({type(error).__name__}); check file and password"
-        ) from None
-
-
-def _signer_of_key(private_key: str) -> Signer:
-    try:
-        return LocalKeySigner(private_key)
-    except Exception:
-        raise InvalidParameterError("KEEPER_PRIVATE_KEY", "write 32 bytes as hex") from None
+def key_places(settings: Settings) -> dict[Role, KeyPlace]:
+    """Where the settings say that each role's key is."""
+    return {
+        Role.KEEPER: KeyPlace(
+            private_key=settings.keeper_private_key,
+            keystore=settings.keeper_keystore,
+            password_file=settings.keeper_keystore_password_file,
+            remote_url=settings.keeper_remote_signer_url,
+            remote_address=settings.keeper_remote_signer_address,
+            remote_token_file=settings.keeper_remote_signer_token_file,
+            remote_answer_s=settings.keeper_remote_signer_answer_s,
+        ),
+        Role.STOP: KeyPlace(
+            private_key=settings.keeper_stop_private_key,
+            keystore=settings.keeper_stop_keystore,
+            password_file=settings.keeper_stop_keystore_password_file,
+            remote_url=settings.keeper_stop_remote_signer_url,
+            remote_address=settings.keeper_stop_remote_signer_address,
+            remote_token_file=settings.keeper_stop_remote_signer_token_file,
+            remote_answer_s=settings.keeper_remote_signer_answer_s,
+        ),
+    }
 
 
 class Keeper:
-    """The loop round the tick: leadership, heartbeat, patience with the outside."""
+    """The loop round the tick: leadership, heartbeat, slow jobs, patience with the outside."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
         deployment = settings.deployment()
         self._settings = settings
-        self._signer = signer_of(settings)
+        self._metrics = metrics
+        self._key_places = key_places(settings)
+        self._signers = signers_of(self._key_places)
         self._database = Database(settings.database_url, application_name=NAME)
         self._leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
         rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=settings.rpc_requests_per_s)
+        metrics.count_rpc(rpc)
         self._reader = ChainReader(rpc, deployment.contracts)
+        self._watchdog = Watchdog(settings.keeper_watchdog_s)
         self._tick: Tick | None = None
         self._head_number: int | None = None
+        self._schedule: Schedule | None = None
+        self._scraped: Database | None = None
         self._told_waiting = False
         self._ended = threading.Event()
         self.exit_code = 0
@@ -103,9 +115,12 @@ class Keeper:
 
     def run(self) -> None:
         """A tick for each new block, and at least every KEEPER_TICK_S, until `end`. Ticks never overlap."""
+        self._watchdog.start()
         while not self._ended.is_set():
             self.job()
             self._await_block()
+        if self._schedule is not None:
+            self._schedule.stop()
         self.close()
 
     def _await_block(self) -> None:
@@ -118,11 +133,19 @@ class Keeper:
             except RpcError:
                 continue
 
+    def serve_metrics(self) -> Server | None:
+        """None when no port is set or it is taken. A scrape has a connection of its own and waits for nothing long."""
+        settings = self._settings
+        if settings.keeper_metrics_port:
+            self._scraped = Database(settings.database_url, application_name=f"{NAME} metrics", bounds=SCRAPE)
+            self._metrics.read_rows(self._scraped, settings.chain_id, now_utc)
+        return serve_or_tell(self._metrics.registry, settings.host, settings.keeper_metrics_port, "KEEPER_METRICS_PORT")
+
     def job(self) -> None:
         """One tick at the process's edge: whatever it raises is told, and only a lost lead or a refused key ends the process."""
         try:
-            if not self._ended.is_set():
-                self.once(patience_s=self._settings.keeper_tick_s)
+            if not self._ended.is_set() and self.once(patience_s=self._settings.keeper_tick_s) is not None:
+                self._schedule = self._schedule or self._started_jobs()
         except LeadershipLostError as error:
             # The supervisor starts a fresh process, which waits for its turn.
             log.error("no longer leading", error=str(error))
@@ -135,22 +158,28 @@ class Keeper:
         except Exception as error:
             log.exception("tick failed")
             self._say_trouble(error)
+        finally:
+            self._watchdog.sign()
 
     def once(self, patience_s: float = 0) -> TickReport | None:
         """One tick now; None while another process leads, after `patience_s`. Errors: as Tick.run, and SignerRefusedError."""
         if not self._lead_within(patience_s):
             self._tell_waiting()
             return None
+        self._metrics.leading(self._leadership.epoch)
         self._tick = self._tick or self._open()
         report = self._tick.run(now_utc())
         self._head_number = report.head_number
         self._leadership.beat(report.as_status(self._tick.mode))
+        self._metrics.ticked(report.took_ms / 1000, report.vaults, report.unknown, report.head_age_s)
         return report
 
     def close(self) -> None:
         """Give the lead back at once and close what is open."""
         self._leadership.release()
-        self._database.close()
+        for database in (self._database, self._scraped):
+            if database is not None:
+                database.close()
         self._reader.rpc.close()
 
     def _lead_within(self, seconds: float) -> bool:
@@ -166,32 +195,64 @@ class Keeper:
         if chain_id != self._settings.chain_id:
             raise WrongChainError(self._settings.chain_id, chain_id)
         observer = Observer(self._reader, chain_id, self._settings.keeper_max_head_age_s)
-        sender = None if self._signer is None else self._sender(self._signer, observer)
-        own = None if self._signer is None else self._signer.address
+        sender = self._sender(observer) if self._signers else None
+        accounts = {role.value: signer.address for role, signer in self._signers.items()}
         tick = Tick(
             database=self._database,
             observer=observer,
             leadership=self._leadership,
             chain_id=chain_id,
             advance=None if sender is None else sender.advance,
-            own=own,
+            own=accounts.get(Role.KEEPER),
         )
-        log.info("watching", chain_id=chain_id, mode=tick.mode, keeper=own, epoch=self._leadership.epoch)
+        log.info("watching", chain_id=chain_id, mode=tick.mode, accounts=accounts, epoch=self._leadership.epoch)
         return tick
 
-    def _sender(self, signer: Signer, observer: Observer) -> Sender:
+    def _sender(self, observer: Observer) -> Sender:
         client = str(self._reader.rpc.call("web3_clientVersion"))
-        require_allowed(signer.address, client, is_plain_key=self._settings.keeper_private_key is not None)
+        for role, signer in self._signers.items():
+            require_allowed(signer.address, client, plain_variable=plain_variable(role, self._key_places[role]))
         return Sender(
             reader=self._reader,
             observer=observer,
             database=self._database,
-            signers={Role.KEEPER: signer},
+            signers={role.value: signer for role, signer in self._signers.items()},
             epoch=lambda: self._leadership.epoch,
-            fence=self._leadership.fence,
+            fence=self._fence,
             max_head_age_s=self._settings.keeper_max_head_age_s,
-            caps=Caps(self._settings.keeper_max_fee_gwei * WEI_PER_GWEI, self._settings.keeper_stop_max_fee_gwei * WEI_PER_GWEI),
+            caps=self._caps,
         )
+
+    def _fence(self, session: Session) -> None:
+        """A transition that is about to be committed: the tick gets on, however many there are in it."""
+        self._leadership.fence(session)
+        self._watchdog.sign()
+
+    @property
+    def _caps(self) -> Caps:
+        settings = self._settings
+        return Caps(settings.keeper_max_fee_gwei * WEI_PER_GWEI, settings.keeper_stop_max_fee_gwei * WEI_PER_GWEI)
+
+    def _started_jobs(self) -> Schedule:
+        fence = self._leadership.fence_beside
+        place = Place(
+            database=self._database,
+            reader=self._reader,
+            signers=self._signers,
+            fence=fence,
+            max_fee_wei=self._caps.stops_wei,
+            mark_retention_days=self._settings.keeper_mark_retention_days,
+        )
+        schedule = Schedule(
+            database=self._database,
+            jobs=jobs_of(place),
+            fence=fence,
+            epoch=lambda: self._leadership.epoch,
+            holder=self._leadership.holder,
+            clock=now_utc,
+        )
+        schedule.start()
+        return schedule
 
     def _tell_waiting(self) -> None:
         """Once: a spare may wait for weeks."""
@@ -201,6 +262,7 @@ class Keeper:
 
     def _say_trouble(self, error: Exception) -> None:
         log.error("tick failed", error=str(error), kind=type(error).__name__)
+        self._metrics.failed(error)
         if not self._leadership.leads:
             return  # nothing was taken yet: the next tick tries again
         try:
@@ -215,7 +277,7 @@ def _keeper() -> Keeper:
     settings = Settings()
     configure_logs(settings.log_format)
     try:
-        return Keeper(settings)
+        return Keeper(settings, Metrics(time.monotonic))
     except InvalidParameterError as error:
         log.error("configuration refused", error=str(error))
         raise typer.Exit(2) from None
@@ -227,7 +289,10 @@ def run() -> None:
     keeper = _keeper()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: keeper.end())
+    server = keeper.serve_metrics()
     keeper.run()
+    if server is not None:
+        server.close()
     log.info("stopped")
     sys.exit(keeper.exit_code)
 

@@ -30,11 +30,16 @@ class SignerRefusedError(MandateError):
         self.rule = rule
 
 
-def require_allowed(address: str, client_version: str, *, is_plain_key: bool) -> None:
-    """`client_version` is the node's web3_clientVersion. Errors: SignerRefusedError on a chain that is not local."""
+def require_allowed(address: str, client_version: str, *, plain_variable: str | None) -> None:
+    """May this account sign here? Asked of every role's.
+
+    `client_version` is the node's web3_clientVersion; `plain_variable` names the setting that holds the key in plain, None
+    when none does. Errors: SignerRefusedError on a chain that is not local.
+    """
     if client_version.lower().startswith(LOCAL_CLIENT):
         return
-    if is_plain_key:
-        raise SignerRefusedError(address, "KEEPER_PRIVATE_KEY is accepted on a local chain only; use KEEPER_KEYSTORE")
+    if plain_variable is not None:
+        better = plain_variable.replace("PRIVATE_KEY", "KEYSTORE")
+        raise SignerRefusedError(address, f"{plain_variable} is accepted on a local chain only; use {better}")
     if address in PUBLIC_ACCOUNTS:
         raise SignerRefusedError(address, "this is a public test account; make a keystore of a key that is yours alone")

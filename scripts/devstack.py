@@ -297,7 +297,7 @@ class Stack:
             )
 
     def _write_facts(self, database_url: str, contracts: dict[str, str]) -> None:
-        metrics_port = int(os.environ.get("INDEXER_METRICS_PORT", "0")) or free_port()
+        metrics_ports = {name: int(os.environ.get(f"{name.upper()}_METRICS_PORT", "0")) or free_port() for name in ("indexer", "keeper")}
         self.facts = {
             "base_url": self.base_url,
             "rpc_url": self.rpc_url,
@@ -306,7 +306,7 @@ class Stack:
             "contracts": contracts,
             "accounts": personas(),
             "operator_key": f"op_local_{secrets.token_hex(24)}",
-            "indexer_metrics_url": f"http://127.0.0.1:{metrics_port}/metrics",
+            **{f"{name}_metrics_url": f"http://127.0.0.1:{port}/metrics" for name, port in metrics_ports.items()},
         }
 
     def _environment(self, database_url: str) -> dict[str, str]:
@@ -321,6 +321,7 @@ class Stack:
             "BASE_URL": self.base_url,
             "PORT": str(self.ports.api),
             "INDEXER_METRICS_PORT": str(urlsplit(self.facts["indexer_metrics_url"]).port),
+            "KEEPER_METRICS_PORT": str(urlsplit(self.facts["keeper_metrics_url"]).port),
             "KEY_PEPPER": secrets.token_hex(32),
             "OPERATOR_KEY": self.facts["operator_key"],
             "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],

@@ -12,7 +12,7 @@ from core.chain.abi import hex_bytes
 
 
 class Signer(Protocol):
-    """Something that holds a key."""
+    """Something that holds a key and signs transactions with it."""
 
     @property
     def address(self) -> str:
@@ -22,12 +22,13 @@ class Signer(Protocol):
     def sign_transaction(self, transaction: dict[str, Any]) -> bytes:
         """The signed raw transaction, ready for eth_sendRawTransaction.
 
-        `transaction` is whole: chainId, nonce, to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas (wei).
+        `transaction` is whole: type 2, chainId, nonce, to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas (wei).
+        Errors: OutsideError when the key is held elsewhere and no usable signature came in time.
         """
         ...
 
-    def sign_digest(self, digest: str) -> str:
-        """Sign 32 bytes (0x hex): r, s, v as 0x hex of 65 bytes, v 27 or 28, low s."""
+    def require_key(self) -> None:
+        """Nothing happens while the key can sign. Errors: OutsideError when it is held elsewhere and can't be reached."""
         ...
 
 
@@ -49,7 +50,11 @@ class LocalKeySigner:
     def sign_transaction(self, transaction: dict[str, Any]) -> bytes:
         return bytes(self._account.sign_transaction(transaction).raw_transaction)
 
+    def require_key(self) -> None:
+        """It is here."""
+
     def sign_digest(self, digest: str) -> str:
+        """Sign 32 bytes (0x hex): r, s, v as 0x hex of 65 bytes, v 27 or 28, low s."""
         signed = self._account.unsafe_sign_hash(Hash32(hex_bytes(digest)))
         return "0x" + bytes(signed.signature).hex()
 

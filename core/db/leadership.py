@@ -103,6 +103,10 @@ class Leadership:
         leader.require_epoch(session, self.name, self.epoch)
         self._sign_at = self._clock()
 
+    def fence_beside(self, session: Session) -> None:
+        """As `fence`, for work beside the loop: it is no sign of the loop. Errors: LeadershipLostError."""
+        leader.require_epoch(session, self.name, self.epoch)
+
     def release(self) -> None:
         """Give the lock back at once, so that the next leader need not wait for the connection to die."""
         self._released.set()

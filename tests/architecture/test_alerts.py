@@ -1,5 +1,6 @@
 """Alert rules name metrics that exist, fire for every trouble that has to wake somebody, and say what to do."""
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -9,20 +10,25 @@ import yaml
 
 from core.chain.rpc import Rpc
 from indexer.metrics import PREFIX, Metrics
+from keeper import metrics as keeper_metrics
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "operations.md").read_text()
+KEEPER_PAGE = (ROOT / "docs" / "operations" / "keeper.md").read_text()
 GROUPS: list[dict[str, Any]] = yaml.safe_load((ROOT / "docs" / "operations" / "alerts.yml").read_text())["groups"]
 RULES = {rule["alert"]: rule for group in GROUPS for rule in group["rules"]}
-NAMED = re.compile(rf"\b{PREFIX}\w+")
+KEEPER_PREFIX = keeper_metrics.PREFIX
+NAMED = re.compile(rf"\b(?:{PREFIX}|{KEEPER_PREFIX})\w+")
 
 
 def exported() -> set[str]:
-    """Names of all series, those of the RPC pool included."""
-    metrics = Metrics(lambda: 0)
-    metrics.count_rpc(Rpc(["http://127.0.0.1:1"]))
+    """Names of all series of both processes, those of the RPC pool and of the keeper's rows included."""
+    rpc = Rpc(["http://127.0.0.1:1"])
+    of_indexer, of_keeper = Metrics(lambda: 0), keeper_metrics.Metrics(lambda: 0)
+    of_indexer.count_rpc(rpc)
+    of_keeper.count_rpc(rpc)
     names = set()
-    for family in metrics.registry.collect():
+    for family in (*of_indexer.registry.collect(), *of_keeper.registry.collect(), *keeper_metrics.Rows().figures()):
         endings = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}.get(family.type, ("",))
         names |= {family.name + ending for ending in endings}
     return names
@@ -51,6 +57,14 @@ def test_there_is_an_alert__for_every_trouble_that_must_not_be_silent() -> None:
         "IndexerHalted",
         "NobodyLeadsTheIndexer",
         "NodeFails",
+        "KeeperMakesNoTick",
+        "NobodyLeadsTheKeeper",
+        "StopIsNotMined",
+        "IntentIsOld",
+        "KeeperCannotPay",
+        "FactoryNamesAnotherKeeper",
+        "JobFails",
+        "JobIsLate",
     } <= set(RULES)
 
 
@@ -62,5 +76,32 @@ def test_the_depth_that_wakes_somebody__is_a_bound_of_the_histogram() -> None:
 
 
 def test_every_metric__stands_in_operations() -> None:
-    short = {re.sub("_(bucket|count|sum)$", "", name.removeprefix(PREFIX)) for name in exported()}
+    short = {re.sub("_(bucket|count|sum)$", "", name.removeprefix(PREFIX)) for name in exported() if name.startswith(PREFIX)}
     assert sorted(name for name in short if f"`{name}" not in PAGE) == []
+
+
+def test_every_metric_of_the_keeper__stands_in_its_page() -> None:
+    of_keeper = [name for name in exported() if name.startswith(KEEPER_PREFIX)]
+    short = {re.sub("_(bucket|count|sum)$", "", name.removeprefix(KEEPER_PREFIX)) for name in of_keeper}
+    assert sorted(name for name in short if f"`{name}" not in KEEPER_PAGE) == []
+
+
+def test_the_latency_that_asks_for_somebody__is_a_bound_of_the_histogram() -> None:
+    bounds = {sample.labels.get("le") for family in keeper_metrics.Rows().figures() for sample in family.samples}
+    assert "2.0" in bounds
+    assert 'stop_latency_blocks_bucket{le="2.0"}' in RULES["StopsAreMinedLate"]["expr"]
+
+
+def test_every_log_line_of_the_keeper__stands_in_its_page() -> None:
+    """What it says at level warning or above asks something of somebody."""
+    said = {
+        node.args[0].value
+        for file in (ROOT / "keeper").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("warning", "error", "exception", "critical")
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+    }
+    assert sorted(line for line in said if f"`{line}`" not in KEEPER_PAGE) == []

@@ -6,6 +6,7 @@ hides another's: what can't be read is null, and its part says why.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Self
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -14,10 +15,12 @@ from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Call, NoInput
 from core.chain.reader import LATEST
 from core.db import migrate
-from core.db.repositories import health
+from core.db.repositories import health, jobs
 from core.db.repositories.leader import leader_row
 from core.domain.errors import OutsideError
 from core.domain.freshness import BEAT_DOWN_S, Verdict, judge_head, judge_indexer
+from core.domain.jobs import LastRun, troubles
+from core.domain.times import instant_text
 
 KEEPER_LEADER = "keeper"
 
@@ -28,13 +31,15 @@ class Part:
     lag_s: int | None = None
     lag_blocks: int | None = None
     note: str | None = None
+    jobs: tuple[dict[str, Any], ...] | None = None  # the keeper's slow jobs by their last runs; None for every other part
 
     @classmethod
     def of(cls, verdict: Verdict) -> Self:
         return cls(verdict.health.value, verdict.lag_s, verdict.lag_blocks, verdict.note)
 
     def as_json(self) -> dict[str, Any]:
-        return {"status": self.status, "lag_s": self.lag_s, "lag_blocks": self.lag_blocks, "note": self.note}
+        shown = {"status": self.status, "lag_s": self.lag_s, "lag_blocks": self.lag_blocks, "note": self.note}
+        return shown if self.jobs is None else shown | {"jobs": list(self.jobs)}
 
 
 def live(call: Call, caller: Nobody, command: NoInput) -> Answer:
@@ -48,7 +53,7 @@ def ready(call: Call, caller: Nobody, command: NoInput) -> Answer:
         "database": lambda: _database(call),
         "migrations": lambda: _migrations(call),
         "indexer": lambda: _indexer(call, head),
-        "keeper": lambda: _loop(call, KEEPER_LEADER, "python -m keeper.main run"),
+        "keeper": lambda: _keeper(call),
     }
     parts = {name: _checked(call, check) for name, check in checks.items()} | {"chain": chain_part}
     worst = next((status for status in ("down", "degraded") if any(part.status == status for part in parts.values())), "ok")
@@ -88,6 +93,29 @@ def _chain(call: Call) -> tuple[int | None, Part]:
     if header is None:
         return None, Part("down", note="The node has no newest block; check that it is in sync.")
     return header.number, Part.of(judge_head(header.timestamp, call.now, is_local=call.deps.is_local))
+
+
+def _keeper(call: Call) -> Part:
+    """Its tick first; a slow job in trouble makes it degraded, and each trouble says what to do."""
+    runs = jobs.last_runs(call.db)
+    part = _loop(call, KEEPER_LEADER, "python -m keeper.main run")
+    found = troubles(runs, call.now)
+    if found and part.status != "down":
+        part = replace(part, status="degraded", note=" ".join([*([part.note] if part.note else []), *found]))
+    return replace(part, jobs=tuple(_run_as_json(run, call.now) for run in runs))
+
+
+def _run_as_json(run: LastRun, now: datetime) -> dict[str, Any]:
+    """`outcome` and `duration_ms` are null while it is under way."""
+    return {
+        "name": run.name,
+        "last_start": instant_text(run.started_at),
+        "age_s": run.age_s(now),
+        "next_due": instant_text(run.due_at),
+        "outcome": run.outcome,
+        "duration_ms": run.duration_ms,
+        "note": run.trouble(now),
+    }
 
 
 def _loop(call: Call, name: str, command: str) -> Part:

@@ -22,11 +22,22 @@ class CatalogAnswer(BaseModel):
     calls: list[CatalogCall]
 
 
+class SlowJob(BaseModel):
+    name: str
+    last_start: str = Field(description="UTC")
+    age_s: int = Field(description="seconds since then")
+    next_due: str = Field(description="UTC")
+    outcome: Literal["ok", "failed", "skipped"] | None = Field(description="null while it is under way")
+    duration_ms: int | None
+    note: str | None = Field(description="what is wrong and what to do about it")
+
+
 class Part(BaseModel):
     status: Literal["ok", "degraded", "down"]
     lag_s: int | None
     lag_blocks: int | None
     note: str | None = Field(description="what is wrong and what to do about it")
+    jobs: list[SlowJob] | None = Field(default=None, description="the keeper's slow jobs by their last runs; other parts have none")
 
 
 class Ready(BaseModel):

@@ -198,7 +198,8 @@ def take_nonce(session: WriteSession, address: str, purpose: str, message: str, 
     return session.execute(statement.returning(SignInNonce.nonce)).scalar_one_or_none() is not None
 
 
-def sweep_nonces(session: WriteSession, now: datetime) -> None:
-    """Drop some expired texts, so that unused ones do not pile up. Rows that another call holds are left to it."""
-    expired = select(SignInNonce.nonce).where(SignInNonce.expires_at <= now).limit(EXPIRED_NONCES_A_SWEEP)
-    session.execute(delete(SignInNonce).where(SignInNonce.nonce.in_(expired.with_for_update(skip_locked=True))))
+def sweep_nonces(session: WriteSession, now: datetime, limit: int = EXPIRED_NONCES_A_SWEEP) -> int:
+    """Drop some expired texts, so that unused ones do not pile up; how many. Rows that another call holds are left to it."""
+    expired = select(SignInNonce.nonce).where(SignInNonce.expires_at <= now).limit(limit)
+    statement = delete(SignInNonce).where(SignInNonce.nonce.in_(expired.with_for_update(skip_locked=True)))
+    return len(session.scalars(statement.returning(SignInNonce.nonce)).all())

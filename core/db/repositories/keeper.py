@@ -233,7 +233,7 @@ def add_intent(session: WriteSession, intent: NewIntent, epoch: int, now: dateti
     """Write a planned intent; None when one of this subject and kind is live already."""
     statement = (
         pg_insert(KeeperIntent)
-        .values(**_columns(intent), state="planned", epoch=epoch, created_at=now, updated_at=now)
+        .values(**_columns(intent), decided_block=intent.trigger_block_number, state="planned", epoch=epoch, created_at=now, updated_at=now)
         .on_conflict_do_nothing(index_elements=[KeeperIntent.subject, KeeperIntent.kind], index_where=text(LIVE_STATES))
         .returning(KeeperIntent)
     )

@@ -39,6 +39,7 @@ class KeeperIntent(Base):
         ),
         Index("uq_keeper_intent_live", "subject", "kind", unique=True, postgresql_where=text(LIVE_STATES)),
         Index("ix_keeper_intent_state", "state"),
+        Index("ix_keeper_intent_stop", "decided_block", postgresql_where=text("kind = 'stop'")),  # few among many marks
         Index("ix_keeper_intent_vault_kind_id", "vault", "kind", "id"),  # the last mark of a vault, each tick
         Index("ix_keeper_intent_outbox_id", "outbox_id", postgresql_where=text("outbox_id is not null")),
     )
@@ -53,6 +54,7 @@ class KeeperIntent(Base):
     state: Mapped[str] = mapped_column(Text)
     to: Mapped[bytes] = mapped_column(BYTEA)
     data: Mapped[bytes] = mapped_column(BYTEA)
+    decided_block: Mapped[int]  # where it was first seen to be due; the trigger moves with each signature
     trigger_block_number: Mapped[int]
     trigger_block_hash: Mapped[bytes] = mapped_column(Hash32)
     reason: Mapped[dict[str, Any]]  # worth, floor and source that led to it

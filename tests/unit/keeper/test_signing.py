@@ -17,18 +17,19 @@ def test_public_accounts__are_the_ten_of_the_test_phrase() -> None:
 
 
 def test_require_allowed__local_chain__takes_every_key() -> None:
-    require_allowed(PUBLIC, "anvil/v1.7.1", is_plain_key=True)
+    require_allowed(PUBLIC, "anvil/v1.7.1", plain_variable="KEEPER_PRIVATE_KEY")
 
 
-def test_require_allowed__plain_key_elsewhere__is_refused() -> None:
-    with pytest.raises(SignerRefusedError, match="KEEPER_KEYSTORE"):
-        require_allowed(OWN, "op-geth/v1.101", is_plain_key=True)
+@pytest.mark.parametrize("role", ["KEEPER", "KEEPER_STOP"])
+def test_require_allowed__plain_key_elsewhere__is_refused(role: str) -> None:
+    with pytest.raises(SignerRefusedError, match=f"{role}_PRIVATE_KEY is accepted on a local chain only; use {role}_KEYSTORE"):
+        require_allowed(OWN, "op-geth/v1.101", plain_variable=f"{role}_PRIVATE_KEY")
 
 
 def test_require_allowed__public_account_in_a_keystore_elsewhere__is_refused() -> None:
     with pytest.raises(SignerRefusedError, match="public test account"):
-        require_allowed(PUBLIC, "op-geth/v1.101", is_plain_key=False)
+        require_allowed(PUBLIC, "op-geth/v1.101", plain_variable=None)
 
 
 def test_require_allowed__own_keystore_elsewhere__is_taken() -> None:
-    require_allowed(OWN, "op-geth/v1.101", is_plain_key=False)
+    require_allowed(OWN, "op-geth/v1.101", plain_variable=None)

@@ -1,0 +1,77 @@
+"""What the metrics of every process share: a port of their own with Prometheus text on it, and the figures of the nodes' pool."""
+
+from collections.abc import Iterable
+from http.server import HTTPServer
+from threading import Thread
+
+import structlog
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from core.chain.rpc import Rpc
+
+UNKNOWN = float("nan")  # a figure that is not known yet: no alert fires on it, as it would on 0
+
+log = structlog.get_logger("metrics")
+
+
+class Server:
+    """A listening exporter."""
+
+    def __init__(self, server: HTTPServer, thread: Thread) -> None:
+        self._server = server
+        self._thread = thread
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_port)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def serve(registry: CollectorRegistry, address: str, port: int) -> Server:
+    """Listen for scrapes on a thread of its own; port 0 takes a free one. Errors: OSError when the port is taken."""
+    server, thread = start_http_server(port, address, registry)
+    return Server(server, thread)
+
+
+def serve_or_tell(registry: CollectorRegistry, address: str, port: int, variable: str) -> Server | None:
+    """None when no port is set, or when it is taken: a process that nobody can watch is better than none."""
+    if port == 0:
+        return None
+    try:
+        return serve(registry, address, port)
+    except OSError as error:
+        log.error(f"metrics are not served; set {variable} to a free port", port=port, error=str(error))
+        return None
+
+
+class RpcFigures(Collector):
+    """The RPC pool's own counts at the moment of the scrape. `prefix` begins every name."""
+
+    def __init__(self, prefix: str, rpc: Rpc) -> None:
+        self._prefix = prefix
+        self._rpc = rpc
+
+    def collect(self) -> Iterable[Metric]:
+        requests = self._counter("rpc_requests", "Requests sent to a node.")
+        calls = self._counter("rpc_calls", "JSON-RPC calls sent to a node, each of a batch counted.")
+        failures = self._counter("rpc_failures", "Requests that a node failed.", "kind")
+        seconds = self._counter("rpc_seconds", "Sum of the waits for a node's answers.")
+        is_open = GaugeMetricFamily(self._prefix + "rpc_provider_open", "1 while a node is left alone.", labels=["provider"])
+        for node in self._rpc.stats():
+            requests.add_metric([node.name], node.requests)
+            calls.add_metric([node.name], node.calls)
+            for kind, count in node.failures.items():
+                failures.add_metric([node.name, kind], count)
+            seconds.add_metric([node.name], node.seconds)
+            is_open.add_metric([node.name], node.is_open)
+        return requests, calls, failures, seconds, is_open
+
+    def _counter(self, name: str, says: str, *labels: str) -> CounterMetricFamily:
+        return CounterMetricFamily(self._prefix + name, says, labels=["provider", *labels])

@@ -1,0 +1,146 @@
+"""The slow job `balances`: can each of the keeper's accounts pay for STOPS_WANTED stops, and would they be taken?
+
+    cost of a stop = STOP_GAS * cap of maxFeePerGas + fee for its bytes on layer 1
+    stops left = balance // cost of a stop
+
+At the cap, not at today's price: when every price falls at once, gas is dear. The layer-1 fee is the upper bound of the OP stack's
+GasPriceOracle; a chain without that contract has no such fee, and an oracle that refuses leaves the cost unknown, never 0.
+Source: https://docs.base.org/base-chain/specs/upgrades/fjord/predeploys.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from core.chain import calldata
+from core.chain.reader import ChainReader
+from core.chain.rpc import RpcRefusedError
+from core.chain.signer import Signer
+from core.db.engine import Database
+from core.db.repositories import keeper_metrics
+from core.domain.errors import OutsideError
+from core.domain.jobs import ATTENTION
+from keeper.schedule import JobSkippedError
+from keeper.state import Role
+
+NAME = "balances"
+EVERY_S = 30
+STOPS_WANTED = 20
+STOP_GAS = 400_000  # what a stop may use at most: its gas limit where it can't be estimated
+# Upper bound of an unsigned type 2 transaction with `mark`'s 100 bytes: type 1, list 3, chain id and nonce and both fees 9 each,
+# gas 5, to 21, value 1, data 102, access list 1.
+UNSIGNED_STOP_BYTES = 170
+GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"
+WORD_BYTES = 32
+WEI_PER_MICROETHER = 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """What one role can pay. `stop_cost_wei` None: the layer-1 fee is not known."""
+
+    role: str
+    address: str
+    balance_wei: int
+    stop_cost_wei: int | None
+    nonce_gap: int
+
+    @property
+    def stops_left(self) -> int | None:
+        """Whole stops that the balance pays for, rounded down."""
+        return None if self.stop_cost_wei is None else self.balance_wei // self.stop_cost_wei
+
+    @property
+    def missing_wei(self) -> int | None:
+        """What is to be sent for STOPS_WANTED stops; 0 when they are paid for."""
+        return None if self.stop_cost_wei is None else max(0, STOPS_WANTED * self.stop_cost_wei - self.balance_wei)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "role": self.role,
+            "address": self.address,
+            "balance_wei": self.balance_wei,
+            "stop_cost_wei": self.stop_cost_wei,
+            "stops_left": self.stops_left,
+            "nonce_gap": self.nonce_gap,
+        }
+
+    def attention(self) -> str | None:
+        """What a person has to do, as a sentence."""
+        if self.missing_wei is None:
+            return f"What a stop costs is not known (the gas price oracle refuses), so nobody knows how many {self.address} can pay for."
+        if self.missing_wei > 0:
+            short = f"pays for {self.stops_left} stops, {STOPS_WANTED} are wanted"
+            return f"Send at least {ether_up(self.missing_wei)} ETH to {self.address} ({self.role}): its balance {short}."
+        return None
+
+
+def stop_cost_wei(max_fee_wei: int, layer_1_fee_wei: int | None) -> int | None:
+    """What one stop costs at most; None when the layer-1 fee is not known."""
+    return None if layer_1_fee_wei is None else STOP_GAS * max_fee_wei + layer_1_fee_wei
+
+
+def nonce_gap(count: int, held: Collection[int]) -> int:
+    """Nonces below the highest that is held which nobody holds and the account has not used: what waits behind them is stuck."""
+    ahead = {nonce for nonce in held if nonce >= count}
+    return max(ahead) - count + 1 - len(ahead) if ahead else 0
+
+
+def ether_up(amount_wei: int) -> str:
+    """Ether with six decimals, rounded up."""
+    micro = -(-amount_wei // WEI_PER_MICROETHER)
+    return f"{micro // 10**6}.{micro % 10**6:06d}"
+
+
+def layer_1_fee_wei(reader: ChainReader) -> int | None:
+    """Upper bound of a stop's fee on layer 1; 0 on a chain without that fee, None when the oracle refuses. Errors: RpcUnreachableError."""
+    if not reader.code_at(GAS_PRICE_ORACLE):
+        return 0
+    try:
+        answer = reader.call(GAS_PRICE_ORACLE, calldata.call_by_signature("getL1FeeUpperBound(uint256)", [UNSIGNED_STOP_BYTES]))
+    except RpcRefusedError:
+        return None
+    return int.from_bytes(answer, "big") if len(answer) == WORD_BYTES else None
+
+
+class Funds:
+    """Give `run` to a Job. `max_fee_wei` is the cap of maxFeePerGas."""
+
+    def __init__(self, reader: ChainReader, database: Database, signers: Mapping[Role, Signer], max_fee_wei: int) -> None:
+        self._reader = reader
+        self._database = database
+        self._signers = signers
+        self._max_fee_wei = max_fee_wei
+
+    def run(self, now: datetime) -> Mapping[str, Any]:
+        """A purse a role, whether the factory names this keeper, and what asks for attention. Errors: RpcError, JobSkippedError."""
+        if not self._signers:
+            raise JobSkippedError("a dry run has no accounts")
+        cost = stop_cost_wei(self._max_fee_wei, layer_1_fee_wei(self._reader))
+        purses = [self._purse(role, signer, cost) for role, signer in self._signers.items()]
+        named, own = self._reader.keeper(), self._signers[Role.KEEPER].address
+        said = [self._named(named, own), *(_key(signer) for signer in self._signers.values()), *(purse.attention() for purse in purses)]
+        attention = " ".join(sentence for sentence in said if sentence is not None)
+        did = {"signers": [purse.as_json() for purse in purses], "is_named_by_factory": named == own}
+        return did | ({ATTENTION: attention} if attention else {})
+
+    def _purse(self, role: Role, signer: Signer, cost_wei: int | None) -> Purse:
+        with self._database.read() as session:  # before the count: what is mined in between then leaves no gap
+            held = keeper_metrics.held_nonces(session, signer.address)
+        gap = nonce_gap(self._reader.transaction_count(signer.address), held)
+        return Purse(role, signer.address, self._reader.balance_wei(signer.address), cost_wei, gap)
+
+    @staticmethod
+    def _named(named: str, own: str) -> str | None:
+        if named == own:
+            return None
+        return f"The factory names the keeper {named}: vaults refuse marks of {own}. Start the keeper with that account's key."
+
+
+def _key(signer: Signer) -> str | None:
+    try:
+        signer.require_key()
+    except OutsideError as error:
+        return f"Nothing can be signed: {error}."
+    return None

@@ -1,0 +1,99 @@
+"""The slow job `prune`: drops what nobody will read again, a batch a transaction.
+
+Kept are
+- judgements of vaults (vault_mark): all of them for `mark_retention_days`; after that a vault's first of each UTC day, its newest,
+  and the one that each intent was decided from;
+- first answers to idempotency keys for IDEMPOTENCY_DAYS;
+- sign-in texts until they expire;
+- runs of slow jobs for RUN_DAYS, and each job's newest.
+
+A judgement is looked at once: the run says how far it came (`marks_up_to_id`), and the next one goes on from there.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from core.db.engine import Database, WriteSession
+from core.db.repositories import identity, jobs, retention
+from core.db.repositories.retention import MarkRow
+
+NAME = "prune"
+EVERY_S = 3_600
+BATCH = 5_000
+MOST_BATCHES = 200  # of each kind a run: a million rows; the next run goes on
+IDEMPOTENCY_DAYS = 90
+RUN_DAYS = 7
+
+
+def midnight(at: datetime) -> datetime:
+    """The start of that UTC day, so that no day is thinned while half of it is kept."""
+    return at.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+class Thinning:
+    """Which judgements are not the first of their vault's UTC day. Rows come in order, over any number of batches."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, bytes], date] = {}
+
+    def to_drop(self, rows: Iterable[MarkRow]) -> list[int]:
+        return [row.id for row in rows if not self._is_first(row)]
+
+    def _is_first(self, row: MarkRow) -> bool:
+        vault, day = (row.chain_id, row.vault), row.at.date()
+        if self._kept.get(vault) == day:
+            return False
+        self._kept[vault] = day
+        return True
+
+
+class Prune:
+    """Give `run` to a Job. `fence`: of the leader's epoch, called first in each transaction."""
+
+    def __init__(self, database: Database, fence: Callable[[Session], None], mark_retention_days: int, batch: int = BATCH) -> None:
+        self._database = database
+        self._fence = fence
+        self._mark_retention = timedelta(days=mark_retention_days)
+        self._batch = batch
+
+    def run(self, now: datetime) -> Mapping[str, Any]:
+        """How many rows of each kind were dropped. Errors: LeadershipLostError, the database's."""
+        marks, up_to_id = self._thin_marks(midnight(now - self._mark_retention))
+        answers_before, runs_before = now - timedelta(days=IDEMPOTENCY_DAYS), now - timedelta(days=RUN_DAYS)
+        return {
+            "marks": marks,
+            "marks_up_to_id": up_to_id,
+            "idempotency_records": self._all(lambda session: retention.drop_idempotency_records(session, answers_before, self._batch)),
+            "sign_in_texts": self._all(lambda session: identity.sweep_nonces(session, now, self._batch)),
+            "job_runs": self._all(lambda session: jobs.drop_old_runs(session, runs_before, self._batch)),
+        }
+
+    def _thin_marks(self, before: datetime) -> tuple[int, int]:
+        """(dropped, id of the last judgement that was looked at)."""
+        with self._database.read() as session:
+            up_to_id, dropped = int(jobs.last_done(session, NAME).get("marks_up_to_id", 0)), 0
+        thinning = Thinning()
+        for _ in range(MOST_BATCHES):
+            with self._database.write() as session:
+                self._fence(session)
+                rows = [row for row in retention.marks_after(session, up_to_id, self._batch) if row.at < before]
+                dropped += retention.drop_marks(session, thinning.to_drop(rows))
+            up_to_id = max((row.id for row in rows), default=up_to_id)
+            if len(rows) < self._batch:
+                break
+        return dropped, up_to_id
+
+    def _all(self, drop: Callable[[WriteSession], int]) -> int:
+        """Batches until one is not full."""
+        dropped = 0
+        for _ in range(MOST_BATCHES):
+            with self._database.write() as session:
+                self._fence(session)
+                count = drop(session)
+            dropped += count
+            if count < self._batch:
+                break
+        return dropped

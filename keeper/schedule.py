@@ -1,0 +1,151 @@
+"""Slow jobs beside the tick, in the leader's process alone. Which jobs there are: keeper.slow_jobs.
+
+    the lead is gained --> runs that ended with their process are marked as failed --> each job is due every_s after its last start
+    due --> row "under way" --> run --> row: ok, failed or skipped, with what it did
+
+Laws
+- A job never overlaps itself, and a missed time is made up once, not as often as it was missed.
+- A failure is logged and recorded, and the next run still happens.
+- All writes are fenced by the leader's epoch. They are no sign of the tick: a job that goes on must not hide a tick that hangs.
+- What a row keeps of an error is one sentence of our own; an error of a library is named by its type, since its text may hold anything.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from types import TracebackType
+from typing import Any
+
+import structlog
+from apscheduler.schedulers.background import BackgroundScheduler
+from sqlalchemy.orm import Session
+
+from core.db.engine import Database
+from core.db.leadership import LeadershipLostError
+from core.db.repositories import jobs as rows
+from core.domain.errors import MandateError, OutsideError
+
+ERROR_CHARACTERS = 300
+
+log = structlog.get_logger("keeper")
+
+
+class JobSkippedError(Exception):
+    """There is nothing for the job to do here; its text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Something to do every `every_s` seconds. `run` is given the time, and says in few words and numbers (JSON) what it did.
+
+    Under `core.domain.jobs.ATTENTION` it may say what a person has to do. Errors of `run`: JobSkippedError; any other is a failure.
+    """
+
+    name: str
+    every_s: int
+    run: Callable[[datetime], Mapping[str, Any]]
+
+
+class Schedule:
+    """Runs jobs while its process leads. `fence`: of the leader's epoch, called first in each transaction."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        jobs: Sequence[Job],
+        fence: Callable[[Session], None],
+        epoch: Callable[[], int],
+        holder: str,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._database = database
+        self._jobs = jobs
+        self._fence = fence
+        self._epoch = epoch
+        self._holder = holder
+        self._clock = clock
+        self._scheduler = BackgroundScheduler(timezone=UTC)
+
+    def start(self) -> None:
+        """Call it once, leading. Errors: LeadershipLostError, the database's."""
+        now = self._clock()
+        last_starts = self._tidied(now)
+        for job in self._jobs:
+            due_at = last_starts[job.name] + timedelta(seconds=job.every_s) if job.name in last_starts else now
+            self._scheduler.add_job(
+                self.run,
+                "interval",
+                (job,),
+                id=job.name,
+                seconds=job.every_s,
+                next_run_time=max(now, due_at),
+                max_instances=1,
+                coalesce=True,
+                misfire_grace_time=None,
+            )
+        self._scheduler.start()
+
+    def stop(self) -> None:
+        """No further run begins; one that is under way ends with the process."""
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
+
+    def run(self, job: Job) -> None:
+        """One run, recorded. Errors: what the job raised, for the scheduler's log; the database's."""
+        with _Recorded(self, job) as run:
+            run.did = job.run(run.started_at)
+
+    def _tidied(self, now: datetime) -> dict[str, datetime]:
+        """Last starts by job, after what earlier processes left was put in order."""
+        with self._database.write() as session:
+            self._fence(session)
+            rows.forget_others(session, [job.name for job in self._jobs])
+            abandoned = rows.end_abandoned(session, now)
+            last_starts = {run.name: run.started_at for run in rows.last_runs(session)}
+        for name in abandoned:
+            log.warning("job ended with its process", job=name)
+        return last_starts
+
+    def begin(self, job: Job) -> tuple[int, datetime]:
+        now = self._clock()
+        with self._database.write() as session:
+            self._fence(session)
+            return rows.begin(session, job.name, job.every_s, self._epoch(), self._holder, now), now
+
+    def end(self, run_id: int, outcome: str, error: str | None, did: Mapping[str, Any]) -> None:
+        with self._database.write() as session:
+            self._fence(session)
+            rows.end(session, run_id, outcome, error, did, self._clock())
+
+
+class _Recorded(AbstractContextManager["_Recorded"]):
+    """One run, from its row's beginning to its end; the error of a failed one goes on to the scheduler."""
+
+    def __init__(self, schedule: Schedule, job: Job) -> None:
+        self._schedule = schedule
+        self._job = job
+        self.did: Mapping[str, Any] = {}
+
+    def __enter__(self) -> "_Recorded":
+        self._id, self.started_at = self._schedule.begin(self._job)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+        if isinstance(error, LeadershipLostError):
+            return False  # the next leader ends the row
+        if error is None:
+            self._schedule.end(self._id, "ok", None, self.did)
+            return False
+        is_skipped = isinstance(error, JobSkippedError)
+        if not is_skipped:
+            log.error("job failed", job=self._job.name, error=str(error), kind=type(error).__name__)
+        self._schedule.end(self._id, "skipped" if is_skipped else "failed", _told(error), {})
+        return is_skipped
+
+
+def _told(error: BaseException) -> str:
+    """What the row keeps of an error."""
+    is_ours = isinstance(error, MandateError | OutsideError | JobSkippedError)
+    return (str(error) if is_ours else type(error).__name__)[:ERROR_CHARACTERS]

@@ -1,0 +1,109 @@
+"""The keeper's keys, by role: `keeper` for everything, `stop` for stops that must not wait behind anything else.
+
+A role's key stands in the environment (a local chain only), in an encrypted keystore, or with a remote signer; in one of
+these places, never two. Neither role has one = dry run. Built by keeper.main alone (law 4).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from eth_utils.address import is_address
+from pydantic import SecretStr
+
+from core.chain.remote_signer import ANSWER_S, RemoteSigner
+from core.chain.signer import LocalKeySigner, Signer
+from core.domain.errors import InvalidParameterError
+from keeper.state import Role
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+PREFIXES = {Role.KEEPER: "KEEPER", Role.STOP: "KEEPER_STOP"}  # of the settings' names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyPlace:
+    """Where one role's key is, as the settings say."""
+
+    private_key: SecretStr | None = None
+    keystore: Path | None = None
+    password_file: Path | None = None
+    remote_url: str | None = None
+    remote_address: str | None = None
+    remote_token_file: Path | None = None
+    remote_answer_s: float = ANSWER_S
+
+
+def plain_variable(role: Role, place: KeyPlace) -> str | None:
+    """The variable that holds the role's key in plain; None when it is kept better."""
+    return None if place.private_key is None else f"{PREFIXES[role]}_PRIVATE_KEY"
+
+
+def signers_of(places: Mapping[Role, KeyPlace]) -> dict[Role, Signer]:
+    """The roles that have a key. Nothing is asked over the network. Errors: InvalidParameterError naming the variable."""
+    signers = {role: signer for role, place in places.items() if (signer := _signer_of(PREFIXES[role], place)) is not None}
+    if Role.STOP in signers and Role.KEEPER not in signers:
+        raise InvalidParameterError("KEEPER_STOP_*", "a key for stops alone can't mark; set the keeper's own key too")
+    if Role.STOP in signers and signers[Role.STOP].address == signers[Role.KEEPER].address:
+        raise InvalidParameterError("KEEPER_STOP_*", "this is the keeper's own account; two keys of one account share its nonces")
+    return signers
+
+
+def _signer_of(prefix: str, place: KeyPlace) -> Signer | None:
+    places = {"PRIVATE_KEY": place.private_key, "KEYSTORE": place.keystore, "REMOTE_SIGNER_URL": place.remote_url}
+    named = [f"{prefix}_{name}" for name, value in places.items() if value is not None]
+    if len(named) > 1:
+        raise InvalidParameterError(named[1], f"set it or {named[0]}, not both")
+    if place.private_key is not None:
+        return _of_key(prefix, place.private_key)
+    if place.keystore is not None:
+        return _of_keystore(prefix, place.keystore, place.password_file)
+    return None if place.remote_url is None else _remote(prefix, place.remote_url, place)
+
+
+def _of_key(prefix: str, key: SecretStr) -> Signer:
+    try:
+        return LocalKeySigner(bytes.fromhex(key.get_secret_value().removeprefix("0x")))
+    except ValueError:
+        raise InvalidParameterError(f"{prefix}_PRIVATE_KEY", "write 32 bytes as hex") from None
+
+
+def _of_keystore(prefix: str, keystore: Path, password_file: Path | None) -> Signer:
+    if password_file is None:
+        raise InvalidParameterError(f"{prefix}_KEYSTORE_PASSWORD_FILE", "name the file that holds the keystore's password")
+    try:
+        return LocalKeySigner.from_keystore(keystore, _first_line(password_file))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InvalidParameterError(
+            f"{prefix}_KEYSTORE", f"{keystore} can't be opened ({type(error).__name__}); check file and password"
+        ) from None
+
+
+def _remote(prefix: str, url: str, place: KeyPlace) -> Signer:
+    """A token goes over TLS, or to this machine."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidParameterError(f"{prefix}_REMOTE_SIGNER_URL", "write http(s)://host:port")
+    address = place.remote_address or ""
+    if not address.startswith("0x") or not is_address(address):
+        raise InvalidParameterError(f"{prefix}_REMOTE_SIGNER_ADDRESS", "name the account that it signs with, 0x and 40 hex digits")
+    token = None if place.remote_token_file is None else _token(prefix, place.remote_token_file)
+    if token is not None and parts.scheme != "https" and parts.hostname not in LOOPBACK:
+        raise InvalidParameterError(f"{prefix}_REMOTE_SIGNER_URL", "a token may be sent over https only; write https://")
+    return RemoteSigner(url, address, token=token, answer_s=place.remote_answer_s)
+
+
+def _token(prefix: str, file: Path) -> str:
+    try:
+        token = _first_line(file)
+    except (OSError, ValueError) as error:
+        raise InvalidParameterError(f"{prefix}_REMOTE_SIGNER_TOKEN_FILE", f"{file} can't be read ({type(error).__name__})") from None
+    if not token.isascii() or not token.isprintable() or not token or " " in token:
+        raise InvalidParameterError(f"{prefix}_REMOTE_SIGNER_TOKEN_FILE", f"{file} holds no token of one line")
+    return token
+
+
+def _first_line(file: Path) -> str:
+    return file.read_text().rstrip("\r\n")

@@ -1,0 +1,324 @@
+"""The slow jobs that ship, on a real database and a real chain: `prune` and `balances`."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from core.chain.abi import hex_bytes
+from core.chain.reader import ChainReader
+from core.chain.remote_signer import RemoteSigner
+from core.chain.rpc import Rpc, RpcUnreachableError
+from core.db.engine import Database
+from core.db.repositories import jobs as job_rows
+from core.db.tables.identity import IdempotencyRecord, SignInNonce
+from core.db.tables.jobs import JobRun
+from core.db.tables.keeper import KeeperIntent, KeeperTx, VaultMark
+from core.domain.jobs import ATTENTION
+from keeper.funds import GAS_PRICE_ORACLE, STOP_GAS, Funds
+from keeper.prune import Prune
+from keeper.schedule import JobSkippedError
+from keeper.state import Role
+from tests.integration.chain_fixtures import DeployedChain, free_port
+from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
+from tests.personas import KEEPER, STRANGER
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+OLD = datetime(2026, 8, 1, tzinfo=UTC)  # more than 90 days ago
+A, B = b"a" * 20, b"b" * 20
+GWEI = 10**9
+STOP_WEI = STOP_GAS * 50 * GWEI
+
+
+def unfenced(session: Session) -> None:
+    """These tests have one process."""
+
+
+def add_marks(database: Database, *marks: tuple[bytes, int, datetime]) -> None:
+    with database.write() as session:
+        for vault, block_number, at in marks:
+            session.add(
+                VaultMark(
+                    chain_id=84532,
+                    vault=vault,
+                    block_number=block_number,
+                    block_hash=b"\x01" * 32,
+                    worth_usdc_e6=1_000,
+                    floor_usdc_e6=950,
+                    source="vault.worth",
+                    at=at,
+                )
+            )
+            session.flush()  # ids in this order
+
+
+def add_intent(database: Database, vault: bytes, trigger: int, kind: str = "stop") -> None:
+    with database.write() as session:
+        session.add(
+            KeeperIntent(
+                chain_id=84532,
+                vault=vault,
+                subject="0x" + vault.hex(),
+                role="keeper",
+                kind=kind,
+                state="done",
+                to=vault,
+                data=b"",
+                trigger_block_number=trigger,
+                decided_block=trigger,
+                trigger_block_hash=b"\x02" * 32,
+                reason={},
+                epoch=1,
+                created_at=OLD,
+                updated_at=OLD,
+            )
+        )
+
+
+def kept(database: Database) -> list[tuple[bytes, int]]:
+    with database.read() as session:
+        return [(mark.vault, mark.block_number) for mark in session.scalars(select(VaultMark).order_by(VaultMark.id))]
+
+
+def prune(database: Database, now: datetime = NOW, batch: int = 5_000, days: int = 90) -> dict[str, Any]:
+    """One run, recorded as a good one, as the schedule does it."""
+    did = dict(Prune(database, unfenced, days, batch).run(now))
+    with database.write() as session:
+        job_rows.end(session, job_rows.begin(session, "prune", 3_600, 1, "test", now), "ok", None, did, now)
+    return did
+
+
+def minutes(count: int, first_block: int = 1, vault: bytes = A, day: datetime = OLD) -> list[tuple[bytes, int, datetime]]:
+    return [(vault, first_block + n, day + timedelta(minutes=n)) for n in range(count)]
+
+
+# prune
+
+
+def test_prune__thins_old_judgements_to_the_first_of_each_day(database: Database) -> None:
+    add_marks(database, *minutes(3), *minutes(3, 11, B), *minutes(3, 21, A, OLD + timedelta(days=1)), (A, 90, NOW), (B, 91, NOW))
+    assert prune(database)["marks"] == 6
+    assert kept(database) == [(A, 1), (B, 11), (A, 21), (A, 90), (B, 91)]
+
+
+@pytest.mark.parametrize(
+    ("at", "is_kept"), [(datetime(2026, 8, 22, 23, 59, 59, tzinfo=UTC), False), (datetime(2026, 8, 23, tzinfo=UTC), True)]
+)
+def test_prune__days_that_began_within_the_retention__are_whole(database: Database, at: datetime, is_kept: bool) -> None:
+    add_marks(database, (A, 1, at.replace(hour=0, minute=0, second=0)), (A, 2, at), (A, 3, NOW))
+    prune(database)
+    assert ((A, 2) in kept(database)) is is_kept
+
+
+def test_prune__keeps_a_vaults_newest_judgement(database: Database) -> None:
+    add_marks(database, *minutes(3))
+    prune(database)
+    assert kept(database) == [(A, 1), (A, 3)]
+
+
+@pytest.mark.parametrize("trigger", [3, 4])
+def test_prune__keeps_what_an_intent_was_decided_from(database: Database, trigger: int) -> None:
+    """The intent's block may lie after the judgement's: a signer reads the worth again."""
+    at = [mark for mark in minutes(6) if mark[1] != 4]
+    add_marks(database, *at)
+    add_intent(database, A, trigger)
+    add_intent(database, B, 5)
+    prune(database)
+    assert kept(database) == [(A, 1), (A, 3), (A, 6)]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 100])
+def test_prune__in_batches_of_any_size__keeps_the_same(database: Database, batch: int) -> None:
+    add_marks(database, *minutes(5), *minutes(5, 11, B), *minutes(2, 21), (A, 90, NOW), (B, 91, NOW))
+    add_intent(database, A, 4, "mark")
+    did = prune(database, batch=batch)
+    assert kept(database) == [(A, 1), (A, 4), (B, 11), (A, 90), (B, 91)]
+    assert did["marks"] == 9
+
+
+def test_prune__looks_at_each_judgement_once(database: Database) -> None:
+    add_marks(database, *minutes(3), (A, 90, NOW))
+    first = prune(database)
+    assert (first["marks"], prune(database)) == (2, first | {"marks": 0})
+    later = NOW + timedelta(days=91)
+    add_marks(database, (A, 91, NOW + timedelta(hours=1)), (A, 92, later))
+    assert prune(database, later)["marks"] == 1
+    assert kept(database) == [(A, 1), (A, 90), (A, 92)]
+
+
+def test_prune__drops_answers_texts_and_runs_that_nobody_needs(database: Database) -> None:
+    def record(key: str, at: datetime) -> IdempotencyRecord:
+        return IdempotencyRecord(scope="s", key=key, body_hash=b"\0" * 32, status=200, body={}, created_at=at)
+
+    def nonce(name: str, expires_at: datetime) -> SignInNonce:
+        return SignInNonce(wallet_address=A, purpose=name, nonce=name, message="m", created_at=OLD, expires_at=expires_at)
+
+    with database.write() as session:
+        limit = NOW - timedelta(days=90)
+        session.add_all([record("old", limit - timedelta(seconds=1)), record("older", OLD), record("kept", limit)])
+        session.add_all([nonce("expired", NOW), nonce("valid", NOW + timedelta(seconds=1))])
+        for at in (OLD, NOW - timedelta(days=8), NOW):
+            job_rows.end(session, job_rows.begin(session, "balances", 30, 1, "test", at), "ok", None, {}, at)
+    did = prune(database, batch=1)
+    assert {name: did[name] for name in ("idempotency_records", "sign_in_texts", "job_runs")} == {
+        "idempotency_records": 2,
+        "sign_in_texts": 1,
+        "job_runs": 2,
+    }
+    with database.read() as reading:
+        assert list(reading.scalars(select(IdempotencyRecord.key))) == ["kept"]
+        assert list(reading.scalars(select(SignInNonce.purpose))) == ["valid"]
+        assert list(reading.scalars(select(JobRun.started_at).where(JobRun.name == "balances"))) == [NOW]
+
+
+def test_prune__fences_each_transaction(database: Database) -> None:
+    class LostError(Exception):
+        pass
+
+    def lost(session: Session) -> None:
+        raise LostError
+
+    add_marks(database, *minutes(3))
+    with pytest.raises(LostError):
+        Prune(database, lost, 90).run(NOW)
+    assert len(kept(database)) == 3
+
+
+# balances
+
+
+@pytest.fixture
+def funds(deployed: DeployedChain, database: Database) -> Callable[..., dict[str, Any]]:
+    def run(**signers: Any) -> dict[str, Any]:
+        given = {Role(role): signer for role, signer in signers.items()} or {Role.KEEPER: KEEPER.signer}
+        return dict(Funds(deployed.reader, database, given, 50 * GWEI).run(NOW))
+
+    return run
+
+
+def set_balance(chain: DeployedChain, address: str, wei: int) -> None:
+    chain.rpc.call("anvil_setBalance", [address, hex(wei)])
+
+
+def oracle_that_answers(chain: DeployedChain, code: str) -> None:
+    chain.rpc.call("anvil_setCode", [GAS_PRICE_ORACLE, code])
+
+
+def test_balances__without_the_oracle__a_stop_costs_its_gas_at_the_cap(deployed: DeployedChain, funds: Callable[..., Any]) -> None:
+    set_balance(deployed, KEEPER.address, 20 * STOP_WEI)
+    did = funds()
+    assert did == {
+        "signers": [
+            {
+                "role": "keeper",
+                "address": KEEPER.address,
+                "balance_wei": 20 * STOP_WEI,
+                "stop_cost_wei": STOP_WEI,
+                "stops_left": 20,
+                "nonce_gap": 0,
+            }
+        ],
+        "is_named_by_factory": True,
+    }
+
+
+def test_balances__one_wei_short__says_what_to_send_where(deployed: DeployedChain, funds: Callable[..., Any]) -> None:
+    set_balance(deployed, KEEPER.address, 20 * STOP_WEI - 1)
+    did = funds()
+    assert did["signers"][0]["stops_left"] == 19
+    assert did[ATTENTION].startswith(f"Send at least 0.000001 ETH to {KEEPER.address} (keeper)")
+
+
+def test_balances__layer_1_fee__is_counted_for_each_stop(deployed: DeployedChain, funds: Callable[..., Any]) -> None:
+    """The code answers 1 gwei for each byte that it is asked for: calldataload(4) * 10^9."""
+    oracle_that_answers(deployed, "0x600435633b9aca000260005260206000f3")
+    set_balance(deployed, KEEPER.address, 20 * STOP_WEI)
+    (purse,) = funds()["signers"]
+    assert (purse["stop_cost_wei"], purse["stops_left"]) == (STOP_WEI + 170 * GWEI, 19)
+
+
+@pytest.mark.parametrize("code", ["0x60006000fd", "0x00"])
+def test_balances__an_oracle_that_refuses_or_says_nothing__leaves_the_cost_unknown(
+    deployed: DeployedChain, funds: Callable[..., Any], code: str
+) -> None:
+    oracle_that_answers(deployed, code)
+    did = funds()
+    assert (did["signers"][0]["stop_cost_wei"], did["signers"][0]["stops_left"]) == (None, None)
+    assert "What a stop costs is not known" in did[ATTENTION]
+
+
+def test_balances__each_role_has_its_own_purse(deployed: DeployedChain, funds: Callable[..., Any]) -> None:
+    set_balance(deployed, KEEPER.address, 20 * STOP_WEI)
+    set_balance(deployed, STRANGER.address, STOP_WEI)
+    did = funds(keeper=KEEPER.signer, stop=STRANGER.signer)
+    assert [(purse["role"], purse["stops_left"]) for purse in did["signers"]] == [("keeper", 20), ("stop", 1)]
+    assert f"{STRANGER.address} (stop)" in did[ATTENTION]
+    assert KEEPER.address not in did[ATTENTION]
+
+
+def test_balances__the_factory_names_another_keeper__says_so(funds: Callable[..., Any]) -> None:
+    did = funds(keeper=STRANGER.signer)
+    assert did["is_named_by_factory"] is False
+    assert f"The factory names the keeper {KEEPER.address}" in did[ATTENTION]
+
+
+def test_balances__a_remote_signer_that_is_down__asks_for_somebody(funds: Callable[..., Any]) -> None:
+    gone = RemoteSigner(f"http://127.0.0.1:{free_port()}", KEEPER.address, answer_s=0.5)
+    did = funds(keeper=gone)
+    gone.close()
+    assert did["signers"][0]["address"] == KEEPER.address
+    assert did[ATTENTION].startswith("Nothing can be signed: the remote signer of")
+
+
+def test_balances__without_a_key__is_skipped(deployed: DeployedChain, database: Database) -> None:
+    with pytest.raises(JobSkippedError):
+        Funds(deployed.reader, database, {}, 50 * GWEI).run(NOW)
+
+
+def test_balances__the_node_is_gone__fails(database: Database) -> None:
+    nowhere = ChainReader(Rpc([f"http://127.0.0.1:{free_port()}"]), {})
+    with pytest.raises(RpcUnreachableError):
+        Funds(nowhere, database, {Role.KEEPER: KEEPER.signer}, 50 * GWEI).run(NOW)
+    nowhere.rpc.close()
+
+
+def test_a_real_stop__uses_less_gas_than_is_counted_for_it(stage: Stage) -> None:
+    process = stage.keeper()
+    stage.set_price(PRICE_AT_FLOOR)
+    process.run()
+    (tx,) = stage.txs()
+    used = stage.receipt_of(tx).gas_used
+    print(f"a stop used {used} gas of {STOP_GAS}")
+    assert stage.status() == "stopped"
+    assert used < STOP_GAS
+
+
+def test_nonce_gap__a_transaction_behind_a_hole__is_seen(stage: Stage) -> None:
+    """Its bytes are stored for a nonce that is two above what the account has used."""
+    count = stage.keeper_nonce()
+    add_intent(stage.database, A, 1)
+    with stage.database.write() as session:
+        session.execute(update(KeeperIntent).values(state="broadcast"))
+        intent_id = session.scalars(select(KeeperIntent.id)).one()
+        signer = hex_bytes(KEEPER.address)
+        session.add(
+            KeeperTx(
+                intent_id=intent_id,
+                signer=signer,
+                nonce=count + 2,
+                attempt=1,
+                raw=b"",
+                hash=b"\x03" * 32,
+                max_fee_wei=1,
+                max_priority_fee_wei=1,
+                offered_block=1,
+                is_filler=False,
+                state="broadcast",
+                created_at=OLD,
+            )
+        )
+    did = Funds(stage.chain.reader, stage.database, {Role.KEEPER: KEEPER.signer}, 50 * GWEI).run(NOW)
+    assert did["signers"][0]["nonce_gap"] == 2

@@ -1,0 +1,83 @@
+"""A tick that hangs ends the real process, so that a supervisor or a spare takes over."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from keeper.watchdog import EXIT_CODE
+from tests.personas import KEEPER
+
+ROOT = Path(__file__).parents[3]
+WITHIN_S = 20.0
+HANGS = "import time\nfrom keeper.watchdog import Watchdog\ndog = Watchdog(0.5)\ndog.start()\n{loop}\n"
+
+
+def run(loop: str) -> tuple[subprocess.CompletedProcess[str], float]:
+    begun = time.monotonic()
+    script = HANGS.format(loop=loop)
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    return done, time.monotonic() - begun
+
+
+def test_a_loop_that_hangs__ends_its_process_and_says_why() -> None:
+    done, _ = run("time.sleep(15)")
+    assert done.returncode == EXIT_CODE
+    assert "the tick hangs, the process ends" in done.stdout
+
+
+def test_a_loop_that_hangs_holding_a_thread_that_never_ends__ends_all_the_same() -> None:
+    done, took_s = run("import threading\nthreading.Thread(target=time.sleep, args=(15,)).start()")
+    assert (done.returncode, took_s < 10) == (EXIT_CODE, True)
+
+
+def test_a_loop_that_gets_on__is_left_alone() -> None:
+    done, _ = run("for _ in range(12):\n    time.sleep(0.1)\n    dog.sign()")
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.fixture
+def silent_node() -> Iterator[str]:
+    """Accepts every connection and never answers."""
+    kept: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def accept() -> None:
+            while True:
+                try:
+                    kept.append(server.accept()[0])
+                except OSError:
+                    return
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+    for connection in kept:
+        connection.close()
+
+
+def test_a_keeper_whose_node_never_answers__ends_before_the_nodes_own_time_is_up(
+    silent_node: str, database_url: str, tmp_path: Path
+) -> None:
+    deployment = tmp_path / "deployment.json"
+    deployment.write_text(json.dumps({"chain_id": 84532, "block": 1, "commit": "test", "contracts": []}))
+    environment = {
+        **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+        "DATABASE_URL": database_url,
+        "RPC_URLS": silent_node,
+        "DEPLOYMENT_FILE": str(deployment),
+        "KEEPER_PRIVATE_KEY": KEEPER.private_key,
+        "KEEPER_WATCHDOG_S": "2",
+    }
+    command = [sys.executable, "-m", "keeper.main", "run"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    assert done.returncode == EXIT_CODE, done.stdout
+    assert "the tick hangs, the process ends" in done.stdout
+    assert KEEPER.private_key[2:] not in done.stdout + done.stderr

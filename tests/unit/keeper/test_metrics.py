@@ -1,0 +1,68 @@
+"""What the keeper's loop counts, as a scrape sees it."""
+
+import math
+from dataclasses import dataclass
+
+import pytest
+
+from core.chain.rpc import Rpc, RpcUnreachableError
+from keeper.metrics import PREFIX, Metrics
+
+
+@dataclass
+class Clock:
+    now: float = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def metrics(clock: Clock) -> Metrics:
+    return Metrics(clock)
+
+
+def value(metrics: Metrics, name: str, **labels: str) -> float:
+    found = metrics.registry.get_sample_value(PREFIX + name, labels)
+    assert found is not None
+    return found
+
+
+def test_a_process_that_does_not_lead__alarms_nobody(metrics: Metrics) -> None:
+    assert value(metrics, "leads") == 0
+    for name in ("tick_age_seconds", "vaults", "vaults_unknown", "head_age_seconds"):
+        assert math.isnan(value(metrics, name))
+
+
+def test_tick_age__grows_at_the_scrape_while_the_loop_says_nothing(metrics: Metrics, clock: Clock) -> None:
+    metrics.leading(7)
+    clock.now += 10
+    assert (value(metrics, "tick_age_seconds"), value(metrics, "leader_epoch")) == (10, 7)
+    metrics.ticked(0.25, vaults=3, unknown=1, head_age_s=2)
+    clock.now += 30
+    metrics.leading(7)
+    assert value(metrics, "tick_age_seconds") == 30
+
+
+def test_a_tick__is_counted_with_what_it_judged(metrics: Metrics) -> None:
+    metrics.ticked(0.25, vaults=3, unknown=1, head_age_s=2)
+    assert [value(metrics, name) for name in ("vaults", "vaults_unknown", "head_age_seconds", "tick_seconds_sum")] == [3, 1, 2, 0.25]
+
+
+def test_a_failed_tick__is_counted_by_its_kind_and_leaves_its_figures_unknown(metrics: Metrics, clock: Clock) -> None:
+    metrics.ticked(0.25, vaults=3, unknown=1, head_age_s=2)
+    clock.now += 5
+    metrics.failed(RpcUnreachableError("eth_call", []))
+    assert value(metrics, "tick_failures_total", kind="RpcUnreachableError") == 1
+    assert math.isnan(value(metrics, "vaults"))
+    assert value(metrics, "tick_age_seconds") == 5
+
+
+def test_the_nodes_pool__is_shown(metrics: Metrics) -> None:
+    metrics.count_rpc(Rpc(["http://127.0.0.1:1"]))
+    assert value(metrics, "rpc_provider_open", provider="127.0.0.1:1") == 0

@@ -1,0 +1,121 @@
+"""Which key a role has, from where the settings say it is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_account import Account
+from pydantic import SecretStr
+
+from core.chain.abi import hex_bytes
+from core.domain.errors import InvalidParameterError
+from keeper.signers import KeyPlace, plain_variable, signers_of
+from keeper.state import Role
+from tests.personas import KEEPER, STRANGER
+
+URL = "https://signer.example:9000"
+
+
+def plain(key: str = KEEPER.private_key) -> KeyPlace:
+    return KeyPlace(private_key=SecretStr(key))
+
+
+def remote(**changes: Any) -> KeyPlace:
+    return KeyPlace(**{"remote_url": URL, "remote_address": STRANGER.address} | changes)
+
+
+def keystore(folder: Path, password: str = "right") -> KeyPlace:
+    file, password_file = folder / "keystore.json", folder / "password"
+    file.write_text(json.dumps(Account.encrypt(hex_bytes(STRANGER.private_key), "right", iterations=2)))
+    password_file.write_text(password + "\n")
+    return KeyPlace(keystore=file, password_file=password_file)
+
+
+def refusal_of(**places: KeyPlace) -> InvalidParameterError:
+    with pytest.raises(InvalidParameterError) as told:
+        signers_of({Role(role): place for role, place in places.items()})
+    return told.value
+
+
+def test_signers_of__no_key_at_all__is_a_dry_run() -> None:
+    assert signers_of({Role.KEEPER: KeyPlace(), Role.STOP: KeyPlace()}) == {}
+
+
+def test_signers_of__each_kind_of_place__gives_its_role(tmp_path: Path) -> None:
+    for place in (keystore(tmp_path), remote()):
+        signers = signers_of({Role.KEEPER: plain(), Role.STOP: place})
+        assert {role: signer.address for role, signer in signers.items()} == {Role.KEEPER: KEEPER.address, Role.STOP: STRANGER.address}
+
+
+def test_signers_of__a_stop_key_alone__is_refused() -> None:
+    assert "set the keeper's own key too" in refusal_of(stop=plain()).rule
+
+
+def test_signers_of__one_account_for_both_roles__is_refused() -> None:
+    assert "share its nonces" in refusal_of(keeper=plain(STRANGER.private_key), stop=remote(remote_address=STRANGER.address.lower())).rule
+
+
+@pytest.mark.parametrize(("role", "prefix"), [("keeper", "KEEPER"), ("stop", "KEEPER_STOP")])
+def test_signers_of__two_places_for_one_role__names_both(role: str, prefix: str) -> None:
+    error = refusal_of(**{role: KeyPlace(private_key=SecretStr(KEEPER.private_key), remote_url=URL, remote_address=KEEPER.address)})
+    assert (error.field, error.rule) == (f"{prefix}_REMOTE_SIGNER_URL", f"set it or {prefix}_PRIVATE_KEY, not both")
+
+
+@pytest.mark.parametrize("key", ["", "no key", "0x" + "11" * 31, "00" * 32])
+def test_signers_of__a_key_that_is_none__is_refused_without_showing_it(key: str) -> None:
+    error = refusal_of(keeper=plain(key))
+    assert str(error) == "KEEPER_PRIVATE_KEY: write 32 bytes as hex"
+    assert error.__cause__ is None
+
+
+def test_signers_of__keystore_without_a_password_file__names_the_variable(tmp_path: Path) -> None:
+    error = refusal_of(stop=KeyPlace(keystore=keystore(tmp_path).keystore))
+    assert error.field == "KEEPER_STOP_KEYSTORE_PASSWORD_FILE"
+
+
+def test_signers_of__wrong_password__says_what_to_check(tmp_path: Path) -> None:
+    error = refusal_of(keeper=keystore(tmp_path, "wrong"))
+    assert error.field == "KEEPER_KEYSTORE"
+    assert "check file and password" in error.rule
+
+
+@pytest.mark.parametrize(
+    ("changes", "variable"),
+    [
+        ({"remote_url": "signer:9000"}, "KEEPER_REMOTE_SIGNER_URL"),
+        ({"remote_url": "https://"}, "KEEPER_REMOTE_SIGNER_URL"),
+        ({"remote_address": None}, "KEEPER_REMOTE_SIGNER_ADDRESS"),
+        ({"remote_address": STRANGER.address[2:]}, "KEEPER_REMOTE_SIGNER_ADDRESS"),
+        ({"remote_token_file": Path("/nowhere")}, "KEEPER_REMOTE_SIGNER_TOKEN_FILE"),
+    ],
+)
+def test_signers_of__remote_signer_that_cannot_work__names_the_variable(changes: dict[str, Any], variable: str) -> None:
+    assert refusal_of(keeper=remote(**changes)).field == variable
+
+
+@pytest.mark.parametrize("content", ["", "\n", "two words\n", "two\nlines", "tok\u00e9n"])
+def test_signers_of__a_file_without_a_token__is_refused(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "token"
+    file.write_text(content)
+    assert refusal_of(keeper=remote(remote_token_file=file)).field == "KEEPER_REMOTE_SIGNER_TOKEN_FILE"
+
+
+@pytest.mark.parametrize(
+    ("url", "is_taken"),
+    [("https://signer.example", True), ("http://127.0.0.1:9000", True), ("http://localhost:9000", True), ("http://signer.example", False)],
+)
+def test_signers_of__a_token__goes_over_tls_or_to_this_machine(tmp_path: Path, url: str, is_taken: bool) -> None:
+    file = tmp_path / "token"
+    file.write_text("secret\n")
+    place = remote(remote_url=url, remote_token_file=file)
+    if is_taken:
+        assert Role.KEEPER in signers_of({Role.KEEPER: place})
+    else:
+        assert "over https only" in refusal_of(keeper=place).rule
+
+
+def test_plain_variable__names_what_holds_the_key_in_plain() -> None:
+    assert plain_variable(Role.KEEPER, plain()) == "KEEPER_PRIVATE_KEY"
+    assert plain_variable(Role.STOP, plain()) == "KEEPER_STOP_PRIVATE_KEY"
+    assert plain_variable(Role.KEEPER, remote()) is None
