@@ -4,11 +4,9 @@ import json
 import sys
 from pathlib import Path
 
-from api.areas.discovery.service import NAME, VERSION
 from api.catalog import CATALOG
-from api.kernel.openapi import document
 from api.kernel.refusals import REASONS
-from api.main import OPERATIONS
+from api.main import OPERATIONS, api_document
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 HEAD = """# The API
@@ -40,7 +38,7 @@ def page() -> str:
 
 
 def main() -> None:
-    spec = json.dumps(document(OPERATIONS, NAME, VERSION, "https://api.example"), indent=1, sort_keys=True) + "\n"
+    spec = json.dumps(api_document(OPERATIONS, "https://api.example"), indent=1, sort_keys=True) + "\n"
     stale = []
     for name, text in (("api.md", page()), ("openapi.json", spec)):
         file = DOCS / name

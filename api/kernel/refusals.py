@@ -66,6 +66,7 @@ REASONS: Mapping[str, Reason] = {
     "account_has_wallet": Reason(409, False, "caller"),
     "owned_agents_limit": Reason(409, False, "owner"),
     "not_authorized": Reason(403, False, "service"),
+    "origin_not_allowed": Reason(403, False, "caller"),
     "unknown_route": Reason(404, False, "caller"),
     "method_not_allowed": Reason(405, False, "caller"),
     "body_too_large": Reason(413, False, "caller"),
