@@ -14,7 +14,7 @@ from mcp_types import Tool as Described
 from mcp_types import ToolAnnotations
 from pydantic.json_schema import GenerateJsonSchema
 
-from api.catalog import Row, Tool, ToolKind
+from api.catalog import ROWS, Row, Tool, ToolKind
 from api.kernel.idempotency import KEY_PATTERN
 from api.kernel.operation import Operation
 
@@ -36,8 +36,9 @@ class Entry:
 
 
 def entries_of(operations: Iterable[Operation]) -> Mapping[str, Entry]:
-    """By name, in the order of the operations."""
-    bound = [(operation.row.tool, operation) for operation in operations]
+    """By name, in the order of the catalogue."""
+    places = list(ROWS)
+    bound = [(operation.row.tool, operation) for operation in sorted(operations, key=lambda one: places.index(one.key))]
     return {tool.name: Entry(tool, operation, described(tool, operation)) for tool, operation in bound if tool is not None}
 
 
