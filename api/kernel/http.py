@@ -10,6 +10,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import structlog
@@ -54,19 +55,27 @@ def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Callable[[Reque
     async def endpoint(request: Request) -> Response:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
         fields, unreadable = await fields_of(request, operation.row, deps.limits.body_bytes)
-        outcome = await run_in_threadpool(
-            perform,
-            operation,
-            credentials_of(request, deps),
-            fields,
-            deps,
-            idempotency_key=request.headers.get(IDEMPOTENCY_HEADER),
-            request_id=request.state.request_id,
-            unreadable=unreadable,
-        )
-        return response_of(outcome)
+        key = request.headers.get(IDEMPOTENCY_HEADER)
+        return response_of(await enter(request, operation, fields, deps, idempotency_key=key, unreadable=unreadable))
 
     return endpoint
+
+
+async def enter(
+    request: Request,
+    operation: Operation,
+    fields: Mapping[str, Any],
+    deps: Deps,
+    *,
+    idempotency_key: str | None = None,
+    unreadable: Refusal | None = None,
+) -> Outcome:
+    """Serve one call with the credentials of this request, beside the event loop; a defect of ours is an outcome too."""
+    call = partial(perform, operation, credentials_of(request, deps), fields, deps, idempotency_key=idempotency_key, unreadable=unreadable)
+    try:
+        return await run_in_threadpool(call, request_id=request.state.request_id)
+    except Exception:  # the process's edge: a route and a tool answer alike
+        return defect(request.state.request_id, deps)
 
 
 def response_of(outcome: Outcome) -> Response:

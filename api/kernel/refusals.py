@@ -149,8 +149,8 @@ def fill_path(path: str, by_name: Mapping[str, str], by_segment: Mapping[str, st
 
 
 def path_ids(path: str, fields: Mapping[str, Any]) -> dict[str, str]:
-    """What a call's own path says: the segment before each placeholder -> the value sent."""
-    return {segment: str(fields[name]) for segment, name in _placeholders(path) if name in fields}
+    """What a call's own path says: the segment before each placeholder -> the value sent; a tool may send what is no id."""
+    return {segment: str(fields[name]) for segment, name in _placeholders(path) if isinstance(fields.get(name), str | int)}
 
 
 def _placeholders(path: str) -> list[tuple[str, str]]:

@@ -5,8 +5,8 @@
                                     no:  pipeline, as the call tools.endpoint -> the MCP server
 
 Laws
-- Each POST enters the pipeline once. So every credential that is sent is checked, and every message that comes with a key
-  counts (decisions 64, 67).
+- Each well-formed message enters the pipeline once. So every credential that is sent is checked, and every message that
+  comes with a key counts (decisions 64, 67).
 - A message that is refused before the server sees it is answered with the refusal's HTTP status and a JSON-RPC error whose
   `data` is the refusal's body.
 - Nothing outlives its POST: no session, no stream. A GET that asks for a stream is 405, a browser's GET is a page.
@@ -19,7 +19,6 @@ from typing import Any
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
 from pydantic import ValidationError
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -27,10 +26,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.catalog import Profile
-from api.kernel.body import read_object
-from api.kernel.http import body_of, credentials_of, fields_of, json_text, response_of
+from api.kernel.body import read_object, require_storable
+from api.kernel.http import body_of, enter, fields_of, json_text, response_of
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
-from api.kernel.pipeline import perform
 from api.kernel.refusals import refused
 from api.tools import page
 from api.tools.origin import require_own_origin
@@ -79,7 +77,7 @@ class ToolEndpoint:
             detail = "This endpoint opens no stream: each POST is answered whole; send messages with POST."
             return response_of(self._refused(Refusal("method_not_allowed", detail, headers={"Allow": "POST"})))
         query, unreadable = await _query(request)
-        outcome = await self._perform(HELP, request, query, unreadable)
+        outcome = await enter(request, HELP, query, self._deps, unreadable=unreadable)
         if outcome.status != 200:
             return response_of(outcome)
         return HTMLResponse(outcome.body["page"], headers={**outcome.headers, **page.HEADERS})
@@ -92,7 +90,7 @@ class ToolEndpoint:
         sent = await self._read(request)
         exchange = self._tool_call(sent)
         if exchange is None:
-            outcome = await self._perform(ENDPOINT, request, sent.query, sent.unreadable)
+            outcome = await enter(request, ENDPOINT, sent.query, self._deps, unreadable=sent.unreadable)
             if outcome.status >= 400:
                 return _error(sent.message.get("id"), _code(outcome, sent), outcome)
             exchange = Exchange(Profile(outcome.body["profile"]), {}, dict(outcome.headers))
@@ -104,7 +102,9 @@ class ToolEndpoint:
         query, unreadable = await _query(request)
         try:
             raw = await body_of(request, self._deps.limits.body_bytes)
-            message = read_object(raw)
+            read = read_object(raw)
+            require_storable({name: value for name, value in read.items() if name != "params"})
+            message = read
         except Refusal as refusal:
             unreadable = refusal
         return Sent(raw, message, query, unreadable)
@@ -112,15 +112,11 @@ class ToolEndpoint:
     def _tool_call(self, sent: Sent) -> Exchange | None:
         """None: the message is none, or none that its profile allows; the pipeline or the server says why."""
         match sent.message:
-            case {"method": "tools/call", "params": {"name": str(name), **params}} if name in self._entries and not sent.unreadable:
+            case {"id": str() | int(), "method": "tools/call", "params": {"name": str(name), **params}} if name in self._entries:
                 profile, arguments = _profile(sent.query), params.get("arguments")
-                if profile is not None and profile.shows(self._entries[name].tool):
+                if not sent.unreadable and profile is not None and profile.shows(self._entries[name].tool):
                     return Exchange(profile, arguments if isinstance(arguments, dict) else {})
         return None
-
-    async def _perform(self, operation: Operation, request: Request, query: Mapping[str, Any], unreadable: Refusal | None) -> Outcome:
-        credentials, request_id = credentials_of(request, self._deps), request.state.request_id
-        return await run_in_threadpool(perform, operation, credentials, query, self._deps, request_id=request_id, unreadable=unreadable)
 
     def _refused(self, refusal: Refusal) -> Outcome:
         return refused(refusal, ENDPOINT.row, {}, self._deps.clock())
@@ -150,11 +146,12 @@ def _profile(query: Mapping[str, Any]) -> Profile | None:
 def _code(outcome: Outcome, sent: Sent) -> int:
     if outcome.status >= 500:
         return INTERNAL_ERROR
-    return PARSE_ERROR if sent.unreadable is not None and outcome.status == 400 else INVALID_REQUEST
+    is_bad_json = sent.unreadable is not None and not sent.message
+    return PARSE_ERROR if is_bad_json and outcome.status == 400 else INVALID_REQUEST
 
 
 def _error(message_id: Any, code: int, outcome: Outcome) -> Response:
-    """A JSON-RPC error; `id` is null where the message has none that may be repeated."""
+    """A JSON-RPC error; `id` is null where the message has none."""
     known = message_id if isinstance(message_id, str | int) and not isinstance(message_id, bool) else None
     error = {"code": code, "message": outcome.body["detail"], "data": dict(outcome.body)}
     text = json_text({"jsonrpc": "2.0", "id": known, "error": error})

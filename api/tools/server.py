@@ -16,15 +16,13 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from api.areas.discovery.service import INSTRUCTIONS, NAME, VERSION
 from api.catalog import Profile
 from api.kernel.body import require_storable
-from api.kernel.http import credentials_of, defect, json_text
+from api.kernel.http import enter, json_text
 from api.kernel.operation import Deps, Outcome, Refusal
-from api.kernel.pipeline import perform
 from api.tools.registry import IDEMPOTENCY_ARGUMENT, Entry
 
 LIST_FRESH_MS = 300_000  # the list changes with the service's version only
@@ -48,12 +46,12 @@ def server_of(entries: Mapping[str, Entry], deps: Deps) -> Server[Any]:
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         if params is not None and params.cursor is not None:
             raise MCPError(INVALID_PARAMS, "The list has one page; ask for it without a cursor.")
-        profile = _exchange(context).profile
+        profile = _request(context).state.exchange.profile
         return ListToolsResult(tools=[entry.described for entry in entries.values() if profile.shows(entry.tool)])
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
-        entry = _shown(entries, params.name, _exchange(context).profile)
-        return result_of(await run_in_threadpool(_performed, entry, context, deps))
+        entry = _shown(entries, params.name, _request(context).state.exchange.profile)
+        return result_of(await _performed(entry, _request(context), deps))
 
     return Server(
         NAME,
@@ -77,10 +75,10 @@ def result_of(outcome: Outcome) -> CallToolResult:
     )
 
 
-def _exchange(context: Context) -> Exchange:
+def _request(context: Context) -> Request:
+    """The HTTP request; its state holds the exchange."""
     assert context.request is not None, "the endpoint is served by HTTP alone"
-    exchange: Exchange = context.request.state.exchange
-    return exchange
+    return context.request
 
 
 def _shown(entries: Mapping[str, Entry], name: str, profile: Profile) -> Entry:
@@ -93,16 +91,10 @@ def _shown(entries: Mapping[str, Entry], name: str, profile: Profile) -> Entry:
     return entry
 
 
-def _performed(entry: Entry, context: Context, deps: Deps) -> Outcome:
-    request = context.request
-    assert request is not None
-    exchange = _exchange(context)
+async def _performed(entry: Entry, request: Request, deps: Deps) -> Outcome:
+    exchange: Exchange = request.state.exchange
     fields, key, unreadable = _read(entry, exchange.arguments)
-    credentials, request_id = credentials_of(request, deps), request.state.request_id
-    try:
-        outcome = perform(entry.operation, credentials, fields, deps, idempotency_key=key, request_id=request_id, unreadable=unreadable)
-    except Exception:  # the edge: beyond it the protocol's library would answer, without the request id
-        return defect(request_id, deps)
+    outcome = await enter(request, entry.operation, fields, deps, idempotency_key=key, unreadable=unreadable)
     exchange.headers.update(outcome.headers)
     return outcome
 
@@ -114,7 +106,7 @@ def _read(entry: Entry, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], s
     try:
         require_storable(fields)
     except Refusal as refusal:
-        return fields, None, refusal
+        return {}, None, refusal  # what can't be stored can't be put into a next call either
     if key is not None and not isinstance(key, str):
         return fields, None, Refusal("invalid_parameter", f"{IDEMPOTENCY_ARGUMENT}: write a text.")
     return fields, key, None

@@ -23,6 +23,9 @@ MODES = pytest.mark.parametrize(
     ("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")], ids=["legacy", "auto", "pinned"]
 )
 
+# initialize, notifications/initialized or server/discover, then tools/list and two calls (docs/mcp.md, Counting)
+MESSAGES = {"legacy": 5, "auto": 4, "2026-07-28": 3}
+
 
 @pytest.fixture
 def url(deps: Deps) -> Iterator[str]:
@@ -62,6 +65,9 @@ def test_a_client__registers_and_acts_with_its_new_key(url: str, mode: str, vers
             assert tools["mandate_get"].annotations.read_only_hint is True
             result = await agent.call_tool("mandate_list", {"limit": 5})
             assert (result.is_error, result.structured_content) == (False, {"mandates": [], "next_cursor": None})
+            refused = await agent.call_tool("mandate_get", {"id": "m_aaaaaaaaaa"})
+            assert refused.meta is not None
+            assert int(refused.meta["service/headers"]["X-RateLimit-Remaining"]) == 2_000 - MESSAGES[mode]
 
     asyncio.run(story())
 
