@@ -31,7 +31,7 @@ import uvicorn
 from api.catalog import Profile, rows_by_tool
 from api.kernel.credentials import KEY_HEADER
 from api.kernel.operation import Deps
-from api.main import create_app
+from api.main import create_app, listen
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.db import embedded, migrate
@@ -65,8 +65,7 @@ def served() -> Iterator[str]:
     postgres = embedded.start(data, durable=False)
     try:
         migrate.upgrade(postgres.url)
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
+        with listen("127.0.0.1", 0) as listener:
             yield from _serving(postgres.url, listener)
     finally:
         postgres.stop()

@@ -1,7 +1,6 @@
 """The official client of both protocol eras, over a socket, against the server that the product runs."""
 
 import asyncio
-import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -16,7 +15,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from api.kernel.operation import Deps
-from api.main import create_app
+from api.main import create_app, listen
 from tests.integration.api.conftest import KEY
 
 MODES = pytest.mark.parametrize(
@@ -29,8 +28,7 @@ MESSAGES = {"legacy": 5, "auto": 4, "2026-07-28": 3}
 
 @pytest.fixture
 def url(deps: Deps) -> Iterator[str]:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+    with listen("127.0.0.1", 0) as listener:
         server = uvicorn.Server(uvicorn.Config(create_app(deps), log_config=None, proxy_headers=False, timeout_graceful_shutdown=5))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
