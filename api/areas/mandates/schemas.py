@@ -147,12 +147,12 @@ class UnwindCall(MandatePath):
 class ReportEvent(MandatePath):
     """Wallet spec 2.10. Kinds and payload are judged by the domain, so that a break is stored and flagged."""
 
-    kind: Annotated[str, Field(max_length=32)]
+    kind: Annotated[str, Field(max_length=32, description="move, buy, sell, fee, resolve or note")]
     amount_usdc: Usdc | None = None
-    tx_hash: TxHash | None = None
-    why: Annotated[str, Field(max_length=4000)] | None = None
-    payload: JsonObject | None = None
-    detail: JsonObject | None = None
+    tx_hash: TxHash | None = Field(default=None, description="of the chain call that did it")
+    why: Annotated[str, Field(max_length=4000, description="your reason, with the number of the clause it rests on")] | None = None
+    payload: JsonObject | None = Field(default=None, description="target {kind, chain_id, address}, position, mark, marks, next_at, text")
+    detail: JsonObject | None = Field(default=None, description="target, as an alternative to payload.target")
 
 
 class ReportRefusal(MandatePath):

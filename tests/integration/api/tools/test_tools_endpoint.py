@@ -1,14 +1,15 @@
 """The endpoint itself: messages, profiles, credentials, the ceiling, and what is no message at all."""
 
 import json
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient as AnyClient
 from structlog.testing import capture_logs
 
-from api.catalog import ROWS, Profile, Tool, ToolKind
+from api.catalog import ROWS, Profile, Row, Tool, ToolKind
 from api.kernel.operation import Deps
 from api.main import OPERATIONS, create_app
 from core.db.engine import Database
@@ -264,9 +265,8 @@ def test_the_call_after_the_last__is_refused_by_result_and_the_message_by_status
 @pytest.fixture
 def probed(deps: Deps, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> AnyClient:
     """An application whose probe is a tool."""
-    row = probe.ROW
-    tool = Tool("probe", ToolKind.WRITE, Profile.FULL)
-    monkeypatch.setitem(ROWS, row.key, type(row)(**{name: getattr(row, name) for name in row.__slots__} | {"tool": tool}))  # type: ignore[index]  # the table is read-only for the product
+    row = replace(probe.ROW, tool=Tool("probe", ToolKind.WRITE, Profile.FULL))
+    monkeypatch.setitem(cast("dict[str, Row]", ROWS), row.key, row)
     return AnyClient(create_app(deps, (*OPERATIONS, probe.operation(gate))), base_url="http://testserver")
 
 
