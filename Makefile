@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis docs demo up test check format test-deep prove coverage gas mutants bench bench-indexer bench-keeper deploy verify lock clean
+.PHONY: help setup build abis docs demo up test check format test-deep conformance prove coverage gas mutants bench bench-indexer bench-keeper deploy verify lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -44,7 +44,7 @@ build: setup .build/forge/.ready ## compile the contracts
 abis: build ## write the ABIs that the processes read
 	@$(PY) scripts/export_abis.py
 
-docs: setup ## write docs/api.md and docs/openapi.json from the catalogue
+docs: setup ## write docs/api.md, docs/openapi.json and the table of docs/mcp.md from the catalogue
 	@$(PY) -m scripts.export_api
 
 demo: build ## the whole story of a mandate, told and checked step by step on a local chain and database
@@ -73,11 +73,14 @@ format: setup ## format Python and Solidity
 	@$(PY) -m ruff check --fix --quiet .
 	@$(FORGE) fmt contracts tests/contracts
 
-test-deep: build coverage prove ## slow proofs: 2,048 fuzz runs a contract property, invariants 500 x 50, Halmos, 2,000 examples a domain property, 200 stories of chaos
+test-deep: build coverage prove conformance ## slow proofs: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, Halmos, 2,000 examples a domain property, 200 stories of chaos
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core
 	SEEDS=$(or $(SEEDS),1..100) $(PY) -m pytest tests/integration/differential
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..200) $(PY) -m pytest tests/integration/indexer/chaos
+
+conformance: setup ## the tool endpoint under the protocol's conformance scenarios and inspector (npm packages, into .build)
+	@$(PY) -m scripts.mcp_conformance
 
 coverage: build ## hold the branch coverage of vault, factory and reserve token at 100 %
 	@$(PY) -m scripts.coverage

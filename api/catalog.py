@@ -4,7 +4,7 @@ Laws
 - A row stands here only when its route exists; create_app refuses to start on a row without an operation and on an
   operation without a row. A route that does not exist yet is absent, never a stub (law 9).
 - `/agent/catalog`, the discovery document, the next calls of refusals, OpenAPI and the tool list are generated from it.
-- `key` is `<area>.<verb>`; the area is the folder in api/areas that serves it.
+- `key` is `<area>.<verb>`; the area is the folder in api/areas that serves it, for `tools` api/tools.
 """
 
 from collections.abc import Mapping
@@ -33,6 +33,34 @@ class Family(StrEnum):
     WALLET = "wallet"
 
 
+class Profile(StrEnum):
+    """Which tools a client is shown, by the query `profile` of /mcp; each shows all of the one before it (core spec 4.10)."""
+
+    CONNECTOR = "connector"
+    CLAW = "claw"
+    FULL = "full"
+
+    def shows(self, tool: "Tool") -> bool:
+        return list(Profile).index(tool.profile) <= list(Profile).index(self)
+
+
+class ToolKind(StrEnum):
+    """What a tool does to its world, in the words of the specification's table."""
+
+    READ = "read"  # changes nothing
+    WRITE = "write"  # adds
+    DESTRUCTIVE = "write destructive"  # replaces what stood
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """The tool that makes the same call as its row. `profile`: the first one that shows it."""
+
+    name: str
+    kind: ToolKind
+    profile: Profile
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One route. `path` has {names} that are fields of the command. `price_credits` 0: nothing is charged.
@@ -57,11 +85,20 @@ class Row:
     idempotent: bool = False
     price_credits: int = 0
     status: int = 200
-    tool: str | None = None
+    tool: Tool | None = None
 
     @property
     def area(self) -> str:
         return self.key.partition(".")[0]
+
+
+def _reads(name: str) -> Tool:
+    """A wallet tool that changes nothing; wallet tools are in the profile full (wallet spec 4.1)."""
+    return Tool(name, ToolKind.READ, Profile.FULL)
+
+
+def _writes(name: str) -> Tool:
+    return Tool(name, ToolKind.WRITE, Profile.FULL)
 
 
 def _wallet(key: str, method: str, path: str, auth: Auth, section: str, summary: str, **more: Any) -> Row:
@@ -108,7 +145,7 @@ _IDENTITY = (
         section="core 4.1",
         takes_body=True,
         example={"agent_name": "my-agent"},
-        tool="agent_connect",
+        tool=Tool("agent_connect", ToolKind.WRITE, Profile.CONNECTOR),
         summary="Register an agent in one call; sent with an owner's session the agent is owned. Keys are shown once.",
     ),
     Row(
@@ -175,10 +212,16 @@ _MANDATES = (
         Auth.KEY,
         "wallet 4",
         "List mandates that wait for the agent.",
-        tool="mandate_offers",
+        tool=_reads("mandate_offers"),
     ),
     _wallet(
-        "mandates.policy", "GET", "/agents/{id}/policy", Auth.KEY_OR_OWNER, "added", "Read an agent's policy.", tool="agent_policy_get"
+        "mandates.policy",
+        "GET",
+        "/agents/{id}/policy",
+        Auth.KEY_OR_OWNER,
+        "added",
+        "Read an agent's policy.",
+        tool=_reads("agent_policy_get"),
     ),
     _wallet(
         "mandates.policy_set",
@@ -187,9 +230,9 @@ _MANDATES = (
         Auth.OWNER,
         "added",
         "Replace an agent's whole policy; a body without accepts_mandates sets it to false.",
-        tool="agent_policy_set",
+        tool=Tool("agent_policy_set", ToolKind.DESTRUCTIVE, Profile.FULL),
     ),
-    _wallet("mandates.list", "GET", "/mandates", Auth.KEY_OR_OWNER, "added", "List your mandates.", tool="mandate_list"),
+    _wallet("mandates.list", "GET", "/mandates", Auth.KEY_OR_OWNER, "added", "List your mandates.", tool=_reads("mandate_list")),
     _wallet("mandates.board", "GET", "/board", Auth.NONE, "added", "List mandates of the open board."),
     _wallet(
         "mandates.approvals",
@@ -198,7 +241,7 @@ _MANDATES = (
         Auth.KEY_OR_OWNER,
         "added",
         "Read the reported actions above the owner's asking line.",
-        tool="mandate_approvals",
+        tool=_reads("mandate_approvals"),
     ),
     _wallet("mandates.create", "POST", "/mandates", Auth.OWNER, "wallet 4", "Create a draft mandate.", takes_body=True),
     _wallet("mandates.update", "PUT", "/mandates/{id}", Auth.OWNER, "wallet 4", "Change a draft mandate.", takes_body=True),
@@ -227,7 +270,7 @@ _MANDATES = (
         "wallet 4",
         "Accept a mandate that names you.",
         scope="tx",
-        tool="mandate_accept",
+        tool=_writes("mandate_accept"),
     ),
     _wallet(
         "mandates.read",
@@ -236,7 +279,7 @@ _MANDATES = (
         Auth.KEY_OR_OWNER,
         "wallet 4",
         "Read a mandate: clauses, limits, progress, lock and the newest steps.",
-        tool="mandate_get",
+        tool=_reads("mandate_get"),
     ),
     _wallet("mandates.steps", "GET", "/mandates/{id}/steps", Auth.KEY_OR_OWNER, "added", "Page through the record of steps."),
     _wallet("mandates.ledger", "GET", "/mandates/{id}/ledger", Auth.KEY_OR_OWNER, "added", "Page through the raw book."),
@@ -252,7 +295,7 @@ _MANDATES = (
         "Report what you did, with the chain call's tx_hash; a rule break is stored and flagged.",
         scope="tx",
         takes_body=True,
-        tool="mandate_report_event",
+        tool=_writes("mandate_report_event"),
     ),
     _wallet(
         "mandates.report_refusal",
@@ -263,7 +306,7 @@ _MANDATES = (
         "Report an attempt that was refused.",
         scope="tx",
         takes_body=True,
-        tool="mandate_report_refusal",
+        tool=_writes("mandate_report_refusal"),
     ),
     _wallet(
         "mandates.execute_call",
@@ -275,7 +318,7 @@ _MANDATES = (
         scope="read",
         takes_body=True,
         idempotent=False,
-        tool="mandate_execute_call",
+        tool=_reads("mandate_execute_call"),
     ),
     _wallet(
         "mandates.unwind_call",
@@ -286,10 +329,17 @@ _MANDATES = (
         "Build the vault's unwind call and check it; nothing is sent.",
         scope="read",
         idempotent=False,
-        tool="mandate_unwind_call",
+        tool=_reads("mandate_unwind_call"),
     ),
     _wallet(
-        "mandates.stop", "POST", "/mandates/{id}/stop", Auth.KEY_OR_OWNER, "added", "Stop your mandate.", scope="tx", tool="mandate_stop"
+        "mandates.stop",
+        "POST",
+        "/mandates/{id}/stop",
+        Auth.KEY_OR_OWNER,
+        "added",
+        "Stop your mandate.",
+        scope="tx",
+        tool=_writes("mandate_stop"),
     ),
     _wallet("mandates.stop_call", "GET", "/mandates/{id}/stop-call", Auth.OWNER, "wallet 4", "Build the owner's stop call."),
     _wallet(
@@ -310,9 +360,33 @@ _TRANSFERS = (
         "Report a transfer of your own wallet; the chain confirms it or fails it.",
         scope="tx",
         takes_body=True,
-        tool="transfer_report",
+        tool=_writes("transfer_report"),
     ),
 )
 
-CATALOG: tuple[Row, ...] = _IDENTITY + _DISCOVERY + _MANDATES + _TRANSFERS
+_TOOLS = (
+    Row(
+        key="tools.endpoint",
+        method="POST",
+        path="/mcp",
+        auth=Auth.OPTIONAL,
+        section="core 4.10",
+        summary="Call the tools of this service (MCP, Streamable HTTP); profile selects which are shown.",
+    ),
+    Row(
+        key="tools.help",
+        method="GET",
+        path="/mcp",
+        auth=Auth.NONE,
+        section="core 4.10",
+        summary="Read how to connect a client to the tools; a page for people.",
+    ),
+)
+
+CATALOG: tuple[Row, ...] = _IDENTITY + _DISCOVERY + _MANDATES + _TRANSFERS + _TOOLS
 ROWS: Mapping[str, Row] = {row.key: row for row in CATALOG}
+
+
+def rows_by_tool(profile: Profile) -> Mapping[str, Row]:
+    """The rows whose tools this profile shows, by the tool's name."""
+    return {row.tool.name: row for row in CATALOG if row.tool is not None and profile.shows(row.tool)}

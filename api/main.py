@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
@@ -26,6 +27,9 @@ from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, require_catal
 from api.kernel.openapi import document
 from api.kernel.operation import Deps, Limits, Operation
 from api.kernel.tokens import token_hash
+from api.tools.endpoint import OPERATIONS as TOOLS
+from api.tools.endpoint import route_of
+from api.tools.openapi import PATHS
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.db.engine import Database
@@ -45,7 +49,7 @@ log = structlog.get_logger("api")
 
 def create_app(deps: Deps, operations: Sequence[Operation] = OPERATIONS) -> FastAPI:
     """The whole application. Errors: ValueError when catalogue and operations differ."""
-    require_catalogue(operations)
+    require_catalogue((*operations, *TOOLS))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -53,12 +57,19 @@ def create_app(deps: Deps, operations: Sequence[Operation] = OPERATIONS) -> Fast
         deps.database.close()
 
     app = FastAPI(title=NAME, version=VERSION, docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan)
-    app.router.routes.extend(routes_of(operations, deps))
+    app.router.routes.extend([*routes_of(operations, deps), route_of(operations, deps)])
     app.add_exception_handler(HTTPException, not_routed(deps))  # type: ignore[arg-type]  # narrower than any Exception
-    app.openapi = lambda: document(operations, NAME, VERSION, deps.base_url)  # type: ignore[method-assign]  # FastAPI's documented hook
+    app.openapi = lambda: api_document(operations, deps.base_url)  # type: ignore[method-assign]  # FastAPI's documented hook
     app.add_middleware(Envelope, deps=deps)
     app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED_HEADERS)
     return app
+
+
+def api_document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
+    """OpenAPI of the routes, and of the tool endpoint as far as OpenAPI can say it."""
+    found = document(operations, NAME, VERSION, base_url)
+    found["paths"] |= PATHS
+    return found
 
 
 def deps_of(settings: Settings) -> Deps:

@@ -1,14 +1,15 @@
-"""Write docs/api.md and docs/openapi.json from the catalogue and the operations: `python -m scripts.export_api [--check]`."""
+"""Write docs/api.md, docs/openapi.json and the table of docs/mcp.md from the catalogue and the operations.
+
+`python -m scripts.export_api [--check]`
+"""
 
 import json
 import sys
 from pathlib import Path
 
-from api.areas.discovery.service import NAME, VERSION
 from api.catalog import CATALOG
-from api.kernel.openapi import document
 from api.kernel.refusals import REASONS
-from api.main import OPERATIONS
+from api.main import OPERATIONS, api_document
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 HEAD = """# The API
@@ -20,6 +21,7 @@ unknown is null. A write with an `Idempotency-Key` answers the same again when i
 | call | who | what it does |
 |---|---|---|
 """
+TOOLS_HEAD = "| tool | kind | first profile | same call as | what it does |\n|---|---|---|---|---|\n"
 REFUSALS = """
 ## Refusals
 
@@ -39,10 +41,18 @@ def page() -> str:
     return HEAD + routes + REFUSALS + reasons
 
 
+def tools_page() -> str:
+    """docs/mcp.md as it stands, with the table of today's tools."""
+    before, _, after = (DOCS / "mcp.md").read_text().partition(TOOLS_HEAD)
+    rows = [(row.tool, row) for row in CATALOG if row.tool is not None]
+    lines = [f"| `{tool.name}` | {tool.kind} | {tool.profile} | `{row.method} {row.path}` | {row.summary} |" for tool, row in rows]
+    return before + TOOLS_HEAD + "\n".join(lines) + "\n\n" + after.partition("\n\n")[2]
+
+
 def main() -> None:
-    spec = json.dumps(document(OPERATIONS, NAME, VERSION, "https://api.example"), indent=1, sort_keys=True) + "\n"
+    spec = json.dumps(api_document(OPERATIONS, "https://api.example"), indent=1, sort_keys=True) + "\n"
     stale = []
-    for name, text in (("api.md", page()), ("openapi.json", spec)):
+    for name, text in (("api.md", page()), ("openapi.json", spec), ("mcp.md", tools_page())):
         file = DOCS / name
         if not file.exists() or file.read_text() != text:
             stale.append(name)
@@ -50,7 +60,7 @@ def main() -> None:
                 file.write_text(text)
     if stale and "--check" in sys.argv:
         sys.exit(f"docs differ from the catalogue: {', '.join(stale)}. Run `make docs` and commit the result.")
-    print(f"docs/api.md and docs/openapi.json: {len(stale)} {'stale' if '--check' in sys.argv else 'written'}")
+    print(f"docs/api.md, docs/openapi.json and docs/mcp.md: {len(stale)} {'stale' if '--check' in sys.argv else 'written'}")
 
 
 if __name__ == "__main__":

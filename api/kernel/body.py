@@ -16,6 +16,13 @@ MAX_NUMBER_CHARACTERS = 80  # a uint256 has 78 digits
 
 def parse_object(raw: bytes) -> dict[str, Any]:
     """The object that a body holds; an empty body is an empty object. Errors: Refusal."""
+    value = read_object(raw)
+    require_storable(value)
+    return value
+
+
+def read_object(raw: bytes) -> dict[str, Any]:
+    """As parse_object, but what it holds may be nothing that Postgres keeps. Errors: Refusal."""
     if not raw.strip():
         return {}
     try:
@@ -34,7 +41,6 @@ def parse_object(raw: bytes) -> dict[str, Any]:
         raise _refused(f"the body is nested too deep; stay within {MAX_DEPTH} levels") from None
     if not isinstance(value, dict):
         raise _refused("the body is not a JSON object; send {...} with the fields of the call")
-    require_storable(value)
     return value
 
 

@@ -129,7 +129,12 @@ def _object(value: Any) -> dict[str, Any]:
     return {str(name): storable(item) for name, item in value.items()}
 
 
-_AMOUNT_SCHEMA = {"type": "string", "pattern": r"^-?\d{1,13}(\.\d{1,6})?$", "examples": ["12.500000"]}
+_AMOUNT_SCHEMA = {
+    "type": "string",
+    "pattern": r"^-?\d{1,13}(\.\d{1,6})?$",
+    "description": "USDC as text, at most six decimals",
+    "examples": ["12.500000"],
+}
 
 Usdc = Annotated[UsdcE6, BeforeValidator(_usdc), WithJsonSchema(_AMOUNT_SCHEMA)]
 """USDC base units, read from text or from a JSON number's literal; signed. Errors: invalid_number."""
@@ -137,8 +142,13 @@ Usdc = Annotated[UsdcE6, BeforeValidator(_usdc), WithJsonSchema(_AMOUNT_SCHEMA)]
 PositiveUsdc = Annotated[UsdcE6, BeforeValidator(lambda value: _positive(_usdc(value))), WithJsonSchema(_AMOUNT_SCHEMA)]
 """As Usdc, above 0."""
 
-Int = Annotated[int, BeforeValidator(_integer)]
-"""A whole number, in a body a JSON integer, in path and query its digits. Bounds: Annotated[Int, Field(ge=..., le=...)]."""
+WHOLE = BeforeValidator(_integer)
+
+Int = Annotated[int, WHOLE]
+"""A whole number, in a body a JSON integer, in path and query its digits.
+
+Bounds stand before the reader, Annotated[int, Field(ge=..., le=...), WHOLE]: JSON Schema loses those behind it.
+"""
 
 Flag = Annotated[bool, BeforeValidator(_flag)]
 """true or false; in a query 1 and 0 too."""
@@ -149,7 +159,9 @@ Address = Annotated[str, BeforeValidator(_address), WithJsonSchema({"type": "str
 TxHash = Annotated[str, BeforeValidator(_tx_hash), WithJsonSchema({"type": "string", "pattern": TX_HASH_PATTERN})]
 """0x and 64 hex characters, lower case out."""
 
-PublicId = Annotated[str, BeforeValidator(_public_id), WithJsonSchema({"type": "string", "pattern": PUBLIC_ID_PATTERN})]
+PublicId = Annotated[
+    str, BeforeValidator(_public_id), WithJsonSchema({"type": "string", "pattern": PUBLIC_ID_PATTERN, "description": "the mandate's id"})
+]
 """A mandate's id. One of another form names no mandate: not_found."""
 
 Json = Annotated[Any, BeforeValidator(storable)]

@@ -10,6 +10,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import structlog
@@ -53,28 +54,39 @@ def routes_of(operations: Iterable[Operation], deps: Deps) -> list[Route]:
 def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
-        fields, unreadable = await _fields(request, operation.row, deps.limits.body_bytes)
-        outcome = await run_in_threadpool(
-            perform,
-            operation,
-            _credentials(request, deps),
-            fields,
-            deps,
-            idempotency_key=request.headers.get(IDEMPOTENCY_HEADER),
-            request_id=request.state.request_id,
-            unreadable=unreadable,
-        )
-        return response_of(outcome)
+        fields, unreadable = await fields_of(request, operation.row, deps.limits.body_bytes)
+        key = request.headers.get(IDEMPOTENCY_HEADER)
+        return response_of(await enter(request, operation, fields, deps, idempotency_key=key, unreadable=unreadable))
 
     return endpoint
 
 
+async def enter(
+    request: Request,
+    operation: Operation,
+    fields: Mapping[str, Any],
+    deps: Deps,
+    *,
+    idempotency_key: str | None = None,
+    unreadable: Refusal | None = None,
+) -> Outcome:
+    """Serve one call with the credentials of this request, beside the event loop; a defect of ours is an outcome too."""
+    call = partial(perform, operation, credentials_of(request, deps), fields, deps, idempotency_key=idempotency_key, unreadable=unreadable)
+    try:
+        return await run_in_threadpool(call, request_id=request.state.request_id)
+    except Exception:  # the process's edge: a route and a tool answer alike
+        return defect(request.state.request_id, deps)
+
+
 def response_of(outcome: Outcome) -> Response:
-    text = json.dumps(outcome.body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(text, outcome.status, dict(outcome.headers), media_type="application/json")
+    return Response(json_text(outcome.body), outcome.status, dict(outcome.headers), media_type="application/json")
 
 
-def _credentials(request: Request, deps: Deps) -> Credentials:
+def json_text(body: Mapping[str, Any]) -> str:
+    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def credentials_of(request: Request, deps: Deps) -> Credentials:
     peer = None if request.client is None else request.client.host
     client = client_address(peer, request.headers.getlist("x-forwarded-for"), deps.trusted_proxies)
     authorization = request.headers.get("authorization")
@@ -84,13 +96,13 @@ def _credentials(request: Request, deps: Deps) -> Credentials:
     return Credentials(request.headers.get(KEY_HEADER), bearer, client)
 
 
-async def _fields(request: Request, row: Row, body_bytes: int) -> tuple[dict[str, Any], Refusal | None]:
+async def fields_of(request: Request, row: Row, body_bytes: int) -> tuple[dict[str, Any], Refusal | None]:
     """The merged fields, and why they are not whole, if so. What could be read is given in either case."""
     fields: dict[str, Any] = {name: QueryText(value) for name, value in request.path_params.items()}
     try:
         _merge(fields, [(name, QueryText(value)) for name, value in request.query_params.multi_items()], "the query")
         if row.method not in ("GET", "DELETE"):
-            _merge(fields, parse_object(await _body(request, body_bytes)).items(), "the body")
+            _merge(fields, parse_object(await body_of(request, body_bytes)).items(), "the body")
         require_storable(dict(fields))
     except Refusal as refusal:
         return fields, refusal
@@ -104,7 +116,7 @@ def _merge(fields: dict[str, Any], more: Iterable[tuple[str, Any]], place: str) 
         fields[name] = value
 
 
-async def _body(request: Request, limit: int) -> bytes:
+async def body_of(request: Request, limit: int) -> bytes:
     raw = bytearray()
     async for chunk in request.stream():
         raw += chunk
@@ -141,12 +153,17 @@ class Envelope:
         try:
             await self.app(scope, receive, send_with_headers)
         except Exception:  # the process's edge: nothing above it answers
-            log.exception("defect", request_id=request_id)
+            outcome = defect(request_id, self.deps)
             if started:
                 raise
-            detail = f"This service failed at this call; it is our defect. Name the request id {request_id} when you report it."
-            outcome = refused(Refusal("internal_error", detail), None, {}, self.deps.clock())
             await response_of(outcome)(scope, receive, send_with_headers)
+
+
+def defect(request_id: str, deps: Deps) -> Outcome:
+    """What a caller hears of an exception that nothing else answers; the log has it whole."""
+    log.exception("defect", request_id=request_id)
+    detail = f"This service failed at this call; it is our defect. Name the request id {request_id} when you report it."
+    return refused(Refusal("internal_error", detail), None, {}, deps.clock())
 
 
 def _request_id(scope: Scope) -> str:

@@ -25,7 +25,8 @@ from core.db.repositories import calls
 
 REPLAY_HEADER = "Idempotent-Replay"
 
-_KEY = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+KEY_PATTERN = "[A-Za-z0-9._:-]{1,128}"
+_KEY = re.compile(KEY_PATTERN)
 
 
 @dataclass(frozen=True, slots=True)

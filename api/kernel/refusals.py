@@ -66,6 +66,7 @@ REASONS: Mapping[str, Reason] = {
     "account_has_wallet": Reason(409, False, "caller"),
     "owned_agents_limit": Reason(409, False, "owner"),
     "not_authorized": Reason(403, False, "service"),
+    "origin_not_allowed": Reason(403, False, "caller"),
     "unknown_route": Reason(404, False, "caller"),
     "method_not_allowed": Reason(405, False, "caller"),
     "body_too_large": Reason(413, False, "caller"),
@@ -148,8 +149,8 @@ def fill_path(path: str, by_name: Mapping[str, str], by_segment: Mapping[str, st
 
 
 def path_ids(path: str, fields: Mapping[str, Any]) -> dict[str, str]:
-    """What a call's own path says: the segment before each placeholder -> the value sent."""
-    return {segment: str(fields[name]) for segment, name in _placeholders(path) if name in fields}
+    """What a call's own path says: the segment before each placeholder -> the value sent; a tool may send what is no id."""
+    return {segment: str(fields[name]) for segment, name in _placeholders(path) if isinstance(fields.get(name), str | int)}
 
 
 def _placeholders(path: str) -> list[tuple[str, str]]:

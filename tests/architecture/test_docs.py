@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from api.catalog import CATALOG
+from api.catalog import CATALOG, Profile, rows_by_tool
 from core.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,6 +24,13 @@ def test_every_route_stands_in_the_api_page() -> None:
     text = doc("api.md")
 
     assert [row.key for row in CATALOG if f"{row.method} {row.path}" not in text] == []
+
+
+def test_every_tool_and_profile_stands_in_the_page_of_tools() -> None:
+    text = doc("mcp.md")
+
+    assert [name for name in rows_by_tool(Profile.FULL) if f"| `{name}` |" not in text] == []
+    assert [profile for profile in Profile if f"| `{profile}`" not in text] == []
 
 
 def test_every_event_and_error_of_the_contracts_stands_in_their_page() -> None:

@@ -18,8 +18,16 @@ class CatalogCall(BaseModel):
     allowed: bool | None = Field(description="whether this caller may make it; null without a credential")
 
 
+class ToolsOffered(BaseModel):
+    endpoint: str = Field(description="the address of the tool endpoint (MCP); its query `profile` selects the tools shown")
+    transport: Literal["streamable-http"]
+    default_profile: str
+    profiles: dict[str, list[str]] = Field(description="the names of the tools that each profile shows")
+
+
 class CatalogAnswer(BaseModel):
     calls: list[CatalogCall]
+    tools: ToolsOffered
 
 
 class SlowJob(BaseModel):
@@ -57,5 +65,6 @@ class Discovery(BaseModel):
     contracts: dict[str, str]
     capabilities: list[str]
     endpoints: list[dict[str, str]]
+    tools: ToolsOffered
     rate_limits: dict[str, Any]
     instructions: list[str]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from api.catalog import CATALOG, Auth, Family, Row
+from api.catalog import CATALOG, ROWS, Auth, Family, Profile, Row, rows_by_tool
 from api.kernel.caller import AgentCaller, Caller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput
 from core.domain.mandate.refusals import NOT_SEEN
@@ -15,13 +15,14 @@ INSTRUCTIONS = (
     "Money is text with six decimals, in USDC. Unknown is null.",
     "A refusal says in service.reason why, in service.retry_safe whether to wait or to change something, and in service.next what to call.",
     f"limits.breaches.reverts of a mandate counts reverted calls. {NOT_SEEN}",
-    "Send Idempotency-Key with a write that you may have to repeat.",
+    "Send Idempotency-Key with a write that you may have to repeat; a tool takes it as the argument idempotency_key.",
+    "Tools make the same calls: POST /mcp speaks MCP; /mcp?profile=full shows all of them. Keys go in headers, never in arguments.",
 )
 
 
 def catalog(call: Call, caller: Caller, command: NoInput) -> Answer:
     """Every call; with a credential, whether its caller may make it."""
-    return Answer({"calls": [_call(row, caller) for row in CATALOG]})
+    return Answer({"calls": [_call(row, caller) for row in CATALOG], "tools": _tools(call)})
 
 
 def _call(row: Row, caller: Caller) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def _call(row: Row, caller: Caller) -> dict[str, Any]:
         "cost": row.price_credits,
         "summary": row.summary,
         "idempotency_key": row.idempotent,
-        "tool": row.tool,
+        "tool": None if row.tool is None else row.tool.name,
         "body": None if row.example is None else dict(row.example),
         "allowed": None if isinstance(caller, Nobody) else _is_allowed(row, caller),
     }
@@ -60,12 +61,23 @@ def service(call: Call, caller: Nobody, command: NoInput) -> Answer:
             "base_url": deps.base_url,
             "chain_id": deps.chain_id,
             "contracts": dict(deps.contracts),
-            "capabilities": ["agents", "owner_sign_in", *(["mandates"] if Family.WALLET in families else [])],
+            "capabilities": ["agents", "owner_sign_in", "tools", *(["mandates"] if Family.WALLET in families else [])],
             "endpoints": [{"method": row.method, "path": row.path, "auth": row.auth.value} for row in CATALOG],
+            "tools": _tools(call),
             "rate_limits": _rate_limits(call),
             "instructions": list(INSTRUCTIONS),
         }
     )
+
+
+def _tools(call: Call) -> dict[str, Any]:
+    """Where tools are called, and which of them each profile shows."""
+    return {
+        "endpoint": call.deps.base_url + ROWS["tools.endpoint"].path,
+        "transport": "streamable-http",
+        "default_profile": Profile.CONNECTOR.value,
+        "profiles": {profile.value: list(rows_by_tool(profile)) for profile in Profile},
+    }
 
 
 def _rate_limits(call: Call) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import Address, Flag, Int, Json, JsonObject, PositiveUsdc, PublicId, Signature, TxHash, Usdc
+from api.kernel.fields import WHOLE, Address, Flag, Int, Json, JsonObject, PositiveUsdc, PublicId, Signature, TxHash, Usdc
 from api.kernel.operation import Command
 
-Bps = Annotated[Int, Field(ge=0, le=10_000)]
-Limit = Annotated[Int, Field(ge=1, le=200)]
-Seq = Annotated[Int, Field(ge=1)]
+Bps = Annotated[int, Field(ge=0, le=10_000), WHOLE]
+Limit = Annotated[int, Field(ge=1, le=200), WHOLE]
+Seq = Annotated[int, Field(ge=1), WHOLE]
 AgentId = Annotated[str, Field(pattern=r"^[0-9]{1,18}$", description="the agent's user id, as a string")]
 Selector = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{8}$")]
 HexData = Annotated[str, Field(pattern=r"^0x([0-9a-fA-F]{2})*$", max_length=65_536)]
@@ -48,7 +48,7 @@ class ReplacePolicy(AgentPath):
     min_net_bps: Int | None = None
     max_cost_bps: Bps | None = None
     slippage_bps: Bps | None = None
-    credit_budget_daily: Annotated[Int, Field(ge=0)] | None = None
+    credit_budget_daily: Annotated[int, Field(ge=0), WHOLE] | None = None
     auto_vs_approval: JsonObject | None = None
     accepts_mandates: Flag = False
 
@@ -147,12 +147,12 @@ class UnwindCall(MandatePath):
 class ReportEvent(MandatePath):
     """Wallet spec 2.10. Kinds and payload are judged by the domain, so that a break is stored and flagged."""
 
-    kind: Annotated[str, Field(max_length=32)]
+    kind: Annotated[str, Field(max_length=32, description="move, buy, sell, fee, resolve or note")]
     amount_usdc: Usdc | None = None
-    tx_hash: TxHash | None = None
-    why: Annotated[str, Field(max_length=4000)] | None = None
-    payload: JsonObject | None = None
-    detail: JsonObject | None = None
+    tx_hash: TxHash | None = Field(default=None, description="of the chain call that did it")
+    why: Annotated[str, Field(max_length=4000, description="your reason, with the number of the clause it rests on")] | None = None
+    payload: JsonObject | None = Field(default=None, description="target {kind, chain_id, address}, position, mark, marks, next_at, text")
+    detail: JsonObject | None = Field(default=None, description="target, as an alternative to payload.target")
 
 
 class ReportRefusal(MandatePath):

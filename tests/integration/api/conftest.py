@@ -1,6 +1,5 @@
 """The API in this process: real pipeline, real Postgres, a clock that tests move, and a chain of few answers."""
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -10,7 +9,7 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
-from starlette.exceptions import StarletteDeprecationWarning
+from starlette.testclient import TestClient
 
 from api.catalog import ROWS, Row
 from api.kernel.operation import Deps, Limits
@@ -21,11 +20,6 @@ from core.db.engine import Database
 from core.domain.blocks import BlockHeader
 from tests.integration.api import probe
 from tests.integration.api.probe import Gate
-
-with warnings.catch_warnings():
-    # Starlette would rather have its test client use httpx2; the product's own client is httpx, so tests use that too.
-    warnings.simplefilter("ignore", StarletteDeprecationWarning)
-    from starlette.testclient import TestClient
 
 BASE_URL = "http://testserver"
 KEY = "X-SVC-User-Key"

@@ -1,0 +1,183 @@
+"""POST /mcp and GET /mcp: MCP over Streamable HTTP, without sessions, for clients of both protocol eras.
+
+    POST -> Host, Origin -> body -> does it call a tool that its profile shows?
+                                    yes: the MCP server -> pipeline, as the tool's call
+                                    no:  pipeline, as the call tools.endpoint -> the MCP server
+
+Laws
+- Each well-formed message enters the pipeline once. So every credential that is sent is checked, and every message that
+  comes with a key counts (decisions 64, 67).
+- A message that is refused before the server sees it is answered with the refusal's HTTP status and a JSON-RPC error whose
+  `data` is the refusal's body.
+- Nothing outlives its POST: no session, no stream. A GET that asks for a stream is 405, a browser's GET is a page.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
+from pydantic import ValidationError
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.catalog import Profile
+from api.kernel.body import read_object, require_storable
+from api.kernel.http import body_of, enter, fields_of, json_text, response_of
+from api.kernel.operation import Deps, Operation, Outcome, Refusal
+from api.kernel.refusals import refused
+from api.tools import page
+from api.tools.origin import require_own_origin
+from api.tools.registry import entries_of
+from api.tools.schemas import ToolsQuery
+from api.tools.server import Exchange, server_of
+from api.tools.service import connect, show
+
+PATH = "/mcp"
+ENDPOINT = Operation("tools.endpoint", ToolsQuery, connect)
+HELP = Operation("tools.help", ToolsQuery, show)
+OPERATIONS = (ENDPOINT, HELP)
+CEILING_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+
+
+def route_of(operations: Iterable[Operation], deps: Deps) -> Route:
+    """The route of the tools of these operations; methods beside GET and POST are refused by it."""
+    return Route(PATH, ToolEndpoint(operations, deps), methods=["GET", "POST"])
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What came: query and message as far as they could be read, and why not further."""
+
+    raw: bytes
+    message: Mapping[str, Any]
+    query: Mapping[str, Any]
+    unreadable: Refusal | None
+
+
+class ToolEndpoint:
+    """An ASGI application."""
+
+    def __init__(self, operations: Iterable[Operation], deps: Deps) -> None:
+        self._deps = deps
+        self._entries = entries_of(operations)
+        self._server = server_of(self._entries, deps)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        answer = await (self._post(request) if request.method == "POST" else self._get(request))
+        await answer(scope, receive, send)
+
+    async def _get(self, request: Request) -> Response:
+        if "text/event-stream" in request.headers.get("accept", ""):
+            detail = "This endpoint opens no stream: each POST is answered whole; send messages with POST."
+            return response_of(self._refused(Refusal("method_not_allowed", detail, headers={"Allow": "POST"})))
+        query, unreadable = await _query(request)
+        outcome = await enter(request, HELP, query, self._deps, unreadable=unreadable)
+        if outcome.status != 200:
+            return response_of(outcome)
+        return HTMLResponse(outcome.body["page"], headers={**outcome.headers, **page.HEADERS})
+
+    async def _post(self, request: Request) -> ASGIApp:
+        try:
+            require_own_origin(request.headers, self._deps.base_url)
+        except Refusal as refusal:
+            return _error(None, INVALID_REQUEST, self._refused(refusal))
+        sent = await self._read(request)
+        exchange = self._tool_call(sent)
+        if exchange is None:
+            outcome = await enter(request, ENDPOINT, sent.query, self._deps, unreadable=sent.unreadable)
+            if outcome.status >= 400:
+                return _error(sent.message.get("id"), _code(outcome, sent), outcome)
+            exchange = Exchange(Profile(outcome.body["profile"]), {}, dict(outcome.headers))
+        request.state.exchange = exchange
+        return self._served(sent.raw, exchange)
+
+    async def _read(self, request: Request) -> Sent:
+        raw, message = b"", dict[str, Any]()
+        query, unreadable = await _query(request)
+        try:
+            raw = await body_of(request, self._deps.limits.body_bytes)
+            read = read_object(raw)
+            require_storable({name: value for name, value in read.items() if name != "params"})
+            message = read
+        except Refusal as refusal:
+            unreadable = refusal
+        return Sent(raw, message, query, unreadable)
+
+    def _tool_call(self, sent: Sent) -> Exchange | None:
+        """None: the message is none, or none that its profile allows; the pipeline or the server says why."""
+        match sent.message:
+            case {"id": str() | int(), "method": "tools/call", "params": {"name": str(name), **params}} if name in self._entries:
+                profile, arguments = _profile(sent.query), params.get("arguments")
+                if not sent.unreadable and profile is not None and profile.shows(self._entries[name].tool):
+                    return Exchange(profile, arguments if isinstance(arguments, dict) else {})
+        return None
+
+    def _refused(self, refusal: Refusal) -> Outcome:
+        return refused(refusal, ENDPOINT.row, {}, self._deps.clock())
+
+    def _served(self, raw: bytes, exchange: Exchange) -> ASGIApp:
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            # A manager a message: it holds nothing between messages, and its tasks end with the one it serves.
+            limit = self._deps.limits.body_bytes
+            manager = StreamableHTTPSessionManager(self._server, json_response=True, stateless=True, max_request_body_size=limit)
+            async with manager.run():
+                await manager.handle_request(_as_json(scope), _again(raw, receive), _with_ceiling(exchange, send))
+
+        return serve
+
+
+async def _query(request: Request) -> tuple[Mapping[str, Any], Refusal | None]:
+    return await fields_of(request, HELP.row, 0)  # a GET's fields: no body is read
+
+
+def _profile(query: Mapping[str, Any]) -> Profile | None:
+    try:
+        return Profile(ToolsQuery.model_validate(query).profile)
+    except ValidationError:
+        return None
+
+
+def _code(outcome: Outcome, sent: Sent) -> int:
+    if outcome.status >= 500:
+        return INTERNAL_ERROR
+    is_bad_json = sent.unreadable is not None and not sent.message
+    return PARSE_ERROR if is_bad_json and outcome.status == 400 else INVALID_REQUEST
+
+
+def _error(message_id: Any, code: int, outcome: Outcome) -> Response:
+    """A JSON-RPC error; `id` is null where the message has none."""
+    known = message_id if isinstance(message_id, str | int) and not isinstance(message_id, bool) else None
+    error = {"code": code, "message": outcome.body["detail"], "data": dict(outcome.body)}
+    text = json_text({"jsonrpc": "2.0", "id": known, "error": error})
+    return Response(text, outcome.status, dict(outcome.headers), media_type="application/json")
+
+
+def _as_json(scope: Scope) -> Scope:
+    """The body was read as JSON, whatever its type was called; the server takes one name for it alone."""
+    headers = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
+    return {**scope, "headers": [*headers, (b"content-type", b"application/json")]}
+
+
+def _again(raw: bytes, receive: Receive) -> Receive:
+    """The body once more, then what else comes (the caller goes away)."""
+    waiting: list[Message] = [{"type": "http.request", "body": raw, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return receive_again
+
+
+def _with_ceiling(exchange: Exchange, send: Send) -> Send:
+    async def send_with_ceiling(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update({name: exchange.headers[name] for name in CEILING_HEADERS if name in exchange.headers})
+        await send(message)
+
+    return send_with_ceiling

@@ -1,0 +1,41 @@
+"""What a browser sees at /mcp: where to point a client, how to show who calls, and the tools of a profile."""
+
+import json
+from collections.abc import Mapping
+from html import escape
+
+from api.catalog import Profile, Row, rows_by_tool
+from api.kernel.credentials import KEY_HEADER
+
+# The page runs nothing and loads nothing; no site may frame it (decisions 71).
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "Referrer-Policy": "no-referrer",
+}
+STYLE = "body{font:16px/1.5 system-ui;max-width:60rem;margin:2rem auto;padding:0 1rem}td,th{text-align:left;padding:.2rem 1rem .2rem 0}"
+
+
+def html(base_url: str, profile: Profile) -> str:
+    tools = "".join(_line(name, row) for name, row in rows_by_tool(profile).items())
+    profiles = " ".join(f'<a href="?profile={one}">{one}</a>' for one in Profile)
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Tools</title><style>{STYLE}</style>'
+        f"<h1>Tools for agents</h1><p>This address speaks MCP (Streamable HTTP): point a client at it, not a browser."
+        f"<pre>{escape(client_settings(base_url, profile))}</pre>"
+        f"<p>The key is the agent's; registering needs none (<code>agent_connect</code>, or POST /auth/agent/connect). "
+        f"<p>Tools of the profile <b>{profile}</b> (others: {profiles}):"
+        f"<table><tr><th>tool<th>kind<th>same as<th>what it does{tools}</table>"
+        f'<p><a href="/agent/catalog">Every call of this service</a></html>'
+    )
+
+
+def client_settings(base_url: str, profile: Profile) -> str:
+    """The entry that most clients take in their settings, as JSON."""
+    server = {"type": "http", "url": f"{base_url}/mcp?profile={profile}", "headers": {KEY_HEADER: "<the agent's key>"}}
+    return json.dumps({"mcpServers": {"mandate-wallet": server}}, indent=2)
+
+
+def _line(name: str, row: Row) -> str:
+    assert row.tool is not None, "rows are listed by their tool"
+    cells = (f"<code>{name}</code>", row.tool.kind.value, f"{row.method} {escape(row.path)}", escape(row.summary))
+    return "<tr>" + "".join(f"<td>{cell}" for cell in cells)

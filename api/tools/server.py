@@ -1,0 +1,112 @@
+"""The MCP server: lists the tools of a profile, and makes a tool's call through the one pipeline.
+
+Laws
+- A tool's call is its twin's call: the same operation, fields, credentials, ceiling and idempotency scope (decisions 21).
+- Whatever the pipeline answers is the tool's result, structured and as text: a refusal is `isError` with the body that the
+  route would answer. Protocol errors are left for what is no call of ours: an unknown tool is -32602.
+- What HTTP says beside a body stands in the result's `_meta`: `service/status` and `service/headers` (ceiling, replay).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp import MCPError
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent
+from starlette.requests import Request
+
+from api.areas.discovery.service import INSTRUCTIONS, NAME, VERSION
+from api.catalog import Profile
+from api.kernel.body import require_storable
+from api.kernel.http import enter, json_text
+from api.kernel.operation import Deps, Outcome, Refusal
+from api.tools.registry import IDEMPOTENCY_ARGUMENT, Entry
+
+LIST_FRESH_MS = 300_000  # the list changes with the service's version only
+
+Context = ServerRequestContext[Any, Request]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What the endpoint hands to the server beside the message: the profile, and the arguments with their numbers' text.
+
+    `headers`: of the HTTP answer, which the endpoint sends; a call adds the ceiling's.
+    """
+
+    profile: Profile
+    arguments: Mapping[str, Any]
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def server_of(entries: Mapping[str, Entry], deps: Deps) -> Server[Any]:
+    async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        if params is not None and params.cursor is not None:
+            raise MCPError(INVALID_PARAMS, "The list has one page; ask for it without a cursor.")
+        profile = _request(context).state.exchange.profile
+        return ListToolsResult(tools=[entry.described for entry in entries.values() if profile.shows(entry.tool)])
+
+    async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
+        entry = _shown(entries, params.name, _request(context).state.exchange.profile)
+        return result_of(await _performed(entry, _request(context), deps))
+
+    return Server(
+        NAME,
+        version=VERSION,
+        instructions="\n".join(INSTRUCTIONS),
+        website_url=deps.base_url,
+        cache_hints={"tools/list": CacheHint(LIST_FRESH_MS, "public")},
+        get_tool_input_schema=lambda name: entries[name].described.input_schema if name in entries else None,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def result_of(outcome: Outcome) -> CallToolResult:
+    """A payable 402 is complete as it stands: the body that asks for payment is in both forms."""
+    return CallToolResult(
+        content=[TextContent(text=json_text(outcome.body))],
+        structured_content=dict(outcome.body),
+        is_error=outcome.status >= 400,
+        _meta={"service/status": outcome.status, "service/headers": dict(outcome.headers)},
+    )
+
+
+def _request(context: Context) -> Request:
+    """The HTTP request; its state holds the exchange."""
+    assert context.request is not None, "the endpoint is served by HTTP alone"
+    return context.request
+
+
+def _shown(entries: Mapping[str, Entry], name: str, profile: Profile) -> Entry:
+    """Errors: MCPError -32602 that says where the tool is, or that there is none."""
+    entry = entries.get(name)
+    if entry is None:
+        raise MCPError(INVALID_PARAMS, f"There is no tool {name[:80]!r}; tools/list names those that exist.")
+    if not profile.shows(entry.tool):
+        raise MCPError(INVALID_PARAMS, f"The profile {profile} does not show {name}; connect with ?profile={entry.tool.profile}.")
+    return entry
+
+
+async def _performed(entry: Entry, request: Request, deps: Deps) -> Outcome:
+    exchange: Exchange = request.state.exchange
+    fields, key, unreadable = _read(entry, exchange.arguments)
+    outcome = await enter(request, entry.operation, fields, deps, idempotency_key=key, unreadable=unreadable)
+    exchange.headers.update(outcome.headers)
+    return outcome
+
+
+def _read(entry: Entry, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], str | None, Refusal | None]:
+    """The command's fields, the idempotency key, and why the arguments can't be read, if so."""
+    fields = dict(arguments)
+    key = fields.pop(IDEMPOTENCY_ARGUMENT, None) if entry.operation.row.idempotent else None
+    try:
+        require_storable(fields)
+    except Refusal as refusal:
+        return {}, None, refusal  # what can't be stored can't be put into a next call either
+    if key is not None and not isinstance(key, str):
+        return fields, None, Refusal("invalid_parameter", f"{IDEMPOTENCY_ARGUMENT}: write a text.")
+    return fields, key, None

@@ -1,0 +1,17 @@
+"""The calls of the endpoint itself: a message that is no tool's call, and the page for people."""
+
+from api.catalog import Profile
+from api.kernel.caller import Caller, Nobody
+from api.kernel.operation import Answer, Call
+from api.tools import page
+from api.tools.schemas import ToolsQuery
+
+
+def connect(call: Call, caller: Caller, command: ToolsQuery) -> Answer:
+    """Admits a message of the protocol; the MCP server answers it."""
+    return Answer({"profile": command.profile})
+
+
+def show(call: Call, caller: Nobody, command: ToolsQuery) -> Answer:
+    """`page` is HTML."""
+    return Answer({"page": page.html(call.deps.base_url, Profile(command.profile))})

@@ -1,0 +1,91 @@
+"""Tools as clients see them: names, hints and arguments, out of the catalogue and the commands."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from api.catalog import CATALOG, ROWS, Profile, rows_by_tool
+from api.kernel.secrets_guard import refuse_secrets
+from api.main import OPERATIONS
+from api.tools.registry import entries_of
+
+with Path("tests/spec/tools.tsv").open() as lines:
+    SPECIFIED = {row["tool"]: row for row in csv.DictReader(lines, delimiter="\t")}
+ENTRIES = entries_of(OPERATIONS)
+TOOLS = pytest.mark.parametrize("name", list(ENTRIES))
+
+
+def arguments(name: str) -> dict[str, Any]:
+    return dict(ENTRIES[name].described.input_schema["properties"])
+
+
+@TOOLS
+def test_a_tool__has_the_kind_and_the_profile_of_the_specification(name: str) -> None:
+    tool = ENTRIES[name].tool
+    assert (tool.kind.value, tool.profile.value) == (SPECIFIED[name]["kind"], SPECIFIED[name]["profile"])
+
+
+@TOOLS
+def test_a_tool__carries_all_four_hints_on_the_wire(name: str) -> None:
+    kind, method = SPECIFIED[name]["kind"], ENTRIES[name].operation.row.method
+    assert ENTRIES[name].described.model_dump(by_alias=True)["annotations"] == {
+        "title": None,
+        "readOnlyHint": kind == "read",
+        "destructiveHint": kind == "write destructive",
+        "idempotentHint": kind == "read" or method == "PUT",
+        "openWorldHint": False,
+    }
+
+
+def test_the_destructive_tools__are_those_that_replace() -> None:
+    assert [name for name, entry in ENTRIES.items() if entry.described.annotations.destructive_hint] == ["agent_policy_set"]  # type: ignore[union-attr]  # hints stand on each, as tested above
+
+
+def test_each_profile__shows_what_the_one_before_shows() -> None:
+    connector, claw, full = (set(rows_by_tool(profile)) for profile in Profile)
+    assert connector <= claw <= full == set(ENTRIES)
+    assert connector == {name for name, row in SPECIFIED.items() if row["profile"] == "connector"} & set(ENTRIES)
+    assert "agent_connect" in connector
+    assert "mandate_get" not in claw
+
+
+@TOOLS
+def test_arguments__are_a_closed_object_of_json_schema(name: str) -> None:
+    schema = ENTRIES[name].described.input_schema
+    Draft202012Validator.check_schema(schema)
+    assert (schema["type"], schema["additionalProperties"]) == ("object", False)
+
+
+@TOOLS
+def test_arguments__are_the_commands_fields_and_the_idempotency_key_where_the_route_takes_one(name: str) -> None:
+    operation = ENTRIES[name].operation
+    extra = {"idempotency_key"} if operation.row.idempotent else set()
+    assert set(arguments(name)) == set(operation.command_type.model_fields) | extra
+
+
+@TOOLS
+def test_ids_of_the_path__are_required(name: str) -> None:
+    described, row = ENTRIES[name].described, ENTRIES[name].operation.row
+    assert {field for field in arguments(name) if f"{{{field}}}" in row.path} <= set(described.input_schema.get("required", []))
+
+
+@TOOLS
+def test_no_argument__is_a_key_or_another_secret(name: str) -> None:
+    refuse_secrets(arguments(name))
+
+
+@pytest.mark.parametrize(("tool", "field"), [("transfer_report", "amount"), ("mandate_execute_call", "amount_usdc")])
+def test_money__is_text(tool: str, field: str) -> None:
+    assert arguments(tool)[field]["type"] == "string"
+
+
+def test_bounds__are_said_in_the_words_of_json_schema() -> None:
+    assert arguments("mandate_list")["limit"] == {"default": 50, "maximum": 200, "minimum": 1, "type": "integer"}
+
+
+def test_an_entry__is_its_rows_operation() -> None:
+    assert {name: entry.operation.row for name, entry in ENTRIES.items()} == dict(rows_by_tool(Profile.FULL))
+    assert all(ROWS[row.key] is row for row in CATALOG)
