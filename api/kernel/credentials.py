@@ -59,6 +59,8 @@ def _by_key(session: Session, key: str, deps: Deps) -> AgentCaller | OperatorCal
         owner_id=account.owner_id,
         wallet_address=identity.address_text(account.wallet_address),
         scopes=None if row.scopes is None else tuple(row.scopes),
+        per_order_usdc_e6=row.per_order_usdc_e6,
+        per_day_usdc_e6=row.per_day_usdc_e6,
     )
 
 
@@ -86,11 +88,17 @@ def caller_for(row: Row, proven: Proven, operator_addresses: frozenset[str]) -> 
             return _operator(proven, operator_addresses)
         case Auth.BEARER:
             return _bearer(proven)
-    takes_key = row.auth in (Auth.KEY, Auth.KEY_OR_OWNER, Auth.OPTIONAL)
-    takes_owner = row.auth in (Auth.OWNER, Auth.KEY_OR_OWNER, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
+    takes_key = row.auth in (Auth.KEY, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER, Auth.OPTIONAL)
+    takes_owner = row.auth in (Auth.OWNER, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
     if takes_key and isinstance(proven.by_key, AgentCaller):
         return proven.by_key
     if takes_owner and isinstance(proven.by_bearer, OwnerCaller):
+        if proven.by_bearer.wallet_address.lower() in operator_addresses and not row.operator_too:
+            raise Refusal(
+                "not_authorized", "An operator's session makes operators' calls only; sign in with another wallet to be an owner."
+            )
+        return proven.by_bearer
+    if row.auth is Auth.KEY_OWNER_OR_BEARER and isinstance(proven.by_bearer, BearerCaller):
         return proven.by_bearer
     if row.auth in (Auth.NONE_OR_OWNER, Auth.OPTIONAL):
         return Nobody()
@@ -121,7 +129,7 @@ def _lacking(row: Row, proven: Proven) -> Refusal:
         return Refusal("auth_required", f"This call is the agent's; send the agent's key in {KEY_HEADER}.")
     if isinstance(proven.by_bearer, BearerCaller):
         return Refusal("auth_invalid", "An agent's bearer token is no owner's session; sign in with /auth/owner/login.")
-    if row.auth is Auth.KEY_OR_OWNER:
+    if row.auth in (Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER):
         return Refusal("auth_required", f"Send an agent's key in {KEY_HEADER}, or an owner's session: Authorization: Bearer <token>.")
     if proven.by_key is not None and row.family is Family.WALLET:
         return Refusal("scope_denied", "Only the owner's signed session may do this; an agent's key cannot.", missing="owner session")

@@ -6,6 +6,7 @@ Laws
 """
 
 import re
+from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, NoReturn
 
@@ -21,6 +22,7 @@ TX_HASH_PATTERN = r"^0x[0-9a-fA-F]{64}$"
 PUBLIC_ID_PATTERN = r"^m_[a-z2-7]{10}$"
 MAX_EXACT_JSON_INT = 2**53 - 1  # beyond it RFC 8785 cannot write an integer
 
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
@@ -87,6 +89,15 @@ def _flag(value: Any) -> bool:
     _refuse("invalid_parameter", "write true or false")
 
 
+def _instant(value: Any) -> datetime:
+    if isinstance(value, str) and _INSTANT.fullmatch(value):
+        try:
+            return datetime.fromisoformat(value)
+        except ValueError:
+            pass  # a day or an hour that no calendar has
+    _refuse("invalid_parameter", "write a time with its zone, such as 2026-01-31T12:00:00Z")
+
+
 def _address(value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(ADDRESS_PATTERN, value):
         _refuse("invalid_parameter", "write an address: 0x and 40 hex characters")
@@ -142,6 +153,9 @@ Int = Annotated[int, BeforeValidator(_integer)]
 
 Flag = Annotated[bool, BeforeValidator(_flag)]
 """true or false; in a query 1 and 0 too."""
+
+Instant = Annotated[datetime, BeforeValidator(_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
+"""A time as RFC 3339 writes it, with its zone; aware."""
 
 Address = Annotated[str, BeforeValidator(_address), WithJsonSchema({"type": "string", "pattern": ADDRESS_PATTERN})]
 """Any case in, checksum form out."""

@@ -18,8 +18,9 @@ SECURITY: Mapping[Auth, list[dict[str, list[str]]]] = {
     Auth.KEY: [{"AgentKey": []}],
     Auth.OWNER: [{"OwnerSession": []}],
     Auth.BEARER: [{"AgentBearer": []}],
-    Auth.OPERATOR: [{"AgentKey": []}],
+    Auth.OPERATOR: [{"AgentKey": []}, {"OwnerSession": []}],
     Auth.KEY_OR_OWNER: [{"AgentKey": []}, {"OwnerSession": []}],
+    Auth.KEY_OWNER_OR_BEARER: [{"AgentKey": []}, {"OwnerSession": []}, {"AgentBearer": []}],
     Auth.NONE_OR_OWNER: [{}, {"OwnerSession": []}],
     Auth.OPTIONAL: [{}, {"AgentKey": []}, {"OwnerSession": []}],
 }
