@@ -52,11 +52,16 @@ def test_of_several_credentials__the_routes_kind_decides(auth: Auth, sent: tuple
     assert caller_for(row(auth), proven(*sent), operators) == seen
 
 
-@pytest.mark.parametrize("auth", [Auth.OWNER, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER, Auth.NONE_OR_OWNER, Auth.OPTIONAL])
+@pytest.mark.parametrize("auth", [Auth.OWNER, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER])
 def test_an_operators_session__is_no_owners(auth: Auth) -> None:
     with pytest.raises(Refusal) as refused:
         caller_for(row(auth), proven(OWNER), frozenset({WALLET.lower()}))
     assert refused.value.reason == "not_authorized"
+
+
+@pytest.mark.parametrize("auth", [Auth.NONE, Auth.NONE_OR_OWNER, Auth.OPTIONAL])
+def test_an_operators_session__is_nobodys_where_nobody_may_call(auth: Auth) -> None:
+    assert caller_for(row(auth), proven(OWNER), frozenset({WALLET.lower()})) == Nobody()
 
 
 def test_an_operators_session__may_end_itself() -> None:
