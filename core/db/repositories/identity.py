@@ -179,7 +179,7 @@ def agents_of_owner(session: Session, owner_id: int) -> list[tuple[Account, ApiK
 def last_calls(session: Session, key_ids: Iterable[int]) -> dict[int, datetime]:
     """When each key was last used; a key that never was is left out."""
     query = select(RequestCount.key_id, func.max(RequestCount.last_at)).where(RequestCount.key_id.in_(list(key_ids)))
-    return dict(session.execute(query.group_by(RequestCount.key_id)).tuples().all())
+    return dict(session.execute(query.group_by(RequestCount.key_id)).all())
 
 
 def lock_recoverable(session: WriteSession, recovery_hash: bytes) -> Account | None:

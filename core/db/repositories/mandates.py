@@ -71,7 +71,7 @@ def mandates_of_agent(session: Session, agent_id: int, statuses: Sequence[str] |
 def count_by_status(session: Session, agent_id: int) -> dict[str, int]:
     """How many mandates name the agent, by status; a status without one is left out."""
     query = select(Mandate.status, func.count()).where(Mandate.agent_id == agent_id).group_by(Mandate.status)
-    return dict(session.execute(query.order_by(Mandate.status)).tuples().all())
+    return dict(session.execute(query.order_by(Mandate.status)).all())
 
 
 def spending_mandates_of_agent(session: Session, agent_id: int, since: datetime) -> list[Mandate]:
