@@ -42,6 +42,7 @@ class Row:
     401, 402 and 429 (decisions 1). `takes_body`: the command has fields that the path doesn't fill and that are required.
     `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
     `status`: of a plain success. `operator_too`: an owner's route that an operator's session takes as well.
+    `refuses`: statuses of refusals that OpenAPI can't tell from method, path and credentials.
     """
 
     key: str
@@ -60,6 +61,7 @@ class Row:
     status: int = 200
     tool: str | None = None
     operator_too: bool = False
+    refuses: tuple[int, ...] = ()
 
     @property
     def area(self) -> str:
@@ -172,6 +174,7 @@ _AGENTS = (
         Auth.KEY,
         "core 4.1",
         "Read your self-declared record, or with wallet= that of the agent with this wallet, and who signed it.",
+        refuses=(404,),
     ),
     _core(
         "agents.self_write",
@@ -254,6 +257,7 @@ _SAFETY = (
         takes_body=True,
         idempotent=True,
         status=201,
+        refuses=(404,),
     ),
     _core("safety.case_close", "POST", "/admin/violations/{id}/close", Auth.OPERATOR, "added", "Close a case; the lock ends."),
 )

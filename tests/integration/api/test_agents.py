@@ -7,6 +7,10 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
+from api.areas.agents.routes import OPERATIONS as AGENTS
+from api.areas.safety.routes import OPERATIONS as SAFETY
+from api.catalog import Auth
+from api.kernel.operation import Operation
 from core.db.engine import Database
 from tests.integration.api.conftest import KEY, Clock, Limit, TestClient, bearer, connect, login, reason
 
@@ -163,6 +167,20 @@ def test_dashboard__counts_each_stage_apart_for_tasks_and_mining(client: TestCli
     lines = [stages[name] for name in stages if name != "verified"] + list(stages["verified"].values())
     assert lines == [{"task_claims": "not_recorded", "mining_submissions": "not_recorded"}] * 7
     assert (body["credit_balance"], body["mandates"]) == (10, {})
+
+
+@pytest.mark.parametrize("operation", [one for one in (*AGENTS, *SAFETY) if one.row.method == "GET"], ids=lambda one: one.key)
+def test_an_answer__has_the_fields_that_openapi_shows(
+    client: TestClient, owner: dict[str, str], operator: dict[str, str], operation: Operation
+) -> None:
+    agent = connect(client, owner)
+    client.post("/agent/self", json={"persona": "Quiet.", "next_steps": ["wait"]}, headers={KEY: agent["api_key"]})
+    case = {"agent_id": agent["user_id"], "rule": "copied evidence", "deadline": "2026-11-28T12:00:00Z"}
+    client.post("/admin/violations", json=case, headers=operator)
+    headers = owner if operation.row.auth is Auth.OWNER else {KEY: agent["api_key"]}
+    body = client.get(operation.row.path, headers=headers).json()
+    assert operation.answer_type is not None
+    assert operation.answer_type.model_validate(body, strict=True).model_dump(mode="json") == body
 
 
 @pytest.mark.parametrize("path", ["/agent/status", "/agent/dashboard", "/agent/scopes", "/agent/self"])

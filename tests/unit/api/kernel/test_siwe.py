@@ -45,6 +45,12 @@ def test_an_independent_library__parses_and_verifies_it_strictly(purpose: Purpos
         message.verify(signature, domain="evil.example", strict=True, **expected)
 
 
+def test_a_text_about_a_record__names_its_hash__and_is_kept_a_record() -> None:
+    first, second = Subject(Purpose.SELF, "ab" * 32), Subject(Purpose.SELF, "cd" * 32)
+    assert first.statement == f"Declare the record with SHA-256 {'ab' * 32} as my agent's own. Signing moves no money."
+    assert (first.slot, second.slot, Subject(Purpose.LINK).slot) == (f"self:{'ab' * 32}", f"self:{'cd' * 32}", "link")
+
+
 def test_the_digest__is_what_a_wallet_signs() -> None:
     signature = OWNER.sign_message(encode_defunct(text=text())).signature.to_0x_hex()
     assert recovered_address(personal_digest(text()), signature) == OWNER.address
