@@ -12,6 +12,7 @@ VERSION = "0.1.0"
 FOR_ANYBODY = (Auth.NONE, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
 INSTRUCTIONS = (
     "Register: POST /auth/agent/connect with {agent_name}; keep api_key and recovery_code, they are shown once.",
+    "A lost key: POST /auth/agent/recover with {recovery_code}; the answer has a new key and a new code.",
     "Send the key in X-SVC-User-Key. Owners sign in with a wallet: POST /auth/wallet/nonce, sign, POST /auth/owner/login.",
     "Money is text with six decimals, in USDC. Unknown is null.",
     "A refusal says in service.reason why, in service.retry_safe whether to wait or to change something, and in service.next what to call.",
@@ -61,7 +62,13 @@ def service(call: Call, caller: Nobody, command: NoInput) -> Answer:
             "base_url": deps.base_url,
             "chain_id": deps.chain_id,
             "contracts": dict(deps.contracts),
-            "capabilities": ["agents", "owner_sign_in", *(["mandates"] if Family.WALLET in families else [])],
+            "capabilities": [
+                "agents",
+                "owner_sign_in",
+                "self_records",
+                "violation_notices",
+                *(["mandates"] if Family.WALLET in families else []),
+            ],
             "endpoints": [{"method": row.method, "path": row.path, "auth": row.auth.value} for row in CATALOG],
             "rate_limits": _rate_limits(call),
             "instructions": list(INSTRUCTIONS),
