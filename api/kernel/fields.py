@@ -6,7 +6,7 @@ Laws
 """
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any, NoReturn
 
@@ -92,9 +92,9 @@ def _flag(value: Any) -> bool:
 def _instant(value: Any) -> datetime:
     if isinstance(value, str) and _INSTANT.fullmatch(value):
         try:
-            return datetime.fromisoformat(value)
-        except ValueError:
-            pass  # a day or an hour that no calendar has
+            return datetime.fromisoformat(value).astimezone(UTC)
+        except (ValueError, OverflowError):
+            pass  # a day or an hour that no calendar has, or a year beyond 9999 in UTC
     _refuse("invalid_parameter", "write a time with its zone, such as 2026-01-31T12:00:00Z")
 
 
@@ -155,7 +155,7 @@ Flag = Annotated[bool, BeforeValidator(_flag)]
 """true or false; in a query 1 and 0 too."""
 
 Instant = Annotated[datetime, BeforeValidator(_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
-"""A time as RFC 3339 writes it, with its zone; aware."""
+"""A time as RFC 3339 writes it, with its zone; UTC out."""
 
 Address = Annotated[str, BeforeValidator(_address), WithJsonSchema({"type": "string", "pattern": ADDRESS_PATTERN})]
 """Any case in, checksum form out."""

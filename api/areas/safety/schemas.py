@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from api.kernel.defense import MAX_LEVEL
-from api.kernel.fields import Instant, Int
+from api.kernel.fields import MAX_EXACT_JSON_INT, Instant, Int
 from api.kernel.operation import Command
 
 Reference = Annotated[str, Field(pattern=r"^v_[a-z2-7]{10}$", description="the case's reference")]
@@ -67,7 +67,7 @@ class Board(BaseModel):
 
 
 class OpenCase(Command):
-    agent_id: Annotated[Int, Field(ge=1)]
+    agent_id: Annotated[Int, Field(ge=1, le=MAX_EXACT_JSON_INT)]
     rule: Annotated[str, Field(min_length=1, max_length=200, description="the rule that was broken, as the public board shows it")]
     deadline: Annotated[Instant, Field(description="until when the agent may explain; later than now")]
 

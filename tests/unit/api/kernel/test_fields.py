@@ -127,7 +127,8 @@ def test_instant__keeps_microseconds() -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ['"2026-01-31"', '"2026-01-31T12:00:00"', '"2026-02-30T12:00:00Z"', '"2026-01-31T24:00:01Z"', "1", '""']
+    "written",
+    ['"2026-01-31"', '"2026-01-31T12:00:00"', '"2026-02-30T12:00:00Z"', '"2026-01-31T24:00:01Z"', '"9999-12-31T23:59:59-01:00"', "1", '""'],
 )
 def test_instant__of_another_form__says_what_to_write(written: str) -> None:
     assert refusal(f'{{"at": {written}}}') == ("invalid_parameter", "at: write a time with its zone, such as 2026-01-31T12:00:00Z.")
