@@ -124,8 +124,9 @@ def test_register_external__the_same_id_again__is_refused_and_told_how_to_go_on(
     assert "retry_at" not in answer.json()["service"]
 
 
-def test_register_external__one_id_at_once__registers_once(client: TestClient) -> None:
-    assert at_once(8, lambda _: register_external(client).status_code) == {200: 1, 409: 7}
+def test_register_external__one_id_at_once_from_eight_addresses__registers_once(limited: Limit) -> None:
+    clients = [limited(peer=f"198.51.100.{n}") for n in range(8)]
+    assert at_once(8, lambda n: register_external(clients[n]).status_code) == {200: 1, 409: 7}
 
 
 @pytest.mark.parametrize("external_id", ["", "x" * 129, "a\nb", 7, None])
