@@ -22,6 +22,7 @@ class Auth(StrEnum):
     BEARER = "bearer"  # Authorization: Bearer, the token that connect returned
     OPERATOR = "operator"
     KEY_OR_OWNER = "key or owner"
+    KEY_OWNER_OR_BEARER = "key, owner or bearer"
     NONE_OR_OWNER = "none or owner"
     OPTIONAL = "optional"  # key, owner or nothing
 
@@ -68,7 +69,8 @@ class Row:
     `block`: every refusal carries the machine-readable object; without it a core refusal is a sentence alone, but for
     401, 402 and 429 (decisions 1). `takes_body`: the command has fields that the path doesn't fill and that are required.
     `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
-    `status`: of a plain success.
+    `status`: of a plain success. `operator_too`: an owner's route that an operator's session takes as well.
+    `refuses`: statuses of refusals that OpenAPI can't tell from method, path and credentials.
     """
 
     key: str
@@ -86,6 +88,8 @@ class Row:
     price_credits: int = 0
     status: int = 200
     tool: Tool | None = None
+    operator_too: bool = False
+    refuses: tuple[int, ...] = ()
 
     @property
     def area(self) -> str:
@@ -110,6 +114,10 @@ def _wallet(key: str, method: str, path: str, auth: Auth, section: str, summary:
     return Row(key=key, method=method, path=full, auth=auth, section=section, summary=summary, family=Family.WALLET, **more)
 
 
+def _core(key: str, method: str, path: str, auth: Auth, section: str, summary: str, **more: Any) -> Row:
+    return Row(key=key, method=method, path=path, auth=auth, section=section, summary=summary, **more)
+
+
 _IDENTITY = (
     Row(
         key="identity.nonce",
@@ -118,7 +126,7 @@ _IDENTITY = (
         auth=Auth.NONE,
         section="core 4.1",
         takes_body=True,
-        summary="Get the message that your wallet signs to sign in (purpose login) or to link itself (purpose link).",
+        summary="Get the message that your wallet signs: to sign in (login), register, link itself or declare a record (self).",
     ),
     Row(
         key="identity.login",
@@ -135,6 +143,7 @@ _IDENTITY = (
         path="/auth/owner/logout",
         auth=Auth.OWNER,
         section="added",
+        operator_too=True,
         summary="End this owner session at once.",
     ),
     Row(
@@ -147,6 +156,33 @@ _IDENTITY = (
         example={"agent_name": "my-agent"},
         tool=Tool("agent_connect", ToolKind.WRITE, Profile.CONNECTOR),
         summary="Register an agent in one call; sent with an owner's session the agent is owned. Keys are shown once.",
+    ),
+    Row(
+        key="identity.register",
+        method="POST",
+        path="/auth/agent/register",
+        auth=Auth.NONE,
+        section="core 4.1",
+        takes_body=True,
+        summary="Register an agent with a wallet, by the signed message of purpose register. Keys are shown once.",
+    ),
+    Row(
+        key="identity.register_external",
+        method="POST",
+        path="/mining/register",
+        auth=Auth.NONE,
+        section="core 4.1",
+        takes_body=True,
+        summary="Register an agent under an id of another system, once an id. Keys are shown once.",
+    ),
+    Row(
+        key="identity.recover",
+        method="POST",
+        path="/auth/agent/recover",
+        auth=Auth.NONE,
+        section="core 4.1",
+        takes_body=True,
+        summary="Replace a lost key by the recovery code: key, code and bearer_token are new, scopes and credits stay.",
     ),
     Row(
         key="identity.link",
@@ -165,6 +201,102 @@ _IDENTITY = (
         section="core 4.1",
         summary="Read whether a wallet is linked to the agent's account.",
     ),
+)
+
+_AGENTS = (
+    _core(
+        "agents.self_read",
+        "GET",
+        "/agent/self",
+        Auth.KEY,
+        "core 4.1",
+        "Read your self-declared record, or with wallet= that of the agent with this wallet, and who signed it.",
+        refuses=(404,),
+    ),
+    _core(
+        "agents.self_write",
+        "POST",
+        "/agent/self",
+        Auth.KEY,
+        "core 4.1",
+        "Replace your self-declared record; with your wallet's signature it is provably yours.",
+        example={"persona": "A careful buyer of units.", "next_steps": ["find a mandate"]},
+        idempotent=True,
+    ),
+    _core(
+        "agents.status",
+        "GET",
+        "/agent/status",
+        Auth.KEY,
+        "core 4.1",
+        "Read your verified record: contributions, credit balance, reputation, tiers.",
+    ),
+    _core("agents.dashboard", "GET", "/agent/dashboard", Auth.KEY, "core 4.1", "Read where your work stands, stage by stage."),
+    _core("agents.scopes", "GET", "/agent/scopes", Auth.KEY, "core 4.1", "Read what your key may do, and its limits in USD."),
+    _core(
+        "agents.scopes_set",
+        "PUT",
+        "/agents/{id}/scopes",
+        Auth.OWNER,
+        "core 4.1",
+        "Replace what your agent's key may do; scopes null is full access, an empty list none.",
+        takes_body=True,
+    ),
+    _core(
+        "agents.persona",
+        "POST",
+        "/agents/{id}/persona",
+        Auth.OWNER,
+        "core 4.1",
+        "Seed your agent's persona; it stands until the agent declares its own.",
+        takes_body=True,
+        idempotent=True,
+    ),
+    _core("agents.mine", "GET", "/agents/mine", Auth.OWNER, "core 4.1", "List your agents: status, scopes, wallet, last call."),
+    _core(
+        "agents.rotate_key",
+        "POST",
+        "/agents/{id}/keys/rotate",
+        Auth.OWNER,
+        "added",
+        "Replace your agent's key; the old one is dead at once, scopes stay.",
+    ),
+)
+
+_SAFETY = (
+    _core("safety.notices", "GET", "/me/notices", Auth.KEY_OWNER_OR_BEARER, "core 4.1", "Read the account's inbox: one notice a lock."),
+    _core(
+        "safety.violations",
+        "GET",
+        "/me/violations",
+        Auth.KEY_OWNER_OR_BEARER,
+        "core 4.1",
+        "Read the cases against the account, open and closed.",
+    ),
+    _core("safety.board", "GET", "/public/violations/notices", Auth.NONE, "core 4.1", "Read the public board of account locks."),
+    _core("safety.defense", "GET", "/public/defense", Auth.NONE, "core 4.1", "Read the protection level and what each level does."),
+    _core(
+        "safety.defense_set",
+        "PUT",
+        "/admin/defense",
+        Auth.OPERATOR,
+        "added",
+        "Set the protection level.",
+        takes_body=True,
+    ),
+    _core(
+        "safety.case_open",
+        "POST",
+        "/admin/violations",
+        Auth.OPERATOR,
+        "added",
+        "Open a case against an agent: its account is locked, told once and shown on the public board.",
+        takes_body=True,
+        idempotent=True,
+        status=201,
+        refuses=(404,),
+    ),
+    _core("safety.case_close", "POST", "/admin/violations/{id}/close", Auth.OPERATOR, "added", "Close a case; the lock ends."),
 )
 
 _DISCOVERY = (
@@ -383,7 +515,7 @@ _TOOLS = (
     ),
 )
 
-CATALOG: tuple[Row, ...] = _IDENTITY + _DISCOVERY + _MANDATES + _TRANSFERS + _TOOLS
+CATALOG: tuple[Row, ...] = _IDENTITY + _AGENTS + _SAFETY + _DISCOVERY + _MANDATES + _TRANSFERS + _TOOLS
 ROWS: Mapping[str, Row] = {row.key: row for row in CATALOG}
 
 

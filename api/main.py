@@ -18,10 +18,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
+from api.areas.agents.routes import OPERATIONS as AGENTS
 from api.areas.discovery.routes import OPERATIONS as DISCOVERY
 from api.areas.discovery.service import NAME, VERSION
 from api.areas.identity.routes import OPERATIONS as IDENTITY
 from api.areas.mandates.routes import OPERATIONS as MANDATES
+from api.areas.safety.routes import OPERATIONS as SAFETY
 from api.areas.transfers.routes import OPERATIONS as TRANSFERS
 from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, require_catalogue, routes_of
 from api.kernel.openapi import document
@@ -42,7 +44,7 @@ MIN_PEPPER_CHARACTERS = 32
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 GRACE_S = 10  # what an answer under way gets when the process is asked to end
 
-OPERATIONS: tuple[Operation, ...] = (*IDENTITY, *DISCOVERY, *MANDATES, *TRANSFERS)
+OPERATIONS: tuple[Operation, ...] = (*IDENTITY, *AGENTS, *SAFETY, *DISCOVERY, *MANDATES, *TRANSFERS)
 
 log = structlog.get_logger("api")
 
@@ -116,6 +118,7 @@ def _limits(settings: Settings) -> Limits:
         agents_per_owner=settings.agents_per_owner,
         welcome_credits=settings.welcome_credits,
         welcome_per_address_per_day=settings.welcome_per_address_per_day,
+        recovery_failures_per_hour=settings.recovery_failures_per_hour,
         owner_session_s=settings.owner_session_hours * 3600,
     )
 

@@ -58,6 +58,7 @@ class Settings(BaseSettings):
     agents_per_owner: int = 20
     welcome_credits: int = 10
     welcome_per_address_per_day: int = Field(default=3, description="unowned registrations a day that get the welcome credit")
+    recovery_failures_per_hour: int = Field(default=10, description="wrong recovery codes a network address in 60 minutes")
 
     # Indexer
     poll_interval_ms: int = Field(default=250, description="how often the tip is asked for")

@@ -329,6 +329,7 @@ class Stack:
             "REGISTRATIONS_PER_MINUTE": "10000",
             "REGISTRATIONS_PER_DAY": "100000",
             "WELCOME_PER_ADDRESS_PER_DAY": "10000",
+            "RECOVERY_FAILURES_PER_HOUR": "10000",
         }
 
     def _wait_until_ready(self) -> None:

@@ -3,6 +3,7 @@
 Laws
 - An agent's key makes an AgentCaller, an owner's signed session an OwnerCaller, connect's token a BearerCaller.
 - A BearerCaller proves the agent's account for wallet registration only; it is never an owner (decisions 8).
+- An operator acts on operators' routes only; a wallet that makes an operator makes no owner (decisions 56).
 - `account_id` of an owner never leaves the service: not in an answer, a log or a token (decisions 9).
 """
 
@@ -11,7 +12,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentCaller:
-    """`account_id` is the agent's public user id. `scopes` None: full access; empty: none. Addresses are checksummed."""
+    """`account_id` is the agent's public user id. `scopes` None: full access; empty: none. Addresses are checksummed.
+
+    What the owner lets the key build, in USDC base units: a call (`per_order`) and a UTC day (`per_day`); None: no limit.
+    """
 
     account_id: int
     key_id: int
@@ -19,6 +23,8 @@ class AgentCaller:
     owner_id: int | None
     wallet_address: str | None
     scopes: tuple[str, ...] | None
+    per_order_usdc_e6: int | None = None
+    per_day_usdc_e6: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,8 @@ from api.kernel.tokens import token_hash
 from core.db.repositories import identity
 
 KEY_HEADER = "X-SVC-User-Key"
+TAKES_KEY = (Auth.KEY, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER, Auth.OPTIONAL)
+TAKES_OWNER = (Auth.OWNER, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ def _by_key(session: Session, key: str, deps: Deps) -> AgentCaller | OperatorCal
         owner_id=account.owner_id,
         wallet_address=identity.address_text(account.wallet_address),
         scopes=None if row.scopes is None else tuple(row.scopes),
+        per_order_usdc_e6=row.per_order_usdc_e6,
+        per_day_usdc_e6=row.per_day_usdc_e6,
     )
 
 
@@ -86,22 +90,30 @@ def caller_for(row: Row, proven: Proven, operator_addresses: frozenset[str]) -> 
             return _operator(proven, operator_addresses)
         case Auth.BEARER:
             return _bearer(proven)
-    takes_key = row.auth in (Auth.KEY, Auth.KEY_OR_OWNER, Auth.OPTIONAL)
-    takes_owner = row.auth in (Auth.OWNER, Auth.KEY_OR_OWNER, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
-    if takes_key and isinstance(proven.by_key, AgentCaller):
+    takes_owner = row.auth in TAKES_OWNER
+    if row.auth in TAKES_KEY and isinstance(proven.by_key, AgentCaller):
         return proven.by_key
-    if takes_owner and isinstance(proven.by_bearer, OwnerCaller):
+    if takes_owner and isinstance(proven.by_bearer, OwnerCaller) and (row.operator_too or not _is_operator(proven, operator_addresses)):
+        return proven.by_bearer
+    if row.auth is Auth.KEY_OWNER_OR_BEARER and isinstance(proven.by_bearer, BearerCaller):
         return proven.by_bearer
     if row.auth in (Auth.NONE_OR_OWNER, Auth.OPTIONAL):
         return Nobody()
+    if takes_owner and _is_operator(proven, operator_addresses):
+        raise Refusal("not_authorized", "An operator's session makes operators' calls only; sign in with another wallet to be an owner.")
     raise _lacking(row, proven)
+
+
+def _is_operator(proven: Proven, operator_addresses: frozenset[str]) -> bool:
+    """Whether the session is one of a wallet that makes an operator."""
+    return isinstance(proven.by_bearer, OwnerCaller) and proven.by_bearer.wallet_address.lower() in operator_addresses
 
 
 def _operator(proven: Proven, operator_addresses: frozenset[str]) -> OperatorCaller:
     if isinstance(proven.by_key, OperatorCaller):
         return proven.by_key
     owner = proven.by_bearer
-    if isinstance(owner, OwnerCaller) and owner.wallet_address.lower() in operator_addresses:
+    if isinstance(owner, OwnerCaller) and _is_operator(proven, operator_addresses):
         return OperatorCaller(account_id=owner.account_id, key_id=None)
     if proven.by_key is None and owner is None:
         raise Refusal("auth_required", f"This call is the operator's; send the operator's key in {KEY_HEADER}.")
@@ -121,7 +133,7 @@ def _lacking(row: Row, proven: Proven) -> Refusal:
         return Refusal("auth_required", f"This call is the agent's; send the agent's key in {KEY_HEADER}.")
     if isinstance(proven.by_bearer, BearerCaller):
         return Refusal("auth_invalid", "An agent's bearer token is no owner's session; sign in with /auth/owner/login.")
-    if row.auth is Auth.KEY_OR_OWNER:
+    if row.auth in (Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER):
         return Refusal("auth_required", f"Send an agent's key in {KEY_HEADER}, or an owner's session: Authorization: Bearer <token>.")
     if proven.by_key is not None and row.family is Family.WALLET:
         return Refusal("scope_denied", "Only the owner's signed session may do this; an agent's key cannot.", missing="owner session")

@@ -6,6 +6,7 @@ Laws
 """
 
 import re
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any, NoReturn
 
@@ -21,6 +22,7 @@ TX_HASH_PATTERN = r"^0x[0-9a-fA-F]{64}$"
 PUBLIC_ID_PATTERN = r"^m_[a-z2-7]{10}$"
 MAX_EXACT_JSON_INT = 2**53 - 1  # beyond it RFC 8785 cannot write an integer
 
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
@@ -85,6 +87,15 @@ def _flag(value: Any) -> bool:
     if isinstance(value, QueryText) and value in ("1", "0", "true", "false"):
         return value in ("1", "true")
     _refuse("invalid_parameter", "write true or false")
+
+
+def _instant(value: Any) -> datetime:
+    if isinstance(value, str) and _INSTANT.fullmatch(value):
+        try:
+            return datetime.fromisoformat(value).astimezone(UTC)
+        except (ValueError, OverflowError):
+            pass  # a day or an hour that no calendar has, or a year beyond 9999 in UTC
+    _refuse("invalid_parameter", "write a time with its zone, such as 2026-01-31T12:00:00Z")
 
 
 def _address(value: Any) -> str:
@@ -152,6 +163,9 @@ Bounds stand before the reader, Annotated[int, Field(ge=..., le=...), WHOLE]: JS
 
 Flag = Annotated[bool, BeforeValidator(_flag)]
 """true or false; in a query 1 and 0 too."""
+
+Instant = Annotated[datetime, BeforeValidator(_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
+"""A time as RFC 3339 writes it, with its zone; UTC out."""
 
 Address = Annotated[str, BeforeValidator(_address), WithJsonSchema({"type": "string", "pattern": ADDRESS_PATTERN})]
 """Any case in, checksum form out."""

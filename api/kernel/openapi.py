@@ -18,8 +18,9 @@ SECURITY: Mapping[Auth, list[dict[str, list[str]]]] = {
     Auth.KEY: [{"AgentKey": []}],
     Auth.OWNER: [{"OwnerSession": []}],
     Auth.BEARER: [{"AgentBearer": []}],
-    Auth.OPERATOR: [{"AgentKey": []}],
+    Auth.OPERATOR: [{"AgentKey": []}, {"OwnerSession": []}],
     Auth.KEY_OR_OWNER: [{"AgentKey": []}, {"OwnerSession": []}],
+    Auth.KEY_OWNER_OR_BEARER: [{"AgentKey": []}, {"OwnerSession": []}, {"AgentBearer": []}],
     Auth.NONE_OR_OWNER: [{}, {"OwnerSession": []}],
     Auth.OPTIONAL: [{}, {"AgentKey": []}, {"OwnerSession": []}],
 }
@@ -141,7 +142,7 @@ def _responses(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
 
 def _refusal_statuses(row: Row) -> list[int]:
     """401 and 429 may answer every call: a credential that is sent must be valid, and a key's calls are counted."""
-    statuses = {400, 401, 429, 503}
+    statuses = {400, 401, 429, 503, *row.refuses}
     if row.auth is not Auth.NONE:
         statuses.add(403)
     if "{" in row.path:

@@ -90,6 +90,7 @@ class Limits:
     agents_per_owner: int = 20
     welcome_credits: int = 10
     welcome_per_address_per_day: int = 3
+    recovery_failures_per_hour: int = 10  # wrong recovery codes, a network address, sliding hour
     owner_session_s: int = 24 * 3600
     nonce_s: int = 300
     body_bytes: int = 256 * 1024

@@ -35,7 +35,7 @@ class Quota:
 
     def count(self, session: WriteSession) -> int:
         """Count this call; returns what is left. Errors: Refusal rate_limited when calls beside it took the last one."""
-        number = calls.count_call(session, self.key_id, self.now.date())
+        number = calls.count_call(session, self.key_id, self.now)
         self._require(number)
         return self.limit - number
 

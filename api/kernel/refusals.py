@@ -20,6 +20,7 @@ from core.domain.errors import InvalidNumberError, InvalidParameterError, Mandat
 
 LAST_RESORT = "discovery.catalog"
 ALWAYS_WITH_BLOCK = (401, 402, 429)
+SCOPE_REFUSAL = "agent_key_scope"  # carries the block on every route (decisions 70)
 
 _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
 
@@ -38,8 +39,8 @@ REASONS: Mapping[str, Reason] = {
     # wallet spec 7
     "auth_required": Reason(401, False, "caller", ("identity.connect",)),
     "auth_invalid": Reason(401, False, "caller", ("identity.connect",)),
-    "scope_denied": Reason(403, False, "owner"),
-    "spend_limit_reached": Reason(403, True, "owner"),
+    "scope_denied": Reason(403, False, "owner", ("agents.scopes",)),
+    "spend_limit_reached": Reason(403, True, "owner", ("agents.scopes",)),
     "not_owner": Reason(403, False, "owner"),
     "not_found": Reason(404, False, "caller", ("mandates.list",)),
     "wrong_status": Reason(409, False, "caller", ("mandates.read",)),
@@ -57,7 +58,7 @@ REASONS: Mapping[str, Reason] = {
     "temporarily_unavailable": Reason(503, True, "service", ("discovery.ready",)),
     "schema_not_applied": Reason(503, True, "service", ("discovery.ready",)),
     # decisions 5, 38, 54, 63, 66 and the edge
-    "agent_key_scope": Reason(403, False, "owner"),
+    "agent_key_scope": Reason(403, False, "owner", ("agents.scopes",)),
     "secret_field_refused": Reason(400, False, "caller"),
     "duplicate_transfer": Reason(409, False, "caller"),
     "tw_feature_disabled": Reason(404, False, "service"),
@@ -65,6 +66,9 @@ REASONS: Mapping[str, Reason] = {
     "wallet_taken": Reason(409, False, "caller"),
     "account_has_wallet": Reason(409, False, "caller"),
     "owned_agents_limit": Reason(409, False, "owner"),
+    "external_id_taken": Reason(409, False, "caller"),
+    "wallet_required": Reason(409, False, "agent"),
+    "case_open": Reason(409, False, "caller"),
     "not_authorized": Reason(403, False, "service"),
     "origin_not_allowed": Reason(403, False, "caller"),
     "unknown_route": Reason(404, False, "caller"),
@@ -97,7 +101,7 @@ def refused(refusal: Refusal, row: Row | None, ids: Mapping[str, str], now: date
     reason = REASONS[refusal.reason]
     status = refusal.status or reason.status
     body: dict[str, Any] = {"detail": str(refusal), **refusal.extra}
-    if row is None or row.block or status in ALWAYS_WITH_BLOCK:
+    if row is None or row.block or status in ALWAYS_WITH_BLOCK or refusal.reason == SCOPE_REFUSAL:
         body["service"] = _block(refusal, reason, ids)
     headers = dict(refusal.headers)
     if refusal.retry_at is not None:

@@ -7,9 +7,15 @@ from api.kernel.operation import Refusal
 
 def require_scope(row: Row, caller: Caller) -> None:
     """Errors: Refusal scope_denied on wallet routes, agent_key_scope on others. No list is full access, an empty one none."""
-    if row.scope is None or not isinstance(caller, AgentCaller) or caller.scopes is None or row.scope in caller.scopes:
+    if row.scope is not None and isinstance(caller, AgentCaller):
+        require_named_scope(caller, row.scope, row.family)
+
+
+def require_named_scope(caller: AgentCaller, scope: str, family: Family = Family.CORE) -> None:
+    """As `require_scope`, where what was sent decides whether a scope is needed, as a signature does."""
+    if caller.scopes is None or scope in caller.scopes:
         return
-    detail = f"This key lacks the scope {row.scope}; its owner can grant it."
-    if row.family is Family.WALLET:
-        raise Refusal("scope_denied", detail, missing=row.scope)
-    raise Refusal("agent_key_scope", detail, missing=row.scope, extra={"error": "agent_key_scope", "scope": row.scope})
+    detail = f"This key lacks the scope {scope}; its owner can grant it."
+    if family is Family.WALLET:
+        raise Refusal("scope_denied", detail, missing=scope)
+    raise Refusal("agent_key_scope", detail, missing=scope, extra={"error": "agent_key_scope", "scope": scope})

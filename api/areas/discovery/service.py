@@ -9,8 +9,10 @@ from core.domain.mandate.refusals import NOT_SEEN
 
 NAME = "Mandate Wallet"
 VERSION = "0.1.0"
+FOR_ANYBODY = (Auth.NONE, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
 INSTRUCTIONS = (
     "Register: POST /auth/agent/connect with {agent_name}; keep api_key and recovery_code, they are shown once.",
+    "A lost key: POST /auth/agent/recover with {recovery_code}; the answer has a new key and a new code.",
     "Send the key in X-SVC-User-Key. Owners sign in with a wallet: POST /auth/wallet/nonce, sign, POST /auth/owner/login.",
     "Money is text with six decimals, in USDC. Unknown is null.",
     "A refusal says in service.reason why, in service.retry_safe whether to wait or to change something, and in service.next what to call.",
@@ -44,10 +46,10 @@ def _is_allowed(row: Row, caller: Caller) -> bool:
     match caller:
         case AgentCaller():
             has_scope = row.scope is None or caller.scopes is None or row.scope in caller.scopes
-            return has_scope and row.auth in (Auth.NONE, Auth.KEY, Auth.KEY_OR_OWNER, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
+            return has_scope and row.auth in (Auth.KEY, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER, *FOR_ANYBODY)
         case OwnerCaller():
-            return row.auth in (Auth.NONE, Auth.OWNER, Auth.KEY_OR_OWNER, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
-    return row.auth in (Auth.NONE, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
+            return row.auth in (Auth.OWNER, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER, *FOR_ANYBODY)
+    return row.auth in FOR_ANYBODY
 
 
 def service(call: Call, caller: Nobody, command: NoInput) -> Answer:
@@ -61,7 +63,14 @@ def service(call: Call, caller: Nobody, command: NoInput) -> Answer:
             "base_url": deps.base_url,
             "chain_id": deps.chain_id,
             "contracts": dict(deps.contracts),
-            "capabilities": ["agents", "owner_sign_in", "tools", *(["mandates"] if Family.WALLET in families else [])],
+            "capabilities": [
+                "agents",
+                "owner_sign_in",
+                "tools",
+                "self_records",
+                "violation_notices",
+                *(["mandates"] if Family.WALLET in families else []),
+            ],
             "endpoints": [{"method": row.method, "path": row.path, "auth": row.auth.value} for row in CATALOG],
             "tools": _tools(call),
             "rate_limits": _rate_limits(call),
@@ -92,5 +101,6 @@ def _rate_limits(call: Call) -> dict[str, Any]:
         "unowned_registrations_per_minute": limits.registrations_per_minute,
         "unowned_registrations_per_utc_day": limits.registrations_per_day,
         "agents_per_owner": limits.agents_per_owner,
+        "wrong_recovery_codes_per_hour": limits.recovery_failures_per_hour,
         "body_bytes": limits.body_bytes,
     }

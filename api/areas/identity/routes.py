@@ -1,6 +1,6 @@
 """Binds the rows identity.* of the catalogue to their commands and services."""
 
-from api.areas.identity import schemas, service
+from api.areas.identity import recovery, schemas, service
 from api.kernel.operation import NoInput, Operation
 
 OPERATIONS = (
@@ -8,6 +8,9 @@ OPERATIONS = (
     Operation("identity.login", schemas.Login, service.login, schemas.LoggedIn),
     Operation("identity.logout", NoInput, service.logout, schemas.Done),
     Operation("identity.connect", schemas.Connect, service.connect, schemas.Connected),
+    Operation("identity.register", schemas.Register, service.register, schemas.Connected),
+    Operation("identity.register_external", schemas.RegisterExternal, service.register_external, schemas.RegisteredExternal),
+    Operation("identity.recover", schemas.Recover, recovery.recover, schemas.Recovered),
     Operation("identity.link", schemas.Link, service.link, schemas.WalletStatus),
     Operation("identity.wallet_status", NoInput, service.wallet_status, schemas.WalletStatus),
 )

@@ -11,7 +11,7 @@ from api.kernel.operation import Command
 
 def _printable(name: str) -> str:
     if not name.isprintable() or name != name.strip():
-        raise PydanticCustomError("agent_name", "write printable characters, without spaces at the ends")
+        raise PydanticCustomError("printable", "write printable characters, without spaces at the ends")
     return name
 
 
@@ -21,7 +21,8 @@ Message = Annotated[str, Field(min_length=1, description="the text of /auth/wall
 
 class Nonce(Command):
     wallet_address: Address
-    purpose: Literal["register", "link", "login"] = "register"
+    purpose: Literal["register", "link", "login", "self"] = "register"
+    record_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", description="of the self record, for purpose self")] | None = None
 
 
 class NonceIssued(BaseModel):
@@ -51,6 +52,33 @@ class Connected(BaseModel):
     user_id: int
     bearer_token: str = Field(description="for wallet registration only; shown once")
     welcome_credit_granted: bool
+
+
+class Register(Command):
+    wallet_address: Address
+    signature: Signature
+    agent_name: AgentName
+
+
+class RegisterExternal(Command):
+    external_id: Annotated[str, Field(min_length=1, max_length=128, description="the other system's id"), AfterValidator(_printable)]
+    agent_name: AgentName
+
+
+class RegisteredExternal(Connected):
+    recovery_agent_name: str = Field(description="send it as agent_name when you recover")
+
+
+class Recover(Command):
+    recovery_code: Annotated[str, Field(min_length=1, max_length=200)]
+    agent_name: AgentName | None = Field(default=None, description="recovery_agent_name, for agents of /mining/register")
+
+
+class Recovered(BaseModel):
+    api_key: str = Field(description="shown once; the old key is dead")
+    recovery_code: str = Field(description="shown once; the old code is dead")
+    user_id: int
+    bearer_token: str = Field(description="shown once; the old token is dead")
 
 
 class Link(Command):

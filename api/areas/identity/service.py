@@ -1,34 +1,40 @@
-"""Sign-in, registration and wallet link (core spec 4.1, 5; decisions 8, 53 to 56, 62 to 64, 66).
+"""Sign-in, registration and wallet link (core spec 4.1, 5; decisions 8, 55, 59, 62 to 64, 66).
 
 Secrets leave in the answer that makes them and are kept as hashes alone.
 """
 
-from datetime import datetime, timedelta
+import secrets
+from datetime import timedelta
 
-from api.areas.identity.registration import admit_owned, admit_unowned
-from api.areas.identity.schemas import Connect, Link, Login, Nonce
+from api.areas.identity.registration import admit_owned, admit_unowned, enrol, open_session
+from api.areas.identity.schemas import Connect, Link, Login, Nonce, Register, RegisterExternal
 from api.kernel.caller import BearerCaller, Nobody, OwnerCaller
-from api.kernel.operation import Answer, Call, NoInput, Refusal
-from api.kernel.siwe import Purpose, issue, time_text, verified_wallet, verify_wallet
-from api.kernel.tokens import TokenKind, mint, token_hash
-from core.books import credit_ledger
+from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal
+from api.kernel.siwe import Purpose, Subject, issue, time_text, verified_wallet, verify_wallet
+from api.kernel.tokens import TokenKind
 from core.db.repositories import identity
+from core.domain.errors import InvalidParameterError
+
+RECOVERY_NAME_STEM = 60  # characters of the agent's name that its recovery name begins with
 
 
 def nonce(call: Call, caller: Nobody, command: Nonce) -> Answer:
     """A text to sign; the same one again while more than half of its life is left."""
-    text = issue(call, command.wallet_address, Purpose(command.purpose))
+    purpose = Purpose(command.purpose)
+    if (purpose is Purpose.SELF) != (command.record_sha256 is not None):
+        raise InvalidParameterError("record_sha256", "send it with purpose self, where it is required, and with no other purpose")
+    text = issue(call, command.wallet_address, Subject(purpose, command.record_sha256))
     return Answer({"nonce": text.nonce, "message": text.message, "expires_at": time_text(text.expires_at)})
 
 
 def login(call: Call, caller: Nobody, command: Login) -> Answer:
     """An owner's session; the first sign-in of a wallet makes its account."""
-    address = verified_wallet(call, Purpose.LOGIN, command.message, command.signature)
+    address = verified_wallet(call, Subject(Purpose.LOGIN), command.message, command.signature)
     owner = identity.owner_of_wallet(call.db, address, call.now)
     if owner is None:
         raise Refusal("wallet_taken", f"{address} is linked to an agent; sign in with a wallet of your own.")
     expires_at = call.now + timedelta(seconds=call.deps.limits.owner_session_s)
-    token = _open_session(call, TokenKind.OWNER_SESSION, "owner", owner.id, expires_at)
+    token = open_session(call, TokenKind.OWNER_SESSION, "owner", owner.id, expires_at)
     return Answer({"bearer_token": token, "expires_at": time_text(expires_at), "wallet_address": address})
 
 
@@ -41,25 +47,47 @@ def connect(call: Call, caller: OwnerCaller | Nobody, command: Connect) -> Answe
     """A new agent: owned when its owner is signed in. A withheld welcome credit is no refusal."""
     owner_id = caller.account_id if isinstance(caller, OwnerCaller) else None
     is_welcome = admit_unowned(call) if owner_id is None else admit_owned(call, owner_id)
-    key, recovery = mint(TokenKind.AGENT_KEY), mint(TokenKind.RECOVERY_CODE)
-    agent = identity.add_agent(call.db, command.agent_name, owner_id, call.client, _hash(call, recovery), call.now)
-    identity.add_key(call.db, agent.id, _hash(call, key), call.now)
-    if is_welcome and call.deps.limits.welcome_credits > 0:
-        credit_ledger.grant_welcome(call.db, agent.id, call.deps.limits.welcome_credits, call.now)
-    return Answer(
-        {
-            "api_key": key,
-            "recovery_code": recovery,
-            "user_id": agent.id,
-            "bearer_token": _open_session(call, TokenKind.AGENT_BEARER, "agent", agent.id, None),
-            "welcome_credit_granted": is_welcome,
-        }
-    )
+    return Answer(enrol(call, command.agent_name, owner_id=owner_id, is_welcome=is_welcome))
+
+
+def register(call: Call, caller: Nobody, command: Register) -> Answer:
+    """A new unowned agent whose wallet is linked from the start; the answer is connect's (ADR 0040)."""
+    address = command.wallet_address
+    verify_wallet(call, Subject(Purpose.REGISTER), address, command.signature)
+    made = enrol(call, command.agent_name, is_welcome=admit_unowned(call))
+    if not identity.link_wallet(call.db, made["user_id"], address, call.now):
+        raise _has_account(call, address)
+    return Answer(made)
+
+
+def _has_account(call: Call, address: str) -> Refusal:
+    """Its holder has just signed, so it may hear which kind of account it has."""
+    holder = identity.find_account_of_wallet(call.db, address)
+    if holder is not None and holder.kind == "owner":
+        sign_in = NextCall("identity.nonce", body={"wallet_address": address, "purpose": Purpose.LOGIN.value})
+        detail = f"{address} is an owner's; sign in with it at /auth/owner/login and register the agent with /auth/agent/connect."
+        return Refusal("wallet_taken", detail, next_calls=(sign_in,))
+    detail = f"{address} has an agent already; if its key is lost, send its recovery_code to /auth/agent/recover."
+    return Refusal("wallet_taken", detail)
+
+
+def register_external(call: Call, caller: Nobody, command: RegisterExternal) -> Answer:
+    """A new unowned agent under another system's id, once an id; its recovery asks for recovery_agent_name too."""
+    is_welcome = admit_unowned(call)
+    if identity.external_id_is_taken(call.db, command.external_id):
+        detail = (
+            "external_id: an agent is registered under it already. If its key is lost, send its recovery_code and its recovery_agent_name "
+            "to /auth/agent/recover; else register under an id of your own."
+        )
+        raise Refusal("external_id_taken", detail)
+    recovery_name = f"{command.agent_name[:RECOVERY_NAME_STEM]}-{secrets.token_hex(5)}"
+    made = enrol(call, command.agent_name, is_welcome=is_welcome, external_id=command.external_id, recovery_name=recovery_name)
+    return Answer({**made, "recovery_agent_name": recovery_name})
 
 
 def link(call: Call, caller: BearerCaller, command: Link) -> Answer:
     """One wallet, one account; linking the same pair again changes nothing (decisions 63)."""
-    verify_wallet(call, Purpose.LINK, command.wallet_address, command.signature)
+    verify_wallet(call, Subject(Purpose.LINK), command.wallet_address, command.signature)
     account = identity.lock_account(call.db, caller.account_id)
     linked = identity.address_text(account.wallet_address)
     if linked not in (None, command.wallet_address):
@@ -71,13 +99,3 @@ def link(call: Call, caller: BearerCaller, command: Link) -> Answer:
 
 def wallet_status(call: Call, caller: BearerCaller, command: NoInput) -> Answer:
     return Answer({"registered": caller.wallet_address is not None, "wallet_address": caller.wallet_address})
-
-
-def _open_session(call: Call, kind: TokenKind, session_kind: str, account_id: int, expires_at: datetime | None) -> str:
-    token = mint(kind)
-    identity.add_session(call.db, session_kind, account_id, _hash(call, token), call.now, expires_at)
-    return token
-
-
-def _hash(call: Call, token: str) -> bytes:
-    return token_hash(call.deps.pepper, token)

@@ -17,10 +17,12 @@ def calls_of_day(session: Session, key_id: int, day: date) -> int:
     return session.scalar(query) or 0
 
 
-def count_call(session: WriteSession, key_id: int, day: date) -> int:
-    """Count one call and return the day's number with it. Holds the row until the transaction ends: do it last."""
-    statement = insert(RequestCount).values(key_id=key_id, day=day, n=1)
-    statement = statement.on_conflict_do_update(index_elements=["key_id", "day"], set_={"n": RequestCount.n + 1})
+def count_call(session: WriteSession, key_id: int, now: datetime) -> int:
+    """Count one call of the UTC day and return the day's number with it. Holds the row until the transaction ends: do it last."""
+    statement = insert(RequestCount).values(key_id=key_id, day=now.date(), n=1, last_at=now)
+    statement = statement.on_conflict_do_update(
+        index_elements=["key_id", "day"], set_={"n": RequestCount.n + 1, "last_at": statement.excluded.last_at}
+    )
     return session.execute(statement.returning(RequestCount.n)).scalar_one()
 
 

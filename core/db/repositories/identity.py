@@ -5,7 +5,7 @@ Laws
 - Addresses are 20 bytes in the table and checksum text outside.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from eth_utils.address import to_checksum_address
@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
-from core.db.tables.identity import Account, ApiKey, SignInNonce
+from core.db.tables.identity import Account, ApiKey, RecoveryFailure, RequestCount, SignInNonce
 from core.db.tables.identity import Session as SessionRow
 
 EXPIRED_NONCES_A_SWEEP = 100
@@ -83,8 +83,26 @@ def owner_of_wallet(session: WriteSession, address: str, now: datetime) -> Accou
     return account if account is not None and account.kind == "owner" else None
 
 
-def add_agent(session: WriteSession, name: str, owner_id: int | None, client: str, recovery_hash: bytes, now: datetime) -> Account:
-    account = Account(kind="agent", name=name, owner_id=owner_id, registered_from=client, recovery_hash=recovery_hash, created_at=now)
+def add_agent(
+    session: WriteSession,
+    name: str,
+    owner_id: int | None,
+    client: str,
+    recovery_hash: bytes,
+    now: datetime,
+    external_id: str | None = None,
+    recovery_name: str | None = None,
+) -> Account:
+    account = Account(
+        kind="agent",
+        name=name,
+        owner_id=owner_id,
+        registered_from=client,
+        recovery_hash=recovery_hash,
+        external_id=external_id,
+        recovery_name=recovery_name,
+        created_at=now,
+    )
     session.add(account)
     session.flush()
     return account
@@ -128,6 +146,76 @@ def link_wallet(session: WriteSession, account_id: int, address: str, now: datet
     return True
 
 
+# What an owner sets for an agent, and what replaces a lost secret
+
+
+def live_key(session: Session, account_id: int) -> ApiKey:
+    """The one live key of an agent. Errors: sqlalchemy.exc.NoResultFound."""
+    return session.scalars(select(ApiKey).where(ApiKey.account_id == account_id, ApiKey.revoked_at.is_(None))).one()
+
+
+def replace_key(session: WriteSession, account_id: int, key_hash: bytes, now: datetime) -> None:
+    """The old key is dead at once. Scopes, limits and the day's count stay: a new secret gives nobody more than the old one."""
+    statement = update(ApiKey).where(ApiKey.account_id == account_id, ApiKey.revoked_at.is_(None))
+    session.execute(statement.values(key_hash=key_hash, created_at=now))
+
+
+def replace_scopes(
+    session: WriteSession, account_id: int, scopes: list[str] | None, per_order_usdc_e6: int | None, per_day_usdc_e6: int | None
+) -> None:
+    """`scopes` None: full access; empty: none. A limit that is None does not limit."""
+    statement = update(ApiKey).where(ApiKey.account_id == account_id, ApiKey.revoked_at.is_(None))
+    session.execute(statement.values(scopes=scopes, per_order_usdc_e6=per_order_usdc_e6, per_day_usdc_e6=per_day_usdc_e6))
+    session.expire_all()
+
+
+def agents_of_owner(session: Session, owner_id: int) -> list[tuple[Account, ApiKey]]:
+    """The fleet with each agent's live key, oldest first."""
+    query = select(Account, ApiKey).join(ApiKey, ApiKey.account_id == Account.id).where(ApiKey.revoked_at.is_(None))
+    rows = session.execute(query.where(Account.owner_id == owner_id, Account.kind == "agent").order_by(Account.id))
+    return [(account, key) for account, key in rows]
+
+
+def last_calls(session: Session, key_ids: Iterable[int]) -> dict[int, datetime]:
+    """When each key was last used; a key that never was is left out."""
+    query = select(RequestCount.key_id, func.max(RequestCount.last_at)).where(RequestCount.key_id.in_(list(key_ids)))
+    return dict(session.execute(query.group_by(RequestCount.key_id)).all())
+
+
+def lock_recoverable(session: WriteSession, recovery_hash: bytes) -> Account | None:
+    """The account of a recovery code, held until the transaction ends. Of two calls with one code, the second finds nothing."""
+    query = select(Account).where(Account.recovery_hash == recovery_hash, Account.kind == "agent")
+    return session.scalar(query.with_for_update().execution_options(populate_existing=True))
+
+
+def replace_recovery_code(session: WriteSession, account_id: int, recovery_hash: bytes) -> None:
+    session.execute(update(Account).where(Account.id == account_id).values(recovery_hash=recovery_hash))
+
+
+def lock_recoveries(session: WriteSession, client: str) -> None:
+    """Recoveries from one network address come one after the other, until the transaction ends."""
+    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"recovery:{client}", 0))))
+
+
+def recovery_failures(session: Session, client: str, after: datetime) -> list[datetime]:
+    """When wrong codes came from this address, later than `after` (exclusive), oldest first."""
+    query = select(RecoveryFailure.at).where(RecoveryFailure.client == client, RecoveryFailure.at > after)
+    return list(session.scalars(query.order_by(RecoveryFailure.at)))
+
+
+def add_recovery_failure(session: WriteSession, client: str, now: datetime, keep_after: datetime) -> None:
+    """Count a wrong code, and drop those that no limit looks back to."""
+    session.execute(delete(RecoveryFailure).where(RecoveryFailure.client == client, RecoveryFailure.at <= keep_after))
+    session.add(RecoveryFailure(client=client, at=now))
+    session.flush()
+
+
+def external_id_is_taken(session: WriteSession, external_id: str) -> bool:
+    """Waits for a registration of the same id that is under way."""
+    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"external:{external_id}", 0))))
+    return session.scalar(select(Account.id).where(Account.external_id == external_id)) is not None
+
+
 # Registrations of a network address
 
 
@@ -166,6 +254,12 @@ def add_session(
     session.add(row)
     session.flush()
     return row
+
+
+def revoke_sessions(session: WriteSession, account_id: int, now: datetime) -> None:
+    """End every session of an account."""
+    statement = update(SessionRow).where(SessionRow.account_id == account_id, SessionRow.revoked_at.is_(None))
+    session.execute(statement.values(revoked_at=now))
 
 
 def revoke_session(session: WriteSession, session_id: int, now: datetime) -> None:

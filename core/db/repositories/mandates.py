@@ -7,15 +7,17 @@ Laws
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import Select, and_, or_, select
+from sqlalchemy import Select, and_, exists, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, joinedload
 
 from core.db.engine import WriteSession
 from core.db.repositories.chain import not_orphaned
 from core.db.tables.chain import Adapter, ChainBlock
-from core.db.tables.mandate import Mandate
+from core.db.tables.mandate import Mandate, MandateEvent
+from core.domain.mandate.ledger import Kind
 
 LIVE = ("signed", "working")
 ENDED = ("stopped", "settled")
@@ -69,6 +71,22 @@ def mandates_of_agent(session: Session, agent_id: int, statuses: Sequence[str] |
     if statuses:
         query = query.where(Mandate.status.in_(statuses))
     return list(session.scalars(_page(query, before_id, limit)))
+
+
+def count_by_status(session: Session, agent_id: int) -> dict[str, int]:
+    """How many mandates name the agent, by status; a status without one is left out."""
+    query = select(Mandate.status, func.count()).where(Mandate.agent_id == agent_id).group_by(Mandate.status)
+    return dict(session.execute(query.order_by(Mandate.status)).all())
+
+
+def spending_mandates_of_agent(session: Session, agent_id: int, since: datetime) -> list[Mandate]:
+    """Mandates that name the agent and in whose book something was bought or moved from `since` on (inclusive)."""
+    has_spent = exists().where(
+        MandateEvent.mandate_id == Mandate.id,
+        MandateEvent.occurred_at >= since,
+        MandateEvent.kind.in_([Kind.MOVE.value, Kind.BUY.value]),
+    )
+    return list(session.scalars(select(Mandate).where(Mandate.agent_id == agent_id, has_spent)))
 
 
 def ended_mandates_of_agent(session: Session, agent_id: int, limit: int) -> list[Mandate]:

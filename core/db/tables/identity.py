@@ -27,6 +27,7 @@ class Account(Base):
     wallet_address: Mapped[bytes | None] = mapped_column(BYTEA)
     wallet_linked_at: Mapped[datetime | None]  # an agent's: USDC that reaches the wallet from then on is noted
     owner_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))  # set on an owned agent
+    external_id: Mapped[str | None] = mapped_column(Text, unique=True)  # another system's name for it (/mining/register)
     recovery_name: Mapped[str | None] = mapped_column(Text, unique=True)
     recovery_hash: Mapped[bytes | None] = mapped_column(Hash32, unique=True)
     registered_from: Mapped[str | None] = mapped_column(Text)  # address, IPv6 by /64
@@ -75,6 +76,17 @@ class SignInNonce(Base):
     expires_at: Mapped[datetime]
 
 
+class RecoveryFailure(Base):
+    """A recovery code that was not right, by the network address that sent it; kept for as long as the limit looks back."""
+
+    __tablename__ = "recovery_failure"
+    __table_args__ = (Index("ix_recovery_failure_client_at", "client", "at"),)
+
+    id: Mapped[int] = mapped_column(Identity(), primary_key=True)
+    client: Mapped[str] = mapped_column(Text)  # address, IPv6 by /64
+    at: Mapped[datetime]
+
+
 class RequestCount(Base):
     """Calls of a key in a UTC day: the daily ceiling holds over restarts and replicas."""
 
@@ -83,6 +95,7 @@ class RequestCount(Base):
     key_id: Mapped[int] = mapped_column(ForeignKey("api_key.id"), primary_key=True)
     day: Mapped[date] = mapped_column(Date, primary_key=True)
     n: Mapped[int] = mapped_column(Integer)
+    last_at: Mapped[datetime]
 
 
 class IdempotencyRecord(Base):
@@ -115,3 +128,27 @@ class AgentPolicyChange(Base):
     agent_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
     at: Mapped[datetime]
     changes: Mapped[dict[str, Any]]  # {field: {from, to}}
+
+
+class AgentSelfVersion(Base):
+    """What an agent declares of itself, or its owner's seed of a persona. Append-only: the newest row of each writer stands.
+
+    `message` is the sign-in text that `signed_by` signed; it holds `record_sha256`.
+    """
+
+    __tablename__ = "agent_self_version"
+    __table_args__ = (
+        CheckConstraint("written_by in ('agent', 'owner')", name="written_by"),
+        CheckConstraint("(message is null) = (signature is null) and (message is null) = (signed_by is null)", name="signed"),
+        Index("ix_agent_self_version_agent_id_written_by_id", "agent_id", "written_by", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
+    agent_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    written_by: Mapped[str] = mapped_column(Text)
+    record: Mapped[dict[str, Any]]
+    record_sha256: Mapped[bytes] = mapped_column(Hash32)
+    message: Mapped[str | None] = mapped_column(Text)
+    signature: Mapped[bytes | None] = mapped_column(BYTEA)
+    signed_by: Mapped[bytes | None] = mapped_column(BYTEA)
+    created_at: Mapped[datetime]

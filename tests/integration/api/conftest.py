@@ -13,10 +13,12 @@ from starlette.testclient import TestClient
 
 from api.catalog import ROWS, Row
 from api.kernel.operation import Deps, Limits
+from api.kernel.tokens import token_hash
 from api.main import OPERATIONS, create_app
 from core.chain.reader import ChainReader
 from core.chain.rpc import RpcUnreachableError
 from core.db.engine import Database
+from core.db.repositories.identity import set_operator_key
 from core.domain.blocks import BlockHeader
 from tests.integration.api import probe
 from tests.integration.api.probe import Gate
@@ -160,6 +162,19 @@ def connect(client: TestClient, headers: dict[str, str] | None = None, **fields:
     answer = client.post("/auth/agent/connect", json={"agent_name": "quant", **fields}, headers=headers or {})
     assert answer.status_code == 200, answer.text
     return dict(answer.json())
+
+
+@pytest.fixture
+def operator(deps: Deps) -> dict[str, str]:
+    """Headers of the operator's key."""
+    with deps.database.write() as session:
+        set_operator_key(session, token_hash(deps.pepper, "op_local_test"), deps.clock())
+    return {KEY: "op_local_test"}
+
+
+def reason(answer: Any) -> tuple[int, str]:
+    """Status and reason of a refused call."""
+    return answer.status_code, answer.json()["service"]["reason"]
 
 
 def bearer(token: str) -> dict[str, str]:

@@ -7,12 +7,12 @@ from sqlalchemy.exc import ProgrammingError
 from core.books import mandate_ledger
 from core.db import migrate
 from core.db.engine import Database, WriteSession
-from core.db.tables import BOOKS
+from core.db.tables import BOOKS, LOGS
 from tests.integration.core.rows import NOW, add_mandate, note
 
 
-@pytest.mark.parametrize("book", BOOKS)
-@pytest.mark.parametrize("statement", ["update {} set seq = seq", "delete from {}", "truncate {} cascade"])
+@pytest.mark.parametrize("book", [*BOOKS, *LOGS])
+@pytest.mark.parametrize("statement", ["update {} set id = default", "delete from {}", "truncate {} cascade"])
 def test_book__changed_in_place__raises(write: WriteSession, book: str, statement: str) -> None:
     with pytest.raises(ProgrammingError, match=f"on {book} is refused: the book is append-only"):
         write.execute(text(statement.format(book)))
@@ -38,10 +38,10 @@ def test_application_role__may_append_to_a_book_and_change_other_tables_only(dat
     with database.read() as session:
         allowed = {
             (of, what): session.scalar(privilege, {"of": of, "what": what})
-            for of in (*BOOKS, "mandate")
+            for of in (*BOOKS, *LOGS, "mandate")
             for what in ("select", "insert", "update", "delete", "truncate")
         }
-    for book in BOOKS:
+    for book in (*BOOKS, *LOGS):
         assert [allowed[book, what] for what in ("select", "insert", "update", "delete", "truncate")] == [True, True, False, False, False]
     assert allowed["mandate", "update"]
 

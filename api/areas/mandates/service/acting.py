@@ -7,6 +7,7 @@ from typing import Any
 from api.areas.mandates.schemas import ExecuteCall, MandatePath
 from api.areas.mandates.service.access import is_on_board, named_to, not_found, party_of
 from api.areas.mandates.service.drafts import require_accepting
+from api.areas.mandates.service.key_limits import require_within_key_limits
 from api.areas.mandates.service.limits_now import Standing, limits_view, standing_of, vault_model
 from api.areas.mandates.service.owner_calls import built, cancel_terms_call, stop_call_of
 from api.areas.mandates.service.views import chain_now, is_paper, mandate_view, terms_of, vault_of
@@ -66,12 +67,14 @@ def execute_call(call: Call, caller: AgentCaller, command: ExecuteCall) -> Answe
     """The vault's execute call, with what the vault would say to it. The call is there even when the answer is no.
 
     `check.source` is chain when the vault itself was asked at the latest block, ledger when the record's model answered
-    (dry_run false, or the chain is out of reach). Errors: Refusal mandate_budget_exceeded above the mandate's own cash.
+    (dry_run false, or the chain is out of reach). Errors: Refusal mandate_budget_exceeded above the mandate's own cash,
+    spend_limit_reached above what the owner lets the key spend.
     """
     mandate = named_to(call, caller, command.id)
     vault = _vault_to_call(mandate)
     standing = standing_of(call, mandate)
     _require_in_budget(standing, command.amount_usdc)
+    require_within_key_limits(call, caller, command.amount_usdc)
     inner = calldata.Call(command.target, command.amount_usdc, call_data(command))
     data = calldata.execute(inner)
     wallet = caller.wallet_address or ZERO_ADDRESS

@@ -1,4 +1,4 @@
-"""The tables of the first slice (0001_initial.sql), and the triggers that make the three books append-only.
+"""The tables of the first slice (0001_initial.sql), and the triggers that make books and logs append-only.
 
 A trigger fires once a statement, so that a statement that would touch no row raises as well. It raises insufficient_privilege, as it would
 for a role without the grants.
@@ -13,7 +13,7 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-BOOKS = ("mandate_event", "credit_entry", "transfer_entry")
+APPEND_ONLY = ("mandate_event", "credit_entry", "transfer_entry", "agent_self_version", "defense_change")
 
 REFUSE = """
 create function refuse_change_of_book() returns trigger language plpgsql as $$
@@ -21,7 +21,7 @@ begin
     raise exception using
         errcode = 'insufficient_privilege',
         message = tg_op || ' on ' || tg_table_name || ' is refused: the book is append-only',
-        hint = 'Write a compensating row through core.books instead.';
+        hint = 'Write a new row instead; in a book, through core.books.';
 end
 $$
 """
@@ -36,7 +36,7 @@ def upgrade() -> None:
     for statement in filter(str.strip, Path(__file__).with_suffix(".sql").read_text().split(";\n")):
         op.execute(statement)
     op.execute(REFUSE)
-    for book in BOOKS:
+    for book in APPEND_ONLY:
         op.execute(GUARD.format(book=book))
 
 

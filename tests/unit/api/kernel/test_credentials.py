@@ -1,5 +1,7 @@
 """Which caller a route sees, given what the credentials proved."""
 
+from dataclasses import replace
+
 import pytest
 
 from api.catalog import Auth, Family, Row
@@ -34,6 +36,9 @@ def proven(*callers: Caller) -> Proven:
         (Auth.BEARER, (AGENT, BEARER), BEARER),
         (Auth.KEY_OR_OWNER, (AGENT, OWNER), AGENT),
         (Auth.KEY_OR_OWNER, (OWNER,), OWNER),
+        (Auth.KEY_OWNER_OR_BEARER, (AGENT, OWNER), AGENT),
+        (Auth.KEY_OWNER_OR_BEARER, (OWNER,), OWNER),
+        (Auth.KEY_OWNER_OR_BEARER, (BEARER,), BEARER),
         (Auth.NONE_OR_OWNER, (AGENT,), Nobody()),
         (Auth.NONE_OR_OWNER, (OWNER,), OWNER),
         (Auth.OPTIONAL, (), Nobody()),
@@ -43,7 +48,24 @@ def proven(*callers: Caller) -> Proven:
     ],
 )
 def test_of_several_credentials__the_routes_kind_decides(auth: Auth, sent: tuple[Caller, ...], seen: Caller) -> None:
-    assert caller_for(row(auth), proven(*sent), frozenset({WALLET.lower()})) == seen
+    operators = frozenset({WALLET.lower()}) if auth is Auth.OPERATOR else frozenset[str]()
+    assert caller_for(row(auth), proven(*sent), operators) == seen
+
+
+@pytest.mark.parametrize("auth", [Auth.OWNER, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER])
+def test_an_operators_session__is_no_owners(auth: Auth) -> None:
+    with pytest.raises(Refusal) as refused:
+        caller_for(row(auth), proven(OWNER), frozenset({WALLET.lower()}))
+    assert refused.value.reason == "not_authorized"
+
+
+@pytest.mark.parametrize("auth", [Auth.NONE, Auth.NONE_OR_OWNER, Auth.OPTIONAL])
+def test_an_operators_session__is_nobodys_where_nobody_may_call(auth: Auth) -> None:
+    assert caller_for(row(auth), proven(OWNER), frozenset({WALLET.lower()})) == Nobody()
+
+
+def test_an_operators_session__may_end_itself() -> None:
+    assert caller_for(replace(row(Auth.OWNER), operator_too=True), proven(OWNER), frozenset({WALLET.lower()})) == OWNER
 
 
 @pytest.mark.parametrize(
@@ -57,7 +79,10 @@ def test_of_several_credentials__the_routes_kind_decides(auth: Auth, sent: tuple
         (Auth.OWNER, Family.WALLET, (BEARER,), "auth_invalid"),
         (Auth.BEARER, Family.CORE, (OWNER,), "auth_invalid"),
         (Auth.BEARER, Family.CORE, (AGENT,), "auth_required"),
+        (Auth.KEY_OWNER_OR_BEARER, Family.CORE, (), "auth_required"),
+        (Auth.KEY_OWNER_OR_BEARER, Family.CORE, (OPERATOR,), "auth_required"),
         (Auth.OPERATOR, Family.CORE, (), "auth_required"),
+        (Auth.OPERATOR, Family.CORE, (BEARER,), "not_authorized"),
         (Auth.OPERATOR, Family.CORE, (AGENT,), "not_authorized"),
         (Auth.OPERATOR, Family.CORE, (OWNER,), "not_authorized"),
     ],

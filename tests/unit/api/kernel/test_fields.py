@@ -1,12 +1,13 @@
 """Each field type: what it reads, and the sentence it refuses with."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import Field
 
 from api.kernel.body import parse_object
-from api.kernel.fields import Address, Flag, Int, JsonObject, PositiveUsdc, PublicId, QueryText, TxHash, Usdc
+from api.kernel.fields import Address, Flag, Instant, Int, JsonObject, PositiveUsdc, PublicId, QueryText, TxHash, Usdc
 from api.kernel.operation import Command, Refusal
 from api.kernel.validation import command_of
 
@@ -22,6 +23,7 @@ class Everything(Command):
     id: PublicId | None = None
     payload: JsonObject | None = None
     title: str = ""
+    at: Instant | None = None
 
 
 def read(body: str) -> Everything:
@@ -111,6 +113,25 @@ def test_tx_hash__is_lower_case() -> None:
 
 def test_public_id__of_another_form__names_no_mandate() -> None:
     assert refusal('{"id": "m_1"}')[0] == "not_found"
+
+
+@pytest.mark.parametrize("written", ["2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00", "2026-01-31T12:00:00.000000Z"])
+def test_instant__with_its_zone__is_aware(written: str) -> None:
+    at = read(f'{{"at": "{written}"}}').at
+    assert at is not None
+    assert (at, at.utcoffset() is not None) == (datetime(2026, 1, 31, 12, tzinfo=UTC), True)
+
+
+def test_instant__keeps_microseconds() -> None:
+    assert read('{"at": "2026-01-31T12:00:00.000001Z"}').at == datetime(2026, 1, 31, 12, tzinfo=UTC) + timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ['"2026-01-31"', '"2026-01-31T12:00:00"', '"2026-02-30T12:00:00Z"', '"2026-01-31T24:00:01Z"', '"9999-12-31T23:59:59-01:00"', "1", '""'],
+)
+def test_instant__of_another_form__says_what_to_write(written: str) -> None:
+    assert refusal(f'{{"at": {written}}}') == ("invalid_parameter", "at: write a time with its zone, such as 2026-01-31T12:00:00Z.")
 
 
 def test_json_object__holds_no_float() -> None:

@@ -55,6 +55,13 @@ def test_extra_keys__stand_beside_the_detail() -> None:
     assert outcome.body["recorded"] is True
 
 
+def test_a_lacking_scope__carries_the_block_on_every_route() -> None:
+    refusal = Refusal("agent_key_scope", "No.", missing="tx", extra={"error": "agent_key_scope", "scope": "tx"})
+    body = refused(refusal, SENTENCE_ONLY, {}, NOW).body
+    assert (body["detail"], body["error"], body["scope"]) == ("No.", "agent_key_scope", "tx")
+    assert (body["service"]["reason"], body["service"]["missing"]) == ("agent_key_scope", "tx")
+
+
 @pytest.mark.parametrize(("reason", "has_block"), [("not_found", False), ("auth_invalid", True), ("rate_limited", True)])
 def test_a_core_route_without_the_block__still_carries_it_on_401_402_and_429(reason: str, has_block: bool) -> None:
     assert ("service" in refused(Refusal(reason, "No."), SENTENCE_ONLY, {}, NOW).body) is has_block

@@ -7,7 +7,7 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from siwe import DomainMismatch, SiweMessage
 
-from api.kernel.siwe import Purpose, personal_digest, text_of
+from api.kernel.siwe import Purpose, Subject, personal_digest, text_of
 from core.chain.signatures import recovered_address
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, 123_456, tzinfo=UTC)
@@ -15,7 +15,8 @@ OWNER = Account.from_key("0x" + "11" * 32)
 
 
 def text(purpose: Purpose = Purpose.LOGIN) -> str:
-    return text_of("http://127.0.0.1:8000", 84532, OWNER.address, purpose, "a1b2c3d4e5f6a7b8", NOW, NOW + timedelta(minutes=5))
+    subject = Subject(purpose, "ab" * 32 if purpose is Purpose.SELF else None)
+    return text_of("http://127.0.0.1:8000", 84532, OWNER.address, subject, "a1b2c3d4e5f6a7b8", NOW, NOW + timedelta(minutes=5))
 
 
 def test_the_text__is_eip_4361_to_the_letter() -> None:
@@ -42,6 +43,12 @@ def test_an_independent_library__parses_and_verifies_it_strictly(purpose: Purpos
     message.verify(signature, domain="127.0.0.1:8000", strict=True, **expected)
     with pytest.raises(DomainMismatch):
         message.verify(signature, domain="evil.example", strict=True, **expected)
+
+
+def test_a_text_about_a_record__names_its_hash__and_is_kept_a_record() -> None:
+    first, second = Subject(Purpose.SELF, "ab" * 32), Subject(Purpose.SELF, "cd" * 32)
+    assert first.statement == f"Declare the record with SHA-256 {'ab' * 32} as my agent's own. Signing moves no money."
+    assert (first.slot, second.slot, Subject(Purpose.LINK).slot) == (f"self:{'ab' * 32}", f"self:{'cd' * 32}", "link")
 
 
 def test_the_digest__is_what_a_wallet_signs() -> None:

@@ -1,0 +1,16 @@
+"""Whose agent it is. Agents are public: an unknown one is not_found, another owner's not_owner (decisions 26)."""
+
+from api.kernel.caller import OwnerCaller
+from api.kernel.operation import Call, Refusal
+from core.db.repositories import identity
+from core.db.tables.identity import Account
+
+
+def owned(call: Call, caller: OwnerCaller, agent_id: int) -> Account:
+    """The owner's agent. Errors: Refusal not_found, not_owner."""
+    agent = identity.find_agent(call.db, agent_id)
+    if agent is None:
+        raise Refusal("not_found", f"No agent has the id {agent_id}.", next_calls=("agents.mine",))
+    if agent.owner_id != caller.account_id:
+        raise Refusal("not_owner", f"Agent {agent_id} is not yours; this is its owner's to do.", next_calls=("agents.mine",))
+    return agent

@@ -1,0 +1,16 @@
+"""Binds the rows agents.* of the catalogue to their commands and services."""
+
+from api.areas.agents import schemas, self_record, service
+from api.kernel.operation import NoInput, Operation
+
+OPERATIONS = (
+    Operation("agents.self_read", schemas.SelfQuery, self_record.read, schemas.SelfRecord),
+    Operation("agents.self_write", schemas.DeclareSelf, self_record.declare, schemas.SelfRecord),
+    Operation("agents.status", NoInput, service.status, schemas.Status),
+    Operation("agents.dashboard", NoInput, service.dashboard, schemas.Dashboard),
+    Operation("agents.scopes", NoInput, service.scopes, schemas.Scopes),
+    Operation("agents.scopes_set", schemas.SetScopes, service.set_scopes, schemas.Scopes),
+    Operation("agents.persona", schemas.SeedPersona, self_record.seed_persona, schemas.SelfRecord),
+    Operation("agents.mine", NoInput, service.mine, schemas.Fleet),
+    Operation("agents.rotate_key", schemas.AgentPath, service.rotate_key, schemas.Rotated),
+)

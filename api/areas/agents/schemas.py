@@ -1,0 +1,159 @@
+"""Commands and answers of an agent's own pages and of its owner's (core spec 2.8, 2.11, 4.1, 5.3; decisions 44, 59 to 61)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, Field
+
+from api.kernel.fields import Address, Int, PositiveUsdc, Signature
+from api.kernel.operation import Command
+
+AgentId = Annotated[Int, Field(ge=1, description="the agent's user id")]
+Text = Annotated[str, Field(min_length=1, max_length=4_000)]
+Line = Annotated[str, Field(min_length=1, max_length=500)]
+Declared = Text | Annotated[list[Line], Field(max_length=50)]
+Scope = Literal["read", "spend", "service", "sign", "tx"]
+Figure = int | Literal["not_recorded"]
+
+
+def _once(scopes: list[str]) -> list[str]:
+    return list(dict.fromkeys(scopes))
+
+
+class AgentPath(Command):
+    id: AgentId
+
+
+# The self record
+
+
+class SelfQuery(Command):
+    wallet: Address | None = Field(default=None, description="of the agent to read; without it your own")
+
+
+class DeclareSelf(Command):
+    """The whole record: a field that is left out is null."""
+
+    persona: Declared | None = None
+    strategy: Declared | None = None
+    progress: Declared | None = None
+    next_steps: Declared | None = None
+    signature: Signature | None = Field(default=None, description="of your wallet, over the text of /auth/wallet/nonce of purpose self")
+
+
+class SeedPersona(AgentPath):
+    persona: Declared
+
+
+class SelfRecord(BaseModel):
+    user_id: int
+    agent_name: str
+    wallet_address: str | None
+    persona: Declared | None
+    persona_by: Literal["agent", "owner"] | None = Field(description="owner: the owner's seed, until the agent declares its own")
+    strategy: Declared | None
+    progress: Declared | None
+    next_steps: Declared | None
+    is_self_declared: Literal[True] = Field(description="nobody verified any of it")
+    signed: bool = Field(description="the agent's wallet signed this version")
+    signed_by: str | None
+    record_sha256: str | None = Field(description="SHA-256 of the agent's four fields as RFC 8785 JSON; null before the first version")
+    message: str | None = Field(description="the text that was signed; it holds record_sha256")
+    signature: str | None
+    version: int = Field(description="how many versions the agent has declared")
+    declared_at: str | None
+
+
+# Scopes
+
+
+class SetScopes(AgentPath):
+    scopes: Annotated[list[Scope], AfterValidator(_once)] | None = Field(description="null: full access; an empty list: none")
+    per_order_usd: PositiveUsdc | None = Field(default=None, description="most that one call may spend; null: no limit")
+    per_day_usd: PositiveUsdc | None = Field(default=None, description="most that the calls of a UTC day may spend; null: no limit")
+
+
+class Scopes(BaseModel):
+    user_id: int
+    full_access: bool
+    scopes: list[Scope] | None
+    per_order_usd: str | None
+    per_day_usd: str | None
+
+
+# The fleet
+
+
+class FleetAgent(BaseModel):
+    user_id: int
+    agent_name: str
+    status: Literal["active", "locked"]
+    scopes: list[Scope] | None
+    per_order_usd: str | None
+    per_day_usd: str | None
+    wallet_address: str | None
+    accepts_mandates: bool
+    registered_at: str
+    last_call_at: str | None = Field(description="null: its key was never used")
+
+
+class Fleet(BaseModel):
+    agents: list[FleetAgent]
+    agents_left: int = Field(description="how many more this owner may register")
+
+
+class Rotated(BaseModel):
+    user_id: int
+    api_key: str = Field(description="shown once; the old key is dead")
+
+
+# What is known of an agent
+
+
+class Credits(BaseModel):
+    welcome: int
+    earned: int
+    converted: int
+    bonded: int
+
+
+class Status(BaseModel):
+    user_id: int
+    agent_name: str
+    status: Literal["active", "locked"]
+    owned: bool
+    wallet_address: str | None
+    registered_at: str
+    credit_balance: int = Field(description="credits that can be spent; bonded ones are not among them")
+    credits: Credits
+    contributions: dict[str, Any] = Field(description="counts; not_recorded where nothing is recorded yet")
+    reputation: Figure
+    tiers: dict[str, str]
+
+
+class Stage(BaseModel):
+    """Task market claims and mining submissions are counted apart on every line."""
+
+    task_claims: Figure
+    mining_submissions: Figure
+
+
+class Verified(BaseModel):
+    reproduced: Stage
+    re_observed: Stage
+    no_record_on_file: Stage
+
+
+class ReviewStages(BaseModel):
+    submitted: Stage
+    verified: Verified
+    points_recorded: Stage
+    paid: Stage
+    rejected: Stage
+
+
+class Dashboard(BaseModel):
+    user_id: int
+    status: Literal["active", "locked"]
+    credit_balance: int
+    mandates: dict[str, int] = Field(description="mandates that name the agent, by status")
+    review_stages: ReviewStages

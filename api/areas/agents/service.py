@@ -1,0 +1,148 @@
+"""An agent's pages, and what its owner does for it (core spec 2.8, 4.1, 5.3; decisions 44, 60, 61).
+
+Law: a figure of an area that records nothing is the text not_recorded, never zero.
+"""
+
+from typing import Any, Final
+
+from api.areas.agents.access import owned
+from api.areas.agents.schemas import AgentPath, SetScopes
+from api.kernel.caller import AgentCaller, OwnerCaller
+from api.kernel.operation import Answer, Call, NoInput
+from api.kernel.tokens import TokenKind, mint, token_hash
+from core.books import credit_ledger
+from core.db.repositories import identity, mandates, policies, safety
+from core.db.tables.identity import Account, ApiKey
+from core.domain.money import usdc_text_or_none
+from core.domain.times import instant_text, instant_text_or_none
+
+NOT_RECORDED: Final = "not_recorded"
+
+# The key
+
+
+def scopes(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
+    """Needs no scope: a key that may do nothing else may still read why."""
+    return Answer(_scopes(caller.account_id, identity.live_key(call.db, caller.account_id)))
+
+
+def set_scopes(call: Call, caller: OwnerCaller, command: SetScopes) -> Answer:
+    """Replace scopes and limits whole: a limit that is left out is none."""
+    agent = owned(call, caller, command.id)
+    granted = None if command.scopes is None else list[str](command.scopes)
+    identity.replace_scopes(call.db, agent.id, granted, command.per_order_usd, command.per_day_usd)
+    return Answer(_scopes(agent.id, identity.live_key(call.db, agent.id)))
+
+
+def rotate_key(call: Call, caller: OwnerCaller, command: AgentPath) -> Answer:
+    """The recovery code and the token of connect stay as they are."""
+    agent = owned(call, caller, command.id)
+    key = mint(TokenKind.AGENT_KEY)
+    identity.replace_key(call.db, agent.id, token_hash(call.deps.pepper, key), call.now)
+    return Answer({"user_id": agent.id, "api_key": key})
+
+
+def _scopes(agent_id: int, key: ApiKey) -> dict[str, Any]:
+    return {"user_id": agent_id, "full_access": key.scopes is None} | _grant(key)
+
+
+def _grant(key: ApiKey) -> dict[str, Any]:
+    return {
+        "scopes": key.scopes,
+        "per_order_usd": usdc_text_or_none(key.per_order_usdc_e6),
+        "per_day_usd": usdc_text_or_none(key.per_day_usdc_e6),
+    }
+
+
+# The fleet
+
+
+def mine(call: Call, caller: OwnerCaller, command: NoInput) -> Answer:
+    fleet = identity.agents_of_owner(call.db, caller.account_id)
+    last_calls = identity.last_calls(call.db, [key.id for _, key in fleet])
+    locked = safety.locked_agents(call.db, [agent.id for agent, _ in fleet])
+    agents = [
+        {
+            "user_id": agent.id,
+            "agent_name": agent.name,
+            "status": _status(agent.id, locked),
+            **_grant(key),
+            "wallet_address": identity.address_text(agent.wallet_address),
+            "accepts_mandates": policies.accepts_mandates(call.db, agent.id),
+            "registered_at": instant_text(agent.created_at),
+            "last_call_at": instant_text_or_none(last_calls.get(key.id)),
+        }
+        for agent, key in fleet
+    ]
+    return Answer({"agents": agents, "agents_left": max(0, call.deps.limits.agents_per_owner - len(agents))})
+
+
+def _status(agent_id: int, locked: set[int]) -> str:
+    return "locked" if agent_id in locked else "active"
+
+
+# What is known of an agent
+
+
+def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
+    """The verified record: what the service's own books say, and nothing that the agent says of itself."""
+    agent = identity.find_account(call.db, caller.account_id)
+    assert agent is not None, "a key has an account"
+    return Answer(
+        _standing(call, agent)
+        | {
+            "agent_name": agent.name,
+            "owned": agent.owner_id is not None,
+            "wallet_address": caller.wallet_address,
+            "registered_at": instant_text(agent.created_at),
+            "credits": _credits(call, agent.id),
+            "contributions": _contributions(call, agent.id),
+            "reputation": NOT_RECORDED,
+            "tiers": {"subscription": NOT_RECORDED, "standing": NOT_RECORDED},
+        }
+    )
+
+
+def dashboard(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
+    agent = identity.find_account(call.db, caller.account_id)
+    assert agent is not None, "a key has an account"
+    counts = mandates.count_by_status(call.db, agent.id)
+    return Answer(_standing(call, agent) | {"mandates": counts, "review_stages": review_stages()})
+
+
+def review_stages() -> dict[str, Any]:
+    """Counts at each stage (core spec 2.8). Neither task market nor mining records any yet."""
+    return {
+        "submitted": _stage(),
+        "verified": {"reproduced": _stage(), "re_observed": _stage(), "no_record_on_file": _stage()},
+        "points_recorded": _stage(),
+        "paid": _stage(),
+        "rejected": _stage(),
+    }
+
+
+def _stage() -> dict[str, Any]:
+    return {"task_claims": NOT_RECORDED, "mining_submissions": NOT_RECORDED}
+
+
+def _standing(call: Call, agent: Account) -> dict[str, Any]:
+    balance = credit_ledger.load_balance(call.db, agent.id)
+    return {
+        "user_id": agent.id,
+        "status": _status(agent.id, safety.locked_agents(call.db, [agent.id])),
+        "credit_balance": balance.total - balance.bonded,
+    }
+
+
+def _credits(call: Call, agent_id: int) -> dict[str, int]:
+    balance = credit_ledger.load_balance(call.db, agent_id)
+    return {bucket: getattr(balance, bucket) for bucket in credit_ledger.BUCKETS}
+
+
+def _contributions(call: Call, agent_id: int) -> dict[str, Any]:
+    return {
+        "mining_submissions": NOT_RECORDED,
+        "task_claims": NOT_RECORDED,
+        "points": NOT_RECORDED,
+        "mandates": mandates.count_by_status(call.db, agent_id),
+    }

@@ -1,0 +1,54 @@
+"""A lost key is replaced by the recovery code, once a code (core spec 4.1, decisions 61).
+
+    before   key A   code A   bearer A   scopes, limits, credits, wallet, the day's count
+    after    key B   code B   bearer B   the same
+
+Wrong codes are counted by network address over a sliding hour. Which part was wrong is not said.
+"""
+
+from datetime import timedelta
+
+from api.areas.identity.registration import hash_of, open_session
+from api.areas.identity.schemas import Recover
+from api.kernel.caller import Nobody
+from api.kernel.operation import Answer, Call, Refusal
+from api.kernel.tokens import TokenKind, mint
+from core.db.repositories import identity
+from core.db.tables.identity import Account
+
+WINDOW = timedelta(hours=1)
+
+
+def recover(call: Call, caller: Nobody, command: Recover) -> Answer:
+    """Errors: Refusal auth_invalid, counted; rate_limited after too many of them, whatever the code."""
+    _require_attempts_left(call)
+    account = identity.lock_recoverable(call.db, hash_of(call, command.recovery_code))
+    if account is None or not _is_named(account, command.agent_name):
+        identity.add_recovery_failure(call.db, call.client, call.now, call.now - WINDOW)
+        detail = (
+            "recovery_code: it is not valid, was used already, or does not go with agent_name. Send the newest one; with an agent of "
+            "/mining/register send recovery_agent_name as agent_name."
+        )
+        raise Refusal("auth_invalid", detail, keeps_write=True)
+    key, code = mint(TokenKind.AGENT_KEY), mint(TokenKind.RECOVERY_CODE)
+    identity.replace_key(call.db, account.id, hash_of(call, key), call.now)
+    identity.replace_recovery_code(call.db, account.id, hash_of(call, code))
+    identity.revoke_sessions(call.db, account.id, call.now)
+    bearer = open_session(call, TokenKind.AGENT_BEARER, "agent", account.id, None)
+    return Answer({"api_key": key, "recovery_code": code, "user_id": account.id, "bearer_token": bearer})
+
+
+def _is_named(account: Account, agent_name: str | None) -> bool:
+    """An agent with a recovery name must send it; another may leave the name out, or send its own."""
+    if account.recovery_name is not None:
+        return agent_name == account.recovery_name
+    return agent_name in (None, account.name)
+
+
+def _require_attempts_left(call: Call) -> None:
+    identity.lock_recoveries(call.db, call.client)
+    limit = call.deps.limits.recovery_failures_per_hour
+    failures = identity.recovery_failures(call.db, call.client, call.now - WINDOW)
+    if len(failures) >= limit:
+        detail = f"This network address has sent {limit} wrong recovery codes within an hour; send the right one later."
+        raise Refusal("rate_limited", detail, retry_at=failures[-limit] + WINDOW)

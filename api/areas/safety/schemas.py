@@ -1,0 +1,93 @@
+"""Commands and answers of cases, notices and the defense level (core spec 4.1, 5.5, 6.4)."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from api.kernel.defense import MAX_LEVEL
+from api.kernel.fields import MAX_EXACT_JSON_INT, Instant, Int
+from api.kernel.operation import Command
+
+Reference = Annotated[str, Field(pattern=r"^v_[a-z2-7]{10}$", description="the case's reference")]
+
+
+class PageQuery(Command):
+    cursor: Annotated[Int, Field(ge=1)] | None = None
+    limit: Annotated[Int, Field(ge=1, le=200)] = 50
+
+
+class Notice(BaseModel):
+    """What a lock tells the account, once."""
+
+    id: int
+    kind: Literal["account_lock"]
+    user_id: int = Field(description="the agent that is told")
+    case: str = Field(description="the case's reference")
+    rule: str
+    deadline: str = Field(description="until when the agent may explain")
+    notice_board: str = Field(description="the address of the public board")
+    case_status: Literal["open", "closed"]
+    created_at: str
+
+
+class Notices(BaseModel):
+    notices: list[Notice]
+    next_cursor: str | None
+
+
+class Violation(BaseModel):
+    case: str
+    user_id: int
+    rule: str
+    deadline: str
+    status: Literal["open", "closed"]
+    sbt_review_state: Literal["under review"] | None = Field(description="Review Status of an existing token; null once the case is closed")
+    opened_at: str
+    closed_at: str | None
+
+
+class Violations(BaseModel):
+    violations: list[Violation]
+    next_cursor: str | None
+
+
+class BoardNotice(BaseModel):
+    case: str
+    user_id: int
+    rule: str
+    deadline: str
+    status: Literal["open", "closed"]
+    opened_at: str
+    closed_at: str | None
+
+
+class Board(BaseModel):
+    notices: list[BoardNotice]
+    next_cursor: str | None
+
+
+class OpenCase(Command):
+    agent_id: Annotated[Int, Field(ge=1, le=MAX_EXACT_JSON_INT)]
+    rule: Annotated[str, Field(min_length=1, max_length=200, description="the rule that was broken, as the public board shows it")]
+    deadline: Annotated[Instant, Field(description="until when the agent may explain; later than now")]
+
+
+class CloseCase(Command):
+    id: Reference
+
+
+class SetDefense(Command):
+    level: Annotated[Int, Field(ge=0, le=MAX_LEVEL)]
+
+
+class DefenseLevel(BaseModel):
+    level: int
+    unowned_welcome_credits_per_day: int = Field(description="unowned registrations of a network address that are credited in a UTC day")
+    bond_without_standing: bool = Field(description="a Rooms post or task claim without Bronze standing locks a refundable bond")
+    says: str
+
+
+class Defense(BaseModel):
+    level: int = Field(description="in force now")
+    since: str | None = Field(description="null: never changed")
+    levels: list[DefenseLevel]

@@ -1,0 +1,162 @@
+"""Cases, notices and the defense level (core spec 5.5, 6.4; decisions 53, 56, 65, 66; ADR 0039).
+
+open   a lock: one notice in the agent's inbox, a row on the public board, status locked, Review Status under review
+close  the lock ends: status active, the review state clears; the notice and the row stay and say closed
+"""
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+from api.areas.safety.schemas import CloseCase, OpenCase, PageQuery, SetDefense
+from api.catalog import ROWS
+from api.kernel.caller import AgentCaller, BearerCaller, Nobody, OperatorCaller, OwnerCaller
+from api.kernel.defense import MAX_LEVEL, takes_bond, welcomes_a_day
+from api.kernel.operation import Answer, Call, NoInput, Refusal
+from core.db.repositories import identity, safety
+from core.db.tables.safety import Notice, ViolationCase
+from core.domain.errors import InvalidParameterError
+from core.domain.times import instant_text, instant_text_or_none
+
+REFERENCE_CHARACTERS = "abcdefghijklmnopqrstuvwxyz234567"
+UNDER_REVIEW = "under review"
+
+# Read
+
+
+def notices(call: Call, caller: AgentCaller | OwnerCaller | BearerCaller, command: PageQuery) -> Answer:
+    """The account's inbox, newest first; an owner reads those of the owner's agents."""
+    found = safety.notices_of(call.db, caller.account_id, command.cursor, command.limit + 1)
+    page, next_cursor = _page([(notice.id, _notice(call, notice, case)) for notice, case in found], command.limit)
+    return Answer({"notices": page, "next_cursor": next_cursor})
+
+
+def violations(call: Call, caller: AgentCaller | OwnerCaller | BearerCaller, command: PageQuery) -> Answer:
+    """The cases against the account, newest first; an owner reads those against the owner's agents."""
+    found = safety.cases_of(call.db, caller.account_id, command.cursor, command.limit + 1)
+    page, next_cursor = _page([(case.id, _violation(case)) for case in found], command.limit)
+    return Answer({"violations": page, "next_cursor": next_cursor})
+
+
+def board(call: Call, caller: Nobody, command: PageQuery) -> Answer:
+    """Every lock, open and closed, newest first."""
+    found = safety.cases(call.db, command.cursor, command.limit + 1)
+    page, next_cursor = _page([(case.id, _case(case)) for case in found], command.limit)
+    return Answer({"notices": page, "next_cursor": next_cursor})
+
+
+def _page(found: Sequence[tuple[int, dict[str, Any]]], limit: int) -> tuple[list[dict[str, Any]], str | None]:
+    """The page and where the next one begins; one more row than the page was asked for."""
+    return [view for _, view in found[:limit]], str(found[limit - 1][0]) if len(found) > limit else None
+
+
+def _case(case: ViolationCase) -> dict[str, Any]:
+    return {
+        "case": case.reference,
+        "user_id": case.agent_id,
+        "rule": case.rule,
+        "deadline": instant_text(case.deadline_at),
+        "status": _status(case),
+        "opened_at": instant_text(case.opened_at),
+        "closed_at": instant_text_or_none(case.closed_at),
+    }
+
+
+def _violation(case: ViolationCase) -> dict[str, Any]:
+    return _case(case) | {"sbt_review_state": UNDER_REVIEW if case.closed_at is None else None}
+
+
+def _notice(call: Call, notice: Notice, case: ViolationCase) -> dict[str, Any]:
+    return {
+        "id": notice.id,
+        "kind": "account_lock",
+        "user_id": notice.account_id,
+        "case": case.reference,
+        "rule": case.rule,
+        "deadline": instant_text(case.deadline_at),
+        "notice_board": call.deps.base_url + ROWS["safety.board"].path,
+        "case_status": _status(case),
+        "created_at": instant_text(notice.created_at),
+    }
+
+
+def _status(case: ViolationCase) -> str:
+    return "open" if case.closed_at is None else "closed"
+
+
+# Operators
+
+
+def open_case(call: Call, caller: OperatorCaller, command: OpenCase) -> Answer:
+    """Lock the agent's account. Errors: Refusal not_found, case_open; InvalidParameterError for a deadline that is past."""
+    if command.deadline <= call.now:
+        raise InvalidParameterError("deadline", "name a time later than now")
+    if identity.find_agent(call.db, command.agent_id) is None:
+        raise Refusal("not_found", f"agent_id: no agent has the id {command.agent_id}.", next_calls=("safety.board",))
+    identity.lock_account(call.db, command.agent_id)
+    standing = safety.find_open_case(call.db, command.agent_id, command.rule)
+    if standing is not None:
+        detail = f"Case {standing.reference} of this rule is open against agent {command.agent_id}; close it before you open another."
+        raise Refusal("case_open", detail, next_calls=("safety.board",))
+    case = ViolationCase(
+        reference="v_" + "".join(secrets.choice(REFERENCE_CHARACTERS) for _ in range(10)),
+        agent_id=command.agent_id,
+        rule=command.rule,
+        deadline_at=command.deadline,
+        opened_at=call.now,
+        opened_by=caller.account_id,
+    )
+    return Answer(_violation(safety.open_case(call.db, case)), 201)
+
+
+def close_case(call: Call, caller: OperatorCaller, command: CloseCase) -> Answer:
+    """End the lock. Closing a closed case changes nothing. Errors: Refusal not_found."""
+    case = safety.lock_case(call.db, command.id)
+    if case is None:
+        raise Refusal("not_found", f"There is no case {command.id}.", next_calls=("safety.board",))
+    if case.closed_at is None:
+        safety.close_case(call.db, case, caller.account_id, call.now)
+    return Answer(_violation(case))
+
+
+# The defense level
+
+
+def defense(call: Call, caller: Nobody, command: NoInput) -> Answer:
+    """The level in force, since when, and what each level does."""
+    newest = safety.newest_defense_change(call.db)
+    return Answer(
+        {
+            "level": 0 if newest is None else newest.level,
+            "since": instant_text_or_none(None if newest is None else newest.at),
+            "levels": [_level(call, level) for level in range(MAX_LEVEL + 1)],
+        }
+    )
+
+
+def set_defense(call: Call, caller: OperatorCaller, command: SetDefense) -> Answer:
+    """Who changed it from what and when is logged; setting the level that it is already logs nothing."""
+    safety.lock_defense(call.db)
+    safety.change_defense(call.db, command.level, caller.account_id, call.now)
+    return defense(call, Nobody(), NoInput())
+
+
+def _level(call: Call, level: int) -> dict[str, Any]:
+    credited = welcomes_a_day(level, call.deps.limits.welcome_per_address_per_day)
+    credit = f"Of an address's unowned registrations in a UTC day, {_count(credited)} credited; owned ones always are."
+    bond = " A Rooms post or task claim without Bronze standing locks a refundable bond." if takes_bond(level) else ""
+    return {
+        "level": level,
+        "unowned_welcome_credits_per_day": credited,
+        "bond_without_standing": takes_bond(level),
+        "says": credit + bond,
+    }
+
+
+def _count(credited: int) -> str:
+    match credited:
+        case 0:
+            return "none is"
+        case 1:
+            return "the first is"
+    return f"the first {credited} are"
