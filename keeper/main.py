@@ -17,17 +17,20 @@ import typer
 from rich.console import Console
 from sqlalchemy.exc import OperationalError
 
+from core.chain.custody import CustodySigner, KeyRing
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc, RpcError
 from core.chain.signer import LocalKeySigner, Signer
 from core.db.engine import Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
+from core.db.repositories import custody as custody_rows
 from core.domain.errors import InvalidParameterError, OutsideError
 from core.logs import configure_logs
 from core.settings import Settings
 from keeper import status
 from keeper.drafts import Caps
 from keeper.observe import Observer
+from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
 from keeper.sender import Sender
 from keeper.signing import SignerRefusedError, require_allowed
 from keeper.state import Role
@@ -79,6 +82,12 @@ def _signer_of_key(private_key: str) -> Signer:
         raise InvalidParameterError("KEEPER_PRIVATE_KEY", "write 32 bytes as hex") from None
 
 
+def custody_signer_of(settings: Settings) -> CustodySigner | None:
+    """What signs for custodial wallets; None without CUSTODY_KEY. Errors: InvalidParameterError naming the variable."""
+    keys = settings.custody_keys()
+    return CustodySigner(KeyRing(keys)) if keys else None
+
+
 class Keeper:
     """The loop round the tick: leadership, heartbeat, patience with the outside."""
 
@@ -86,6 +95,9 @@ class Keeper:
         deployment = settings.deployment()
         self._settings = settings
         self._signer = signer_of(settings)
+        custody = custody_signer_of(settings)
+        usdc = deployment.contracts["usdc"]
+        self._outbox = OutboxPlanner({} if custody is None else {CUSTODIAL_TRANSFER: custodial_transfers(custody, usdc)})
         self._database = Database(settings.database_url, application_name=NAME)
         self._leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
         rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=settings.rpc_requests_per_s)
@@ -175,6 +187,7 @@ class Keeper:
             chain_id=chain_id,
             advance=None if sender is None else sender.advance,
             own=own,
+            outbox=self._outbox,
         )
         log.info("watching", chain_id=chain_id, mode=tick.mode, keeper=own, epoch=self._leadership.epoch)
         return tick
@@ -247,6 +260,26 @@ def once() -> None:
         log.error("another keeper leads", see="python -m keeper.main status")
         raise typer.Exit(1)
     log.info("tick", vaults=report.vaults, unknown=report.unknown, actions=report.actions, tick_ms=report.took_ms)
+
+
+@app.command()
+def reseal() -> None:
+    """Seal every custodial key anew under the first key of CUSTODY_KEY, so that the old ones can be forgotten."""
+    settings = Settings()
+    configure_logs(settings.log_format)
+    database = Database(settings.database_url, application_name=f"{NAME} reseal")
+    try:
+        signer = custody_signer_of(settings)
+        if signer is None:
+            raise InvalidParameterError("CUSTODY_KEY", "set it, and the old key in CUSTODY_OLD_KEYS")
+        with database.write() as session:
+            count = custody_rows.reseal(session, signer.version, signer.resealed)
+    except (OutsideError, InvalidParameterError, OperationalError) as error:
+        log.error("nothing was sealed anew", error=str(error), kind=type(error).__name__)
+        raise typer.Exit(1) from None
+    finally:
+        database.close()
+    log.info("sealed anew", wallets=count, key_version=signer.version)
 
 
 @app.command(name="status")
