@@ -60,7 +60,12 @@ def service(call: Call, caller: Nobody, command: NoInput) -> Answer:
             "base_url": deps.base_url,
             "chain_id": deps.chain_id,
             "contracts": dict(deps.contracts),
-            "capabilities": ["agents", "owner_sign_in", *(["mandates"] if Family.WALLET in families else [])],
+            "capabilities": [
+                "agents",
+                "owner_sign_in",
+                *(["mandates"] if Family.WALLET in families else []),
+                *([] if call.deps.custody is None else ["starter_wallets"]),
+            ],
             "endpoints": [{"method": row.method, "path": row.path, "auth": row.auth.value} for row in CATALOG],
             "rate_limits": _rate_limits(call),
             "instructions": list(INSTRUCTIONS),
@@ -80,5 +85,6 @@ def _rate_limits(call: Call) -> dict[str, Any]:
         "unowned_registrations_per_minute": limits.registrations_per_minute,
         "unowned_registrations_per_utc_day": limits.registrations_per_day,
         "agents_per_owner": limits.agents_per_owner,
+        "starter_wallet_transfers_per_utc_day": limits.custodial_transfers_per_day,
         "body_bytes": limits.body_bytes,
     }
