@@ -74,7 +74,7 @@ def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
     def build(session: Session, request: Request, now: datetime) -> bytes:
         found = custody.transfer_of_request(session, request.id)
         if found is None:
-            raise OutsideError("no custodial transfer belongs to this request")
+            raise OutsideError("no custodial transfer to the account's linked wallet belongs to this request")
         wallet, transfer = found
         if now >= transfer.expires_at:
             raise LapsedError(f"its authorization was good until {transfer.expires_at.isoformat()}")

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import Select, exists, func, select
+from sqlalchemy import Select, and_, exists, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.db.repositories.identity import address_bytes
 from core.db.tables.custody import CustodialTransfer, CustodialWallet
+from core.db.tables.identity import Account
 from core.db.tables.keeper import KeeperIntent, Outbox
 from core.domain.custody import SealedKey
 from core.domain.money import UsdcE6
@@ -118,8 +119,13 @@ def count_transfers(session: Session, account_id: int, since: datetime) -> int:
 
 
 def transfer_of_request(session: Session, outbox_id: int) -> tuple[SealedKey, Transfer] | None:
-    """What a row of the outbox is to move, and the wallet that it leaves."""
-    query = _transfers().add_columns(CustodialWallet).join(CustodialWallet, CustodialWallet.account_id == CustodialTransfer.account_id)
+    """What a row of the outbox is to move, and the wallet that it leaves; None unless it goes to the account's linked wallet."""
+    query = (
+        _transfers()
+        .add_columns(CustodialWallet)
+        .join(CustodialWallet, CustodialWallet.account_id == CustodialTransfer.account_id)
+        .join(Account, and_(Account.id == CustodialTransfer.account_id, Account.wallet_address == CustodialTransfer.to))
+    )
     row = session.execute(query.where(CustodialTransfer.outbox_id == outbox_id)).one_or_none()
     if row is None:
         return None

@@ -17,7 +17,7 @@ from core.books import transfer_ledger
 from core.chain.abi import hex_text
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
-from core.db.tables.custody import CustodialWallet
+from core.db.tables.custody import CustodialTransfer, CustodialWallet
 from tests.integration.api.custody.conftest import NEW, OLD, PROVISION, TRANSFER, TRANSFERS, USDC, Stage
 from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
 from tests.integration.keeper.conftest import KilledError
@@ -245,6 +245,15 @@ def test_swapped_ciphertexts__sign_nothing_and_hold_nobody_else_up(stage: Stage,
     keeper.run()
     assert (stage.balance(starter), stage.balance(others.address), stage.balance(third_wallet.address)) == (100 * USDC, 7 * USDC, 3 * USDC)
     assert (stage.states(agent), stage.states(other), len(keeper.wire.sent)) == (["queued"], ["queued"], 1)
+
+
+def test_a_recipient_that_somebody_wrote_into_the_table__is_not_signed_for(stage: Stage, agent: dict[str, str], starter: str) -> None:
+    stage.asked(agent)
+    with stage.database.write() as session:
+        session.execute(update(CustodialTransfer).values(to=bytes.fromhex(STRANGER.address[2:])))
+    keeper = stage.keeper()
+    keeper.run()
+    assert (stage.states(agent), keeper.wire.sent, stage.balance(starter)) == (["queued"], [], 100 * USDC)
 
 
 def test_a_request_that_waited_for_a_day__fails_and_the_money_is_free_again(stage: Stage, agent: dict[str, str], starter: str) -> None:
