@@ -515,7 +515,40 @@ _TOOLS = (
     ),
 )
 
-CATALOG: tuple[Row, ...] = _IDENTITY + _AGENTS + _SAFETY + _DISCOVERY + _MANDATES + _TRANSFERS + _TOOLS
+_CUSTODY = (
+    Row(
+        key="custody.provision",
+        method="POST",
+        path="/agent/wallet/provision",
+        auth=Auth.KEY,
+        section="core 4.1",
+        scope="tx",
+        idempotent=True,
+        summary="Get your custodial starter wallet; the first call makes it, the next ones answer the same address.",
+    ),
+    Row(
+        key="custody.transfer",
+        method="POST",
+        path="/agent/wallet/transfer-to-self-custody",
+        auth=Auth.KEY,
+        section="core 4.1",
+        scope="tx",
+        idempotent=True,
+        status=202,
+        summary="Move USDC of your starter wallet to your linked wallet; amount_usdc null moves all. The service pays the gas.",
+    ),
+    Row(
+        key="custody.transfers",
+        method="GET",
+        path="/agent/wallet/transfers",
+        auth=Auth.KEY,
+        section="added",
+        scope="read",
+        summary="Read your starter wallet's balance and what became of its transfers.",
+    ),
+)
+
+CATALOG: tuple[Row, ...] = _IDENTITY + _AGENTS + _SAFETY + _DISCOVERY + _MANDATES + _TRANSFERS + _CUSTODY + _TOOLS
 ROWS: Mapping[str, Row] = {row.key: row for row in CATALOG}
 
 

@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from api.areas.agents.routes import OPERATIONS as AGENTS
+from api.areas.custody.routes import OPERATIONS as CUSTODY
 from api.areas.discovery.routes import OPERATIONS as DISCOVERY
 from api.areas.discovery.service import NAME, VERSION
 from api.areas.identity.routes import OPERATIONS as IDENTITY
@@ -32,6 +33,7 @@ from api.kernel.tokens import token_hash
 from api.tools.endpoint import OPERATIONS as TOOLS
 from api.tools.endpoint import route_of
 from api.tools.openapi import PATHS
+from core.chain.custody import KeyMaker, KeyRing
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.db.engine import Database
@@ -44,7 +46,7 @@ MIN_PEPPER_CHARACTERS = 32
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 GRACE_S = 10  # what an answer under way gets when the process is asked to end
 
-OPERATIONS: tuple[Operation, ...] = (*IDENTITY, *AGENTS, *SAFETY, *DISCOVERY, *MANDATES, *TRANSFERS)
+OPERATIONS: tuple[Operation, ...] = (*IDENTITY, *AGENTS, *SAFETY, *DISCOVERY, *MANDATES, *TRANSFERS, *CUSTODY)
 
 log = structlog.get_logger("api")
 
@@ -80,6 +82,7 @@ def deps_of(settings: Settings) -> Deps:
     if deployment.chain_id != settings.chain_id:
         rule = f"it is {settings.chain_id}, the record in DEPLOYMENT_FILE is of chain {deployment.chain_id}; make them agree"
         raise InvalidParameterError("CHAIN_ID", rule)
+    custody_keys = settings.custody_keys()
     return Deps(
         database=Database(settings.database_url, application_name="api"),
         chain=ChainReader(Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts),
@@ -92,6 +95,7 @@ def deps_of(settings: Settings) -> Deps:
         operator_addresses=frozenset(address.lower() for address in settings.operator_addresses),
         trusted_proxies=tuple(settings.trusted_proxies),
         is_local=_is_local(settings),
+        custody=KeyMaker(KeyRing(custody_keys)) if custody_keys else None,
     )
 
 
@@ -119,6 +123,7 @@ def _limits(settings: Settings) -> Limits:
         welcome_credits=settings.welcome_credits,
         welcome_per_address_per_day=settings.welcome_per_address_per_day,
         recovery_failures_per_hour=settings.recovery_failures_per_hour,
+        custodial_transfers_per_day=settings.custodial_transfers_per_day,
         owner_session_s=settings.owner_session_hours * 3600,
     )
 

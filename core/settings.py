@@ -1,6 +1,7 @@
 """Every environment variable of the three processes, typed. Read by `*/main.py`, the migrations and scripts only (law 6)."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,6 +26,24 @@ def _split(value: Any) -> Any:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
+def _lines_of(path: Path) -> list[str]:
+    try:
+        lines = [line.strip() for line in path.read_text().splitlines() if line.strip()]
+    except (OSError, ValueError) as error:
+        raise InvalidParameterError("CUSTODY_KEY_FILE", f"{path} can't be read ({type(error).__name__})") from None
+    if not lines:
+        raise InvalidParameterError("CUSTODY_KEY_FILE", f"{path} holds no key")
+    return lines
+
+
+def _keys(variable: str, texts: list[str]) -> tuple[bytes, ...]:
+    """32 bytes each. Errors: InvalidParameterError, which says nothing of the text."""
+    if not all(_KEY.fullmatch(text) for text in texts):
+        raise InvalidParameterError(variable, "write each key as 32 bytes in hex (`openssl rand -hex 32`)")
+    return tuple(bytes.fromhex(text.removeprefix("0x")) for text in texts)
+
+
+_KEY = re.compile(r"(0x)?[0-9a-fA-F]{64}")
 CommaList = Annotated[list[str], NoDecode]
 
 
@@ -60,6 +79,12 @@ class Settings(BaseSettings):
     welcome_per_address_per_day: int = Field(default=3, description="unowned registrations a day that get the welcome credit")
     recovery_failures_per_hour: int = Field(default=10, description="wrong recovery codes a network address in 60 minutes")
 
+    # Custody: API and keeper
+    custody_key: SecretStr | None = Field(default=None, description="32 bytes as hex that custodial keys are sealed with; none: no custody")
+    custody_old_keys: SecretStr | None = Field(default=None, description="former CUSTODY_KEYs, for wallets that are still sealed with them")
+    custody_key_file: Path | None = Field(default=None, description="file with these keys instead, one a line, the one for new seals first")
+    custodial_transfers_per_day: int = Field(default=20, ge=0, description="transfers out of a starter wallet, an account and UTC day")
+
     # Indexer
     poll_interval_ms: int = Field(default=250, description="how often the tip is asked for")
     indexer_metrics_port: int = Field(default=0, ge=0, le=65_535, description="where the indexer serves its metrics, on HOST; 0: nowhere")
@@ -90,6 +115,22 @@ class Settings(BaseSettings):
     @classmethod
     def _lists_are_written_with_commas(cls, value: Any) -> Any:
         return _split(value)
+
+    def custody_keys(self) -> tuple[bytes, ...]:
+        """The keys that custodial keys are sealed with, the one for new seals first; empty: no custody.
+
+        Errors: InvalidParameterError naming the variable, never a key.
+        """
+        if self.custody_key_file is not None:
+            if self.custody_key is not None or self.custody_old_keys is not None:
+                raise InvalidParameterError("CUSTODY_KEY_FILE", "set it, or CUSTODY_KEY and CUSTODY_OLD_KEYS, not both")
+            return _keys("CUSTODY_KEY_FILE", _lines_of(self.custody_key_file))
+        if self.custody_key is None:
+            if self.custody_old_keys is not None:
+                raise InvalidParameterError("CUSTODY_OLD_KEYS", "set CUSTODY_KEY too, which new seals are made with")
+            return ()
+        old = "" if self.custody_old_keys is None else self.custody_old_keys.get_secret_value()
+        return _keys("CUSTODY_KEY", [self.custody_key.get_secret_value()]) + _keys("CUSTODY_OLD_KEYS", _split(old))
 
     def deployment(self) -> Deployment:
         """Read the deployment record. Errors: InvalidParameterError naming the variable when it can't be read."""

@@ -95,7 +95,8 @@ def _call_of(action: Action, evidence: str) -> str:
     return calldata.mark(action.worth_usdc_e6, action.head.number, evidence)
 
 
-def intent_of_request(request: Request, head: Head) -> NewIntent:
+def intent_of_request(request: Request, data: bytes, head: Head) -> NewIntent:
+    """`data`: the request's own, or what was built for it."""
     return NewIntent(
         chain_id=request.chain_id,
         subject=f"outbox:{request.id}",
@@ -104,7 +105,7 @@ def intent_of_request(request: Request, head: Head) -> NewIntent:
         kind=request.kind,
         role=request.role,
         to=request.to,
-        data=request.data,
+        data=data,
         trigger_block_number=head.number,
         trigger_block_hash=head.hash,
         reason=request.reason,

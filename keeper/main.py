@@ -19,10 +19,12 @@ from rich.console import Console
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
+from core.chain.custody import CustodySigner, KeyRing
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc, RpcError
 from core.db.engine import Bounds, Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
+from core.db.repositories import custody as custody_rows
 from core.domain.errors import InvalidParameterError, OutsideError
 from core.exporter import Server, serve_or_tell
 from core.logs import configure_logs
@@ -31,6 +33,7 @@ from keeper import status
 from keeper.drafts import Caps
 from keeper.metrics import Metrics
 from keeper.observe import Observer
+from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
 from keeper.schedule import Schedule
 from keeper.sender import Sender
 from keeper.signers import KeyPlace, plain_variable, signers_of
@@ -85,6 +88,12 @@ def key_places(settings: Settings) -> dict[Role, KeyPlace]:
     }
 
 
+def custody_signer_of(settings: Settings) -> CustodySigner | None:
+    """What signs for custodial wallets; None without CUSTODY_KEY. Errors: InvalidParameterError naming the variable."""
+    keys = settings.custody_keys()
+    return CustodySigner(KeyRing(keys)) if keys else None
+
+
 class Keeper:
     """The loop round the tick: leadership, heartbeat, slow jobs, patience with the outside."""
 
@@ -94,6 +103,9 @@ class Keeper:
         self._metrics = metrics
         self._key_places = key_places(settings)
         self._signers = signers_of(self._key_places)
+        custody = custody_signer_of(settings)
+        usdc = deployment.contracts["usdc"]
+        self._outbox = OutboxPlanner({} if custody is None else {CUSTODIAL_TRANSFER: custodial_transfers(custody, usdc)})
         self._database = Database(settings.database_url, application_name=NAME)
         self._leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
         rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=settings.rpc_requests_per_s)
@@ -204,6 +216,7 @@ class Keeper:
             chain_id=chain_id,
             advance=None if sender is None else sender.advance,
             own=accounts.get(Role.KEEPER),
+            outbox=self._outbox,
         )
         log.info("watching", chain_id=chain_id, mode=tick.mode, accounts=accounts, epoch=self._leadership.epoch)
         return tick
@@ -312,6 +325,26 @@ def once() -> None:
         log.error("another keeper leads", see="python -m keeper.main status")
         raise typer.Exit(1)
     log.info("tick", vaults=report.vaults, unknown=report.unknown, actions=report.actions, tick_ms=report.took_ms)
+
+
+@app.command()
+def reseal() -> None:
+    """Seal every custodial key anew under the first key of CUSTODY_KEY, so that the old ones can be forgotten."""
+    settings = Settings()
+    configure_logs(settings.log_format)
+    database = Database(settings.database_url, application_name=f"{NAME} reseal")
+    try:
+        signer = custody_signer_of(settings)
+        if signer is None:
+            raise InvalidParameterError("CUSTODY_KEY", "set it, and the old key in CUSTODY_OLD_KEYS")
+        with database.write() as session:
+            count = custody_rows.reseal(session, signer.version, signer.resealed)
+    except (OutsideError, InvalidParameterError, OperationalError) as error:
+        log.error("nothing was sealed anew", error=str(error), kind=type(error).__name__)
+        raise typer.Exit(1) from None
+    finally:
+        database.close()
+    log.info("sealed anew", wallets=count, key_version=signer.version)
 
 
 @app.command(name="status")

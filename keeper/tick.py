@@ -20,9 +20,10 @@ from core.db.leadership import Leadership
 from core.db.repositories import keeper as rows
 from core.db.repositories.keeper import Intent, NewVaultMark
 from core.domain.money import UnixSeconds, usdc_text_or_none
-from keeper.intents import intent_of, intent_of_request, live_kinds
+from keeper.intents import State, intent_of, live_kinds
 from keeper.jobs import keeper_change, mark, settle, stop_line
 from keeper.observe import Observer
+from keeper.outbox_kinds import OutboxPlanner
 from keeper.state import Action, KeeperState, VaultReading, VaultStatus
 
 Advance = Callable[[Sequence[Intent], datetime], list[Intent]]  # Sender.advance
@@ -80,6 +81,7 @@ class Tick:
         chain_id: int,
         advance: Advance | None,
         own: str | None,
+        outbox: OutboxPlanner | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
@@ -88,6 +90,7 @@ class Tick:
         self._chain_id = chain_id
         self._advance = advance
         self._own = own
+        self._outbox = outbox or OutboxPlanner()
         self._clock = clock
         self._was_told: tuple[bool, bool] = (False, False)
 
@@ -123,18 +126,17 @@ class Tick:
                 log.info("would send", **_told(action))
             actions = []
         with self._database.read() as session:
-            requests = [] if self._advance is None else rows.requests_to_plan(session, self._chain_id)
-        if not readings and not actions and not requests:
+            requested = [] if self._advance is None else self._outbox.intents(session, self._chain_id, state.head, now)
+        if not readings and not actions and not requested:
             return []
-        planned = [intent_of(action, self._chain_id) for action in actions]
-        planned += [intent_of_request(request, state.head) for request in requests]
+        planned = [*((intent_of(action, self._chain_id), State.PLANNED) for action in actions), *requested]
         with self._database.write() as session:
             self._leadership.fence(session)
             rows.add_vault_marks(session, [_row(state, reading) for reading in readings], now)
-            added = [rows.add_intent(session, intent, self._leadership.epoch, now) for intent in planned]
+            added = [rows.add_intent(session, intent, self._leadership.epoch, now, to) for intent, to in planned]
         for action in actions:
             log.info("planned", **_told(action))
-        return [intent for intent in added if intent is not None]
+        return [intent for intent in added if intent is not None and intent.state == State.PLANNED]
 
     def _tell_changes(self, state: KeeperState, now: UnixSeconds) -> None:
         """Once when it begins and once when it ends: an idle chain would fill the log."""

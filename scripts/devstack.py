@@ -172,6 +172,7 @@ class Stack:
     children: dict[str, Child] = field(default_factory=dict)
     postgres: embedded.EmbeddedPostgres | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    custody_key: str = field(default_factory=lambda: secrets.token_hex(32), repr=False)  # API and keeper share it
     _lock: IO[str] | None = None
 
     def __enter__(self) -> "Stack":
@@ -323,6 +324,7 @@ class Stack:
             "INDEXER_METRICS_PORT": str(urlsplit(self.facts["indexer_metrics_url"]).port),
             "KEEPER_METRICS_PORT": str(urlsplit(self.facts["keeper_metrics_url"]).port),
             "KEY_PEPPER": secrets.token_hex(32),
+            "CUSTODY_KEY": self.custody_key,
             "OPERATOR_KEY": self.facts["operator_key"],
             "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],
             # Everybody on this machine shares one address: the limits per address would only be in the way.

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from api.catalog import ROWS, Row
+from core.chain.custody import KeyMaker
 from core.chain.reader import ChainReader
 from core.db.engine import Database, WriteSession
 
@@ -91,6 +92,7 @@ class Limits:
     welcome_credits: int = 10
     welcome_per_address_per_day: int = 3
     recovery_failures_per_hour: int = 10  # wrong recovery codes, a network address, sliding hour
+    custodial_transfers_per_day: int = 20  # an account and UTC day; the service pays their gas
     owner_session_s: int = 24 * 3600
     nonce_s: int = 300
     body_bytes: int = 256 * 1024
@@ -111,6 +113,7 @@ class Deps:
     operator_addresses: frozenset[str] = frozenset()
     trusted_proxies: tuple[str, ...] = ()
     is_local: bool = False
+    custody: KeyMaker | None = None  # None: starter wallets are off
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

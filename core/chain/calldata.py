@@ -24,6 +24,7 @@ from core.chain.abi import (
 )
 from core.domain.mandate.terms import MandateTerms, Rule
 
+TRANSFER_WITH_BYTES = "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
 RECEIVE_WITH_BYTES = "receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
 
 
@@ -197,6 +198,11 @@ def transfer(to: str, amount: int) -> str:
 def receive_with_authorization(from_: str, to: str, amount: int, valid_after: int, valid_before: int, nonce: str, signature: str) -> str:
     """EIP-3009 in the bytes form, which ERC-1271 wallets can sign too."""
     return function("MockUSDC", RECEIVE_WITH_BYTES).encode(from_, to, amount, valid_after, valid_before, nonce, signature)
+
+
+def transfer_with_authorization(from_: str, to: str, amount: int, valid_after: int, valid_before: int, nonce: str, signature: str) -> str:
+    """EIP-3009 in the bytes form; anybody may send it."""
+    return function("MockUSDC", TRANSFER_WITH_BYTES).encode(from_, to, amount, valid_after, valid_before, nonce, signature)
 
 
 # Any function

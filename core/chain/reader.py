@@ -333,6 +333,13 @@ class ChainReader:
     def usdc_allowance(self, owner: str, spender: str, at: At = LATEST) -> int:
         return int(self._read("MockUSDC", "allowance", self.contracts["usdc"], at, owner, spender))
 
+    def used_authorizations(self, account: str, nonces: Sequence[str], at: At = LATEST) -> frozenset[str]:
+        """Which of these EIP-3009 nonces of the account were used or cancelled."""
+        state, usdc = function("MockUSDC", "authorizationState"), self.contracts["usdc"]
+        calls = [("eth_call", [{"to": usdc, "data": state.encode(account, one)}, block_argument(at)]) for one in nonces]
+        answers = self.rpc.batch(calls) if calls else []
+        return frozenset(one for one, answer in zip(nonces, answers, strict=True) if state.decode_output(hex_bytes(answer))[0])
+
     def is_erc6492_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool:
         """The factory's validator's word on the signature of a wallet that may not exist yet; nothing is created by asking."""
         data = calldata.call_by_signature("isValidSignature(address,bytes32,bytes)", [wallet, digest, signature])

@@ -165,6 +165,15 @@ def receive_authorization_digest(
     return digest(domain, "ReceiveWithAuthorization", AUTHORIZATION, message)
 
 
+def transfer_authorization_digest(
+    usdc: str, chain_id: int, from_: str, to: str, value: int, valid_after: int, valid_before: int, nonce: str
+) -> str:
+    """EIP-3009 TransferWithAuthorization: anybody can submit it. Both time bounds exclusive; value in base units."""
+    domain = _domain(USDC_DOMAIN_NAME, USDC_DOMAIN_VERSION, chain_id, usdc)
+    message = _authorization(from_, to, value, valid_after, valid_before, nonce)
+    return digest(domain, "TransferWithAuthorization", AUTHORIZATION, message)
+
+
 def x402_payment_typed_data(
     adapter: str, chain_id: int, vault: str, pay_to: str, amount: int, resource_hash: str, nonce: str, deadline: int
 ) -> dict[str, Any]:

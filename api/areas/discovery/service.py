@@ -70,6 +70,7 @@ def service(call: Call, caller: Nobody, command: NoInput) -> Answer:
                 "self_records",
                 "violation_notices",
                 *(["mandates"] if Family.WALLET in families else []),
+                *([] if call.deps.custody is None else ["starter_wallets"]),
             ],
             "endpoints": [{"method": row.method, "path": row.path, "auth": row.auth.value} for row in CATALOG],
             "tools": _tools(call),
@@ -102,5 +103,6 @@ def _rate_limits(call: Call) -> dict[str, Any]:
         "unowned_registrations_per_utc_day": limits.registrations_per_day,
         "agents_per_owner": limits.agents_per_owner,
         "wrong_recovery_codes_per_hour": limits.recovery_failures_per_hour,
+        "starter_wallet_transfers_per_utc_day": limits.custodial_transfers_per_day,
         "body_bytes": limits.body_bytes,
     }

@@ -103,14 +103,14 @@ class Tx(NewTx):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A row of the outbox."""
+    """A row of the outbox. `data` None: the keeper builds it, by kind."""
 
     id: int
     chain_id: int
     kind: str
     role: str
     to: str
-    data: bytes
+    data: bytes | None
     reason: dict[str, Any]
 
 
@@ -229,11 +229,11 @@ def live_intents(session: Session, chain_id: int) -> list[Intent]:
     return [_intent(row) for row in session.scalars(query.order_by(KeeperIntent.id))]
 
 
-def add_intent(session: WriteSession, intent: NewIntent, epoch: int, now: datetime) -> Intent | None:
-    """Write a planned intent; None when one of this subject and kind is live already."""
+def add_intent(session: WriteSession, intent: NewIntent, epoch: int, now: datetime, state: str = "planned") -> Intent | None:
+    """Write a planned intent, or one that ends as it begins; None when one of this subject and kind is live already."""
     statement = (
         pg_insert(KeeperIntent)
-        .values(**_columns(intent), decided_block=intent.trigger_block_number, state="planned", epoch=epoch, created_at=now, updated_at=now)
+        .values(**_columns(intent), decided_block=intent.trigger_block_number, state=state, epoch=epoch, created_at=now, updated_at=now)
         .on_conflict_do_nothing(index_elements=[KeeperIntent.subject, KeeperIntent.kind], index_where=text(LIVE_STATES))
         .returning(KeeperIntent)
     )

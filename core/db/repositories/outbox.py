@@ -22,14 +22,14 @@ QUEUED = "queued"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRequest:
-    """`to` is an address, `data` call data, `role` whose key signs. `reason` is JSON without secrets."""
+    """`to` is an address, `role` whose key signs; `reason` is JSON without secrets. `data` None: the keeper builds it, by kind."""
 
     key: str
     chain_id: int
     kind: str
     role: str
     to: str
-    data: bytes
+    data: bytes | None
     reason: dict[str, Any]
 
 

@@ -23,7 +23,7 @@ class Outbox(Base):
     kind: Mapped[str] = mapped_column(Text)  # relay_delivery, custodial_transfer ...
     role: Mapped[str] = mapped_column(Text)  # whose key signs
     to: Mapped[bytes] = mapped_column(BYTEA)
-    data: Mapped[bytes] = mapped_column(BYTEA)
+    data: Mapped[bytes | None] = mapped_column(BYTEA)  # null: the keeper builds it, by kind (keeper/outbox_kinds.py)
     reason: Mapped[dict[str, Any]]  # what it is for, without secrets
     created_at: Mapped[datetime]
 

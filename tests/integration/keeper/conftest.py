@@ -26,6 +26,7 @@ from core.db.tables.mandate import Mandate, MandateHead
 from core.domain.blocks import Receipt
 from keeper.drafts import Caps
 from keeper.observe import Observer
+from keeper.outbox_kinds import OutboxPlanner
 from keeper.sender import Sender
 from keeper.state import Role
 from keeper.tick import Tick, TickReport
@@ -136,6 +137,7 @@ class Stage:
         signer: Signer | None = KEEPER.signer,
         stop_signer: Signer | None = None,
         caps: Caps = CAPS,
+        outbox: OutboxPlanner | None = None,
     ) -> KeeperProcess:
         """Start one. `die_after`: it is killed as soon as an intent's new state was committed. Signer None: a dry run.
         `before_signing` happens once, between the decision and the signature."""
@@ -163,6 +165,7 @@ class Stage:
             chain_id=self.chain.chain_id,
             advance=None if signer is None else sender.advance,
             own=None if signer is None else signer.address,
+            outbox=outbox,
         )
         process = KeeperProcess(tick, leadership, wire, self.now, rpc)
         self.processes.append(process)

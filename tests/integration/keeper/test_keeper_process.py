@@ -11,8 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
+from core.chain.custody import KeyMaker, KeyRing, version_of
+from core.db.repositories import custody
 from core.db.repositories.leader import leader_row
+from core.db.tables.custody import CustodialWallet
+from core.db.tables.identity import Account
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
 from tests.personas import KEEPER
 
@@ -154,6 +159,7 @@ def test_once__another_keeper_leads__fails(stage: Stage, start: Callable[..., su
         ({"KEEPER_PRIVATE_KEY": "no key"}, "write 32 bytes as hex"),
         ({"KEEPER_KEYSTORE": "/nowhere.json"}, "not both"),
         ({"DEPLOYMENT_FILE": "/nowhere.json"}, "no deployment record"),
+        ({"CUSTODY_KEY": "no key"}, "CUSTODY_KEY: write each key as 32 bytes in hex"),
     ],
 )
 def test_run__settings_that_cannot_work__end_with_a_sentence(
@@ -164,6 +170,21 @@ def test_run__settings_that_cannot_work__end_with_a_sentence(
     assert sentence in said
     assert "Traceback" not in said
     assert "no key" not in said
+
+
+def test_reseal__seals_every_wallet_anew_or_none(stage: Stage, start: Callable[..., subprocess.Popen[str]]) -> None:
+    new, old = b"\x4b" * 32, b"\x4f" * 32
+    with stage.database.write() as session:
+        for account in session.scalars(select(Account)).all():
+            assert custody.add_wallet(session, KeyMaker(KeyRing([old])).new_key(account.id), stage.now())
+    said, _ = (without := start("reseal", CUSTODY_KEY=new.hex())).communicate(timeout=WITHIN_S)
+    assert (without.returncode, "CUSTODY_OLD_KEYS" in said, "Traceback" in said) == (1, True, False)
+    said, _ = (process := start("reseal", CUSTODY_KEY=new.hex(), CUSTODY_OLD_KEYS=old.hex())).communicate(timeout=WITHIN_S)
+    assert (process.returncode, "wallets=2" in said) == (0, True), said
+    assert new.hex() not in said
+    assert old.hex() not in said
+    with stage.database.read() as session:
+        assert set(session.scalars(select(CustodialWallet.key_version))) == {version_of(new)}
 
 
 def test_once__wrong_chain__fails_with_both_ids(start: Callable[..., subprocess.Popen[str]]) -> None:

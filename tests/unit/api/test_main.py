@@ -7,6 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from api.main import admit_operator, deps_of
+from core.chain.custody import version_of
 from core.domain.errors import InvalidParameterError
 from core.settings import Settings
 
@@ -27,6 +28,14 @@ def settings(tmp_path: Path) -> Settings:
 def test_settings__become_the_parts(settings: Settings) -> None:
     deps = deps_of(settings)
     assert (deps.base_url, deps.chain_id, deps.limits.daily_calls) == ("https://wallet.example", 84532, 2_000)
+
+
+def test_a_custody_key__turns_starter_wallets_on(settings: Settings) -> None:
+    assert deps_of(settings).custody is None
+    made = deps_of(settings.model_copy(update={"custody_key": SecretStr("11" * 32), "custodial_transfers_per_day": 3}))
+    assert made.custody is not None
+    assert made.custody.new_key(7).key_version == version_of(b"\x11" * 32)
+    assert made.limits.custodial_transfers_per_day == 3
 
 
 @pytest.mark.parametrize("pepper", ["", "p" * 31])

@@ -422,7 +422,7 @@ CREATE TABLE outbox (
     kind TEXT NOT NULL,
     role TEXT NOT NULL,
     "to" BYTEA NOT NULL,
-    data BYTEA NOT NULL,
+    data BYTEA,
     reason JSONB NOT NULL,
     created_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT pk_outbox PRIMARY KEY (id),
@@ -512,6 +512,33 @@ CREATE TABLE job_run (
     CONSTRAINT ck_job_run_ended CHECK ((outcome is null) = (ended_at is null))
 );
 CREATE INDEX ix_job_run_name_id ON job_run (name, id);
+
+
+-- custody
+CREATE TABLE custodial_wallet (
+    account_id BIGINT NOT NULL,
+    address BYTEA NOT NULL,
+    ciphertext BYTEA NOT NULL,
+    key_version TEXT NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT pk_custodial_wallet PRIMARY KEY (account_id),
+    CONSTRAINT fk_custodial_wallet_account_id FOREIGN KEY(account_id) REFERENCES account (id),
+    CONSTRAINT uq_custodial_wallet_address UNIQUE (address)
+);
+
+CREATE TABLE custodial_transfer (
+    outbox_id BIGINT NOT NULL,
+    account_id BIGINT NOT NULL,
+    "to" BYTEA NOT NULL,
+    amount_usdc_e6 NUMERIC(78, 0) NOT NULL,
+    expires_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT pk_custodial_transfer PRIMARY KEY (outbox_id),
+    CONSTRAINT ck_custodial_transfer_amount_usdc_e6 CHECK (amount_usdc_e6 > 0),
+    CONSTRAINT fk_custodial_transfer_outbox_id FOREIGN KEY(outbox_id) REFERENCES outbox (id),
+    CONSTRAINT fk_custodial_transfer_account_id FOREIGN KEY(account_id) REFERENCES custodial_wallet (account_id)
+);
+CREATE INDEX ix_custodial_transfer_account_id_outbox_id ON custodial_transfer (account_id, outbox_id);
 
 
 -- credits

@@ -113,6 +113,14 @@ def test_receive_authorization__digest_is_that_of_the_typed_data() -> None:
     assert digest_by_eth_account(document) == typed_data.receive_authorization_digest(*authorization)
 
 
+def test_transfer_authorization__digest_is_that_of_the_receiving_forms_document_under_its_own_name() -> None:
+    authorization = (FACTORY, CHAIN_ID, OWNER, FACTORY, 5_000_000, 0, 1_800_000_000, "0x" + "cc" * 32)
+    document = typed_data.receive_authorization_typed_data(*authorization)
+    document["types"]["TransferWithAuthorization"] = document["types"].pop("ReceiveWithAuthorization")
+    document["primaryType"] = "TransferWithAuthorization"
+    assert digest_by_eth_account(document) == typed_data.transfer_authorization_digest(*authorization)
+
+
 def test_x402_payment__digest_is_that_of_the_typed_data() -> None:
     payment = (FACTORY, CHAIN_ID, OWNER, FACTORY, 5, "0x" + "ab" * 32, "0x" + "cd" * 32, 1_800_000_000)
     document = typed_data.x402_payment_typed_data(*payment)

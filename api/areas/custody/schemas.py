@@ -1,0 +1,50 @@
+"""Commands and answers of the custodial starter wallet (core spec 4.1, decisions 58)."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from api.kernel.fields import Int, PositiveUsdc
+from api.kernel.operation import Command
+
+
+class StarterWallet(BaseModel):
+    address: str
+    chain_id: int
+    created: bool = Field(description="true when this call made the wallet")
+
+
+class TransferOut(Command):
+    amount_usdc: PositiveUsdc | None = Field(default=None, description="null: all that is available")
+
+
+class Transfer(BaseModel):
+    """Times are UTC. `tx_hash`: of the newest attempt, null before the first and when somebody else's transaction paid it."""
+
+    id: str
+    state: Literal["queued", "sent", "confirmed", "failed"]
+    amount_usdc: str
+    from_address: str
+    to_address: str
+    tx_hash: str | None
+    created_at: str
+    expires_at: str = Field(description="from then on the chain does not pay it any more")
+
+
+class TransferAsked(BaseModel):
+    transfer: Transfer
+    available_usdc: str = Field(description="what is left for further transfers")
+
+
+class TransfersQuery(Command):
+    cursor: Annotated[Int, Field(ge=1)] | None = None
+    limit: Annotated[Int, Field(ge=1, le=200)] = 50
+
+
+class Transfers(BaseModel):
+    address: str
+    chain_id: int
+    balance_usdc: str | None = Field(description="null while no node answers")
+    available_usdc: str | None = Field(description="the balance without what is under way")
+    transfers: list[Transfer]
+    next_cursor: str | None

@@ -1,0 +1,206 @@
+"""The custodial starter wallet: make it, move its USDC to the agent's own wallet, see what became of that (decisions 58).
+
+    transfer: lock the wallet -> balance and used authorizations at one block -> one row of the outbox, one of the transfer
+    keeper:   signs the authorization with the wallet's key, sends it with its own, pays the gas
+
+Laws
+- Money leaves for the account's linked wallet and for no other place.
+- The API makes and seals keys and opens none; nothing of a key is in an answer or a log.
+"""
+
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from typing import Any, NoReturn
+
+from api.areas.custody.schemas import TransferOut, TransfersQuery
+from api.kernel.caller import AgentCaller
+from api.kernel.operation import Answer, Call, NoInput, Refusal
+from core.chain.custody import KeyMaker, UnknownKeyVersionError, authorization_nonce
+from core.db.repositories import custody, outbox
+from core.db.repositories.custody import Transfer
+from core.domain.custody import Authorized, SealedKey, available_usdc_e6, transfer_state
+from core.domain.errors import OutsideError
+from core.domain.money import UnixSeconds, UsdcE6, usdc_text
+from core.domain.times import instant_text
+
+KIND = "custodial_transfer"
+ROLE = "keeper"  # whose key sends it and pays the gas
+GOOD_FOR = timedelta(days=1)
+ID_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Funds:
+    """The wallet at one block. `used`: nonces of authorizations that the chain has taken."""
+
+    balance_usdc_e6: UsdcE6
+    available_usdc_e6: UsdcE6
+    used: frozenset[str]
+
+
+def provision(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
+    """The account's wallet, made at the first call. Errors: Refusal tw_feature_disabled."""
+    wallet, created = custody.find_wallet(call.db, caller.account_id), False
+    if wallet is None:
+        created = custody.add_wallet(call.db, _key_maker(call).new_key(caller.account_id), call.now)
+        wallet = _wallet(custody.find_wallet(call.db, caller.account_id))
+    return Answer({"address": wallet.address, "chain_id": call.deps.chain_id, "created": created})
+
+
+def transfer(call: Call, caller: AgentCaller, command: TransferOut) -> Answer:
+    """Ask for a transfer to the linked wallet.
+
+    Errors: Refusal not_found, wallet_not_linked, tw_feature_disabled, temporarily_unavailable, rate_limited, insufficient_idle.
+    """
+    wallet = _wallet(custody.lock_wallet(call.db, caller.account_id))
+    if caller.wallet_address is None:
+        _refuse_unlinked()
+    _require_openable(call, wallet)
+    _require_place_today(call, caller)
+    funds = _funds(call, wallet, ())
+    amount = funds.available_usdc_e6 if command.amount_usdc is None else command.amount_usdc
+    if amount == 0 or amount > funds.available_usdc_e6:
+        _refuse_amount(amount, funds)
+    asked = _ask(call, wallet, caller.wallet_address, amount)
+    left = usdc_text(funds.available_usdc_e6 - amount)
+    return Answer({"transfer": _views(call, wallet, [asked], funds.used)[0], "available_usdc": left}, 202)
+
+
+def transfers(call: Call, caller: AgentCaller, command: TransfersQuery) -> Answer:
+    """The wallet and its transfers, newest first. While no node answers the balance is null and the rest as the keeper has it."""
+    wallet = _wallet(custody.find_wallet(call.db, caller.account_id))
+    found = custody.transfers_of(call.db, caller.account_id, command.cursor, command.limit + 1)
+    page = found[: command.limit]
+    try:
+        funds = _funds(call, wallet, page)
+    except OutsideError:
+        funds = None
+    return Answer(
+        {
+            "address": wallet.address,
+            "chain_id": call.deps.chain_id,
+            "balance_usdc": None if funds is None else usdc_text(funds.balance_usdc_e6),
+            "available_usdc": None if funds is None else usdc_text(funds.available_usdc_e6),
+            "transfers": _views(call, wallet, page, frozenset() if funds is None else funds.used),
+            "next_cursor": str(page[-1].outbox_id) if len(found) > command.limit else None,
+        }
+    )
+
+
+# What may leave
+
+
+def _funds(call: Call, wallet: SealedKey, shown: Sequence[Transfer]) -> _Funds:
+    """Balance and authorizations at one block, of one node. Errors: RpcError; OutsideError when it names no newest block."""
+    under_way = [_authorized(one) for one in custody.transfers_under_way(call.db, wallet.account_id)]
+    nonces = dict.fromkeys([*(one.nonce for one in under_way), *(_authorized(one).nonce for one in shown)])
+    chain = call.deps.chain
+    header = chain.header()
+    if header is None:
+        raise OutsideError("the node names no newest block")
+    balance = UsdcE6(chain.usdc_balance(wallet.address, header.hash))
+    used = chain.used_authorizations(wallet.address, list(nonces), header.hash)
+    return _Funds(balance, available_usdc_e6(balance, under_way, used, UnixSeconds(header.timestamp)), used)
+
+
+def _authorized(one: Transfer) -> Authorized:
+    return Authorized(authorization_nonce(one.key), one.amount_usdc_e6, UnixSeconds(int(one.expires_at.timestamp())))
+
+
+def _ask(call: Call, wallet: SealedKey, to: str, amount: UsdcE6) -> Transfer:
+    key = f"{KIND}:{secrets.token_hex(ID_BYTES)}"
+    request = outbox.NewRequest(
+        key=key,
+        chain_id=call.deps.chain_id,
+        kind=KIND,
+        role=ROLE,
+        to=call.deps.contracts["usdc"],
+        data=None,
+        reason={"account_id": wallet.account_id, "from": wallet.address, "to": to, "amount_usdc": usdc_text(amount)},
+    )
+    expires_at = (call.now + GOOD_FOR).replace(microsecond=0)
+    outbox_id = outbox.ask(call.db, request, call.now)
+    asked = Transfer(outbox_id=outbox_id, key=key, to=to, amount_usdc_e6=amount, expires_at=expires_at, created_at=call.now)
+    custody.add_transfer(call.db, wallet.account_id, asked)
+    return asked
+
+
+# What is refused
+
+
+def _wallet(found: SealedKey | None) -> SealedKey:
+    if found is None:
+        raise Refusal("not_found", "This account has no starter wallet; provision one first.", next_calls=("custody.provision",))
+    return found
+
+
+def _key_maker(call: Call) -> KeyMaker:
+    if call.deps.custody is None:
+        detail = (
+            "Starter wallets are off: the operator of this service has to set CUSTODY_KEY. A wallet of your own can be linked meanwhile."
+        )
+        raise Refusal("tw_feature_disabled", detail, extra={"code": "tw_feature_disabled"})
+    return call.deps.custody
+
+
+def _require_openable(call: Call, wallet: SealedKey) -> None:
+    try:
+        _key_maker(call).require_known(wallet)
+    except UnknownKeyVersionError as error:
+        detail = (
+            f"The key of this wallet cannot be opened now, and nothing was moved: the operator of this service has to set the "
+            f"custody key of version {error.version} (CUSTODY_KEY or CUSTODY_OLD_KEYS). Send the call again later."
+        )
+        raise Refusal("temporarily_unavailable", detail) from None
+
+
+def _require_place_today(call: Call, caller: AgentCaller) -> None:
+    """Each transfer costs the service gas."""
+    limit = call.deps.limits.custodial_transfers_per_day
+    midnight = datetime.combine(call.now.date(), time(0), call.now.tzinfo)
+    if custody.count_transfers(call.db, caller.account_id, midnight) >= limit:
+        detail = f"This account has asked for {limit} transfers today, and the service pays their gas; ask again tomorrow."
+        raise Refusal("rate_limited", detail, retry_at=midnight + timedelta(days=1))
+
+
+def _refuse_unlinked() -> NoReturn:
+    raise Refusal(
+        "wallet_not_linked",
+        "The wallet pays out to the linked wallet of its account only, and none is linked: get a message from POST /auth/wallet/nonce "
+        "with purpose link, sign it with your own wallet, and send it to POST /auth/wallet/link with connect's bearer token.",
+        missing="linked_wallet",
+    )
+
+
+def _refuse_amount(amount: UsdcE6, funds: _Funds) -> NoReturn:
+    available = usdc_text(funds.available_usdc_e6)
+    wanted = "all" if amount == 0 else usdc_text(amount)
+    detail = (
+        f"{available} is available and {wanted} was asked for; the balance is {usdc_text(funds.balance_usdc_e6)}, the rest is under way."
+    )
+    raise Refusal("insufficient_idle", detail, remaining=available, next_calls=("custody.transfers",))
+
+
+# What is shown
+
+
+def _views(call: Call, wallet: SealedKey, page: Sequence[Transfer], used: Collection[str]) -> list[dict[str, Any]]:
+    states = outbox.states_of(call.db, [one.key for one in page])
+    return [_view(wallet, one, states[one.key], authorization_nonce(one.key) in used) for one in page]
+
+
+def _view(wallet: SealedKey, one: Transfer, of: outbox.RequestState, is_used: bool) -> dict[str, Any]:
+    state = transfer_state(of.state, is_used=is_used)
+    was_paid_by_another = state is not transfer_state(of.state, is_used=False)
+    return {
+        "id": one.key.partition(":")[2],
+        "state": state.value,
+        "amount_usdc": usdc_text(one.amount_usdc_e6),
+        "from_address": wallet.address,
+        "to_address": one.to,
+        "tx_hash": None if was_paid_by_another else of.tx_hash,
+        "created_at": instant_text(one.created_at),
+        "expires_at": instant_text(one.expires_at),
+    }

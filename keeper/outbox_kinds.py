@@ -1,0 +1,86 @@
+"""What the keeper plans of the API's requests, and the call data of those whose asker could not write it, by kind.
+
+Laws
+- A builder answers the same bytes for the same request, whenever it is asked: a request that is planned again is no second one.
+- A request that cannot be built holds nothing up: it waits and is told once, and it ends `refused` when it can never be built.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import structlog
+from sqlalchemy.orm import Session
+
+from core.chain import calldata, typed_data
+from core.chain.abi import hex_bytes
+from core.chain.custody import CustodySigner, authorization_nonce
+from core.db.repositories import custody
+from core.db.repositories import keeper as rows
+from core.db.repositories.keeper import NewIntent, Request
+from core.domain.errors import OutsideError
+from keeper.intents import State, intent_of_request
+from keeper.state import Head
+
+CUSTODIAL_TRANSFER = "custodial_transfer"
+
+log = structlog.get_logger("keeper")
+
+
+class LapsedError(Exception):
+    """Its time has passed: the request can never be sent."""
+
+
+Builder = Callable[[Session, Request, datetime], bytes]
+"""Call data of a request. Errors: LapsedError; OutsideError when it cannot be built now."""
+
+
+@dataclass(slots=True)
+class OutboxPlanner:
+    """`builders` by kind. Requests that brought their call data need none."""
+
+    builders: Mapping[str, Builder] = field(default_factory=dict)
+    _told: set[int] = field(default_factory=set)
+
+    def intents(self, session: Session, chain_id: int, head: Head, now: datetime) -> list[tuple[NewIntent, State]]:
+        """What is to be written down: planned requests, and those that end before they began."""
+        found = (self._intent(session, request, head, now) for request in rows.requests_to_plan(session, chain_id))
+        return [one for one in found if one is not None]
+
+    def _intent(self, session: Session, request: Request, head: Head, now: datetime) -> tuple[NewIntent, State] | None:
+        try:
+            return intent_of_request(request, self._data(session, request, now), head), State.PLANNED
+        except LapsedError as error:
+            log.warning("request lapsed", request=request.id, kind=request.kind, why=str(error))
+            return intent_of_request(request, b"", head), State.REFUSED
+        except OutsideError as error:
+            if request.id not in self._told:
+                log.error("request waits", request=request.id, kind=request.kind, why=str(error))
+            self._told.add(request.id)
+            return None
+
+    def _data(self, session: Session, request: Request, now: datetime) -> bytes:
+        if request.data is not None:
+            return request.data
+        builder = self.builders.get(request.kind)
+        if builder is None:
+            raise OutsideError(f"this keeper builds no {request.kind}; a custodial transfer needs CUSTODY_KEY")
+        return builder(session, request, now)
+
+
+def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
+    """Builds a transfer as the wallet's own EIP-3009 authorization, which the keeper's key sends and pays the gas of."""
+
+    def build(session: Session, request: Request, now: datetime) -> bytes:
+        found = custody.transfer_of_request(session, request.id)
+        if found is None:
+            raise OutsideError("no custodial transfer to the account's linked wallet belongs to this request")
+        wallet, transfer = found
+        if now >= transfer.expires_at:
+            raise LapsedError(f"its authorization was good until {transfer.expires_at.isoformat()}")
+        until, nonce = int(transfer.expires_at.timestamp()), authorization_nonce(transfer.key)
+        message = (wallet.address, transfer.to, transfer.amount_usdc_e6, 0, until, nonce)
+        signature = signer.sign_digest(wallet, typed_data.transfer_authorization_digest(usdc, request.chain_id, *message))
+        return hex_bytes(calldata.transfer_with_authorization(*message, signature))
+
+    return build

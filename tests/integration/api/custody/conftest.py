@@ -1,0 +1,139 @@
+"""An agent with a starter wallet: the API on a real chain and database, and keepers that open its key."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
+from sqlalchemy import select
+
+from api.kernel.operation import Deps, Limits
+from api.main import create_app
+from core.chain.custody import CustodySigner, KeyMaker, KeyRing
+from core.db.engine import Database
+from core.db.repositories import custody
+from core.db.tables.custody import CustodialTransfer, CustodialWallet
+from core.db.tables.keeper import Outbox
+from core.domain.custody import SealedKey
+from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
+from tests.integration.api.conftest import BASE_URL, KEY, Clock, TestClient, bearer, connect, nonce_for, sign
+from tests.integration.chain_fixtures import DeployedChain
+from tests.integration.keeper.conftest import KeeperProcess
+from tests.integration.keeper.conftest import Stage as Keepers
+
+NEW, OLD = b"\x4b" * 32, b"\x4f" * 32  # key-encryption keys
+USDC = 1_000_000
+PROVISION = "/agent/wallet/provision"
+TRANSFER = "/agent/wallet/transfer-to-self-custody"
+TRANSFERS = "/agent/wallet/transfers"
+
+
+@dataclass
+class Stage:
+    """`wallet` is the agent's own, linked unless a test says otherwise. Keys are sealed with `keys`, the first one for new seals."""
+
+    chain: DeployedChain
+    database: Database
+    deps: Deps
+    clock: Clock
+    keepers: Keepers
+    wallet: LocalAccount = field(default_factory=Account.create)
+    clients: list[TestClient] = field(default_factory=list)
+
+    def serve(self, *keys: bytes, limits: Limits | None = None) -> TestClient:
+        """Another API process, with these keys."""
+        maker = KeyMaker(KeyRing(keys)) if keys else None
+        client = TestClient(create_app(replace(self.deps, custody=maker, limits=limits or Limits())), base_url=BASE_URL)
+        self.clients.append(client)
+        return client
+
+    @property
+    def client(self) -> TestClient:
+        return self.clients[0]
+
+    def keeper(self, *keys: bytes, die_after: str | None = None) -> KeeperProcess:
+        """A keeper with these keys; NEW when none is named."""
+        build = custodial_transfers(CustodySigner(KeyRing(keys or (NEW,))), self.chain.contracts["usdc"])
+        return self.keepers.keeper(die_after=die_after, outbox=OutboxPlanner({CUSTODIAL_TRANSFER: build}))
+
+    # The agent
+
+    def new_agent(self, wallet: LocalAccount | None) -> dict[str, str]:
+        """Headers of a new agent, with this wallet linked."""
+        made = connect(self.client)
+        if wallet is not None:
+            body = {"wallet_address": wallet.address, "signature": sign(wallet, nonce_for(self.client, wallet, "link"))}
+            assert self.client.post("/auth/wallet/link", json=body, headers=bearer(made["bearer_token"])).status_code == 200
+        return {KEY: made["api_key"]}
+
+    def provisioned(self, agent: dict[str, str], amount: int) -> str:
+        """The address of the agent's starter wallet, which holds the amount."""
+        address = str(self.post(PROVISION, agent).json()["address"])
+        if amount:
+            self.chain.mint(address, amount)
+        return address
+
+    def post(self, path: str, agent: dict[str, str], *, key: str | None = None, **body: Any) -> httpx.Response:
+        headers = agent if key is None else agent | {"Idempotency-Key": key}
+        answer: httpx.Response = self.client.post(path, json=body, headers=headers)
+        return answer
+
+    def asked(self, agent: dict[str, str], amount: str | None = None) -> dict[str, Any]:
+        """The transfer that was asked for."""
+        answer = self.post(TRANSFER, agent, amount_usdc=amount)
+        assert answer.status_code == 202, answer.text
+        return dict(answer.json()["transfer"])
+
+    def seen(self, agent: dict[str, str]) -> dict[str, Any]:
+        answer = self.client.get(TRANSFERS, headers=agent)
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def states(self, agent: dict[str, str]) -> list[str]:
+        """Of its transfers, oldest first."""
+        return [one["state"] for one in reversed(self.seen(agent)["transfers"])]
+
+    # The world
+
+    def balance(self, address: str) -> int:
+        return self.chain.reader.usdc_balance(address)
+
+    def sealed(self, address: str) -> SealedKey:
+        own = CustodialWallet.address == bytes.fromhex(address[2:])
+        with self.database.read() as session:
+            found = custody.find_wallet(session, session.scalars(select(CustodialWallet.account_id).where(own)).one())
+        assert found is not None
+        return found
+
+    def requests(self) -> tuple[int, int]:
+        """How many rows the outbox and the transfers have."""
+        with self.database.read() as session:
+            return len(session.scalars(select(Outbox)).all()), len(session.scalars(select(CustodialTransfer)).all())
+
+
+@pytest.fixture
+def stage(deps: Deps, deployed: DeployedChain, database: Database, database_url: str, clock: Clock) -> Iterator[Stage]:
+    clock.now = datetime.now(UTC)
+    real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
+    made = Stage(deployed, database, real, clock, Keepers(deployed, database, database_url, vault="", ends_at=0))
+    made.serve(NEW)
+    yield made
+    for client in made.clients:
+        client.close()
+    for process in made.keepers.processes:
+        process.die()
+
+
+@pytest.fixture
+def agent(stage: Stage) -> dict[str, str]:
+    return stage.new_agent(stage.wallet)
+
+
+@pytest.fixture
+def starter(stage: Stage, agent: dict[str, str]) -> str:
+    """The agent's starter wallet, with 100 USDC."""
+    return stage.provisioned(agent, 100 * USDC)

@@ -1,0 +1,127 @@
+"""The starter wallet: one an account, its key sealed and nowhere else."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from eth_account import Account
+from sqlalchemy import inspect, text, update
+from structlog.testing import capture_logs
+
+from core.chain.custody import BrokenSealError, CustodySigner, KeyRing, UnknownKeyVersionError
+from core.db.repositories import custody
+from core.db.tables.custody import CustodialWallet
+from core.db.tables.identity import ApiKey
+from tests.integration.api.custody.conftest import NEW, OLD, PROVISION, TRANSFER, TRANSFERS, USDC, Stage
+
+DIGEST = "0x" + "11" * 32
+
+
+def test_provision__again__is_the_same_wallet(stage: Stage, agent: dict[str, str]) -> None:
+    first, again = stage.post(PROVISION, agent), stage.post(PROVISION, agent)
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert first.json() == {"address": first.json()["address"], "chain_id": 84532, "created": True}
+    assert again.json() == first.json() | {"created": False}
+
+
+def test_provision__eight_at_once__make_one_wallet(stage: Stage, agent: dict[str, str]) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = [answer.json() for answer in pool.map(lambda _: stage.post(PROVISION, agent), range(8))]
+    assert len({answer["address"] for answer in answers}) == 1
+    assert [answer["created"] for answer in answers].count(True) == 1
+
+
+def test_provision__two_agents__have_two_wallets(stage: Stage, agent: dict[str, str]) -> None:
+    assert stage.provisioned(agent, 0) != stage.provisioned(stage.new_agent(None), 0)
+
+
+def test_provision__without_a_custody_key__says_what_the_operator_must_set(stage: Stage, agent: dict[str, str]) -> None:
+    answer = stage.serve().post(PROVISION, json={}, headers=agent)
+    assert (answer.status_code, answer.json()["code"], answer.json()["service"]["reason"]) == (404, *["tw_feature_disabled"] * 2)
+    assert "CUSTODY_KEY" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("scopes", "statuses"), [(["read"], (403, 403, 404)), (["tx"], (200, 202, 403)), ([], (403, 403, 403))])
+def test_scopes__narrow_what_a_key_may_do(stage: Stage, agent: dict[str, str], scopes: list[str], statuses: tuple[int, int, int]) -> None:
+    if "tx" in scopes:
+        stage.provisioned(agent, USDC)
+    with stage.database.write() as session:
+        session.execute(update(ApiKey).values(scopes=scopes))
+    calls = [stage.post(PROVISION, agent), stage.post(TRANSFER, agent), stage.client.get(TRANSFERS, headers=agent)]
+    assert tuple(call.status_code for call in calls) == statuses
+    denied = [call.json() for call in calls if call.status_code == 403]
+    assert {body["error"] for body in denied} == {"agent_key_scope"}
+
+
+# The key
+
+
+def test_the_key__opens_for_its_wallet_alone(stage: Stage, agent: dict[str, str]) -> None:
+    address = stage.provisioned(agent, 0)
+    sealed = stage.sealed(address)
+    signature = CustodySigner(KeyRing([NEW])).sign_digest(sealed, DIGEST)
+    assert Account._recover_hash(bytes.fromhex(DIGEST[2:]), signature=signature) == address
+    with pytest.raises(UnknownKeyVersionError, match=sealed.key_version):
+        CustodySigner(KeyRing([OLD])).sign_digest(sealed, DIGEST)
+
+
+def test_the_key__is_plain_in_no_row_no_answer_and_no_log(stage: Stage, agent: dict[str, str]) -> None:
+    with capture_logs() as logs:
+        answers = [stage.post(PROVISION, agent)]
+        address = answers[0].json()["address"]
+        stage.chain.mint(address, 100 * USDC)
+        answers += [stage.post(TRANSFER, agent), stage.client.get(TRANSFERS, headers=agent)]
+        stage.keeper().run()
+        stage.keepers.processes[0].die()
+        stage.asked(agent_with_money(stage))
+        stage.keeper(OLD).run()
+    key = KeyRing([NEW]).open(stage.sealed(address))
+    said = "\n".join([*(answer.text for answer in answers), *map(str, logs), *rows_as_text(stage)])
+    assert address[2:].lower() in said.lower()
+    for form in (key.hex(), repr(key), str(int.from_bytes(key, "big")), NEW.hex(), repr(NEW)):
+        assert form.lower() not in said.lower()
+
+
+def agent_with_money(stage: Stage) -> dict[str, str]:
+    agent = stage.new_agent(Account.create())
+    stage.provisioned(agent, USDC)
+    return agent
+
+
+def rows_as_text(stage: Stage) -> list[str]:
+    """Every row of every table, bytes as hex."""
+    with stage.database.read() as session:
+        tables = inspect(stage.database.engine).get_table_names()
+        assert "custodial_wallet" in tables
+        return [str(row) for table in tables for row in session.scalars(text(f'select cast("{table}" as text) from "{table}"'))]
+
+
+# Seals
+
+
+def test_reseal__moves_every_key_to_the_new_key_and_forgets_the_old(stage: Stage, agent: dict[str, str]) -> None:
+    (made := stage.serve(OLD)).post(PROVISION, json={}, headers=agent)
+    address = made.post(PROVISION, json={}, headers=agent).json()["address"]
+    other = stage.provisioned(stage.new_agent(None), 0)
+    before, untouched = KeyRing([OLD]).open(stage.sealed(address)), stage.sealed(other)
+    signer = CustodySigner(KeyRing([NEW, OLD]))
+    with stage.database.write() as session:
+        assert custody.reseal(session, signer.version, signer.resealed) == 1
+    assert KeyRing([NEW]).open(stage.sealed(address)) == before
+    assert stage.sealed(other) == untouched
+
+
+def test_reseal__without_the_old_key__changes_nothing(stage: Stage, agent: dict[str, str]) -> None:
+    address = stage.serve(OLD).post(PROVISION, json={}, headers=agent).json()["address"]
+    sealed, signer = stage.sealed(address), CustodySigner(KeyRing([NEW]))
+    with pytest.raises(UnknownKeyVersionError), stage.database.write() as session:
+        custody.reseal(session, signer.version, signer.resealed)
+    assert stage.sealed(address) == sealed
+
+
+def test_a_ciphertext_in_another_row__does_not_open(stage: Stage, agent: dict[str, str]) -> None:
+    mine, other = (stage.sealed(stage.provisioned(one, 0)) for one in (agent, stage.new_agent(None)))
+    with stage.database.write() as session:
+        moved = update(CustodialWallet).where(CustodialWallet.account_id == mine.account_id)
+        session.execute(moved.values(ciphertext=other.ciphertext))
+    with pytest.raises(BrokenSealError, match=mine.address):
+        KeyRing([NEW]).open(stage.sealed(mine.address))
