@@ -104,8 +104,8 @@ class Keeper:
         self._key_places = key_places(settings)
         self._signers = signers_of(self._key_places)
         custody = custody_signer_of(settings)
-        usdc = deployment.contracts["usdc"]
-        self._outbox = OutboxPlanner({} if custody is None else {CUSTODIAL_TRANSFER: custodial_transfers(custody, usdc)})
+        builders = {} if custody is None else {CUSTODIAL_TRANSFER: custodial_transfers(custody, deployment.contracts["usdc"])}
+        self._outbox = OutboxPlanner(builders)
         self._database = Database(settings.database_url, application_name=NAME)
         self._leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
         rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=settings.rpc_requests_per_s)
