@@ -375,6 +375,18 @@ _MANDATES = (
         "Read the reported actions above the owner's asking line.",
         tool=_reads("mandate_approvals"),
     ),
+    _wallet(
+        "mandates.propose",
+        "POST",
+        "/proposals",
+        Auth.KEY,
+        "added",
+        "Propose a draft mandate to your owner, who edits and signs it.",
+        scope="tx",
+        takes_body=True,
+        status=201,
+        tool=_writes("mandate_propose"),
+    ),
     _wallet("mandates.create", "POST", "/mandates", Auth.OWNER, "wallet 4", "Create a draft mandate.", takes_body=True),
     _wallet("mandates.update", "PUT", "/mandates/{id}", Auth.OWNER, "wallet 4", "Change a draft mandate.", takes_body=True),
     _wallet("mandates.assign", "POST", "/mandates/{id}/assign", Auth.OWNER, "wallet 4", "Name the agent of a draft.", takes_body=True),
@@ -483,6 +495,15 @@ _MANDATES = (
 )
 
 _TRANSFERS = (
+    _wallet(
+        "transfers.balances",
+        "GET",
+        "/agents/{id}/balances",
+        Auth.KEY_OR_OWNER,
+        "added",
+        "Read an agent's balances in their four states.",
+        tool=_reads("agent_balances"),
+    ),
     _wallet(
         "transfers.report",
         "POST",

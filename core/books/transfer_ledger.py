@@ -169,6 +169,13 @@ def load_balance(session: Session, account_id: int, chain_id: int, asset: str) -
     return FourStates() if balance is None else FourStates(**{f"{state}_e6": getattr(balance, f"{state}_e6") for state in STATES})
 
 
+def load_balances(session: Session, account_id: int) -> dict[tuple[int, str], FourStates]:
+    """Every balance of the account, by chain and asset, in their order."""
+    query = select(TransferBalance).where(TransferBalance.account_id == account_id)
+    rows = session.scalars(query.order_by(TransferBalance.chain_id, TransferBalance.asset))
+    return {(row.chain_id, row.asset): FourStates(**{f"{state}_e6": getattr(row, f"{state}_e6") for state in STATES}) for row in rows}
+
+
 def load_sum(session: Session, account_id: int, base_keys: Sequence[str]) -> FourStates:
     """What some facts and their reversals come to."""
     keys = [*base_keys, *(f"reversal:{key}" for key in base_keys)]

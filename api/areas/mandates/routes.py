@@ -25,6 +25,7 @@ OPERATIONS = (
     Operation("mandates.list", schemas.ListQuery, reading.list_own),
     Operation("mandates.board", schemas.BoardQuery, reading.board),
     Operation("mandates.create", schemas.CreateDraft, drafts.create),
+    Operation("mandates.propose", schemas.Propose, drafts.propose),
     Operation("mandates.update", schemas.UpdateDraft, drafts.update),
     Operation("mandates.assign", schemas.AssignAgent, drafts.assign),
     Operation("mandates.terms", schemas.MandatePath, signing.terms),

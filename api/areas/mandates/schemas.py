@@ -77,6 +77,24 @@ class CreateDraft(DraftTerms):
     agent_id: AgentId | None = None
 
 
+class Goal(Command):
+    """What an agent asks for; the rest of a draft has its defaults until the owner edits it."""
+
+    budget_usdc: Usdc
+    horizon_days: Int
+    stop_floor_bps: Int
+    per_tx_cap_usdc: Usdc | None = None
+    daily_cap_usdc: Usdc | None = None
+
+
+class Propose(Command):
+    """`title` is the purpose (decisions 43)."""
+
+    agent_id: AgentId
+    title: Annotated[str, Field(min_length=1, max_length=2000)]
+    goal: Goal
+
+
 class UpdateDraft(DraftTerms):
     """A draft is replaced whole but for its agent, whom assign designates."""
 

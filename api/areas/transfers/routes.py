@@ -3,4 +3,7 @@
 from api.areas.transfers import schemas, service
 from api.kernel.operation import Operation
 
-OPERATIONS = (Operation("transfers.report", schemas.ReportTransfer, service.report, schemas.TransferReported),)
+OPERATIONS = (
+    Operation("transfers.report", schemas.ReportTransfer, service.report, schemas.TransferReported),
+    Operation("transfers.balances", schemas.AgentBalances, service.balances, schemas.Balances),
+)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from api.kernel.fields import Int, PositiveUsdc, TxHash
@@ -47,7 +47,7 @@ class Transfer(BaseModel):
 
 
 class Balance(BaseModel):
-    """The four states of one asset on one chain, after this report."""
+    """The four states of one asset on one chain."""
 
     chain_id: int
     asset: str
@@ -55,6 +55,14 @@ class Balance(BaseModel):
     reserved: str
     in_transit: str
     delivered: str
+
+
+class AgentBalances(Command):
+    id: Annotated[str, Field(pattern=r"^[0-9]{1,18}$", description="the agent's user id, as a string")]
+
+
+class Balances(BaseModel):
+    balances: list[Balance]
 
 
 class TransferReported(BaseModel):

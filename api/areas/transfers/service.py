@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from api.areas.transfers.schemas import ReportTransfer
-from api.kernel.caller import AgentCaller
+from api.areas.transfers.schemas import AgentBalances, ReportTransfer
+from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, Refusal
 from core.books import transfer_ledger, transfer_reports
 from core.books.transfer_reports import Claim
-from core.db.repositories import policies
+from core.db.repositories import identity, policies
 from core.db.repositories import transfers as repository
 from core.db.repositories.chain import hex_of
 from core.db.tables.transfers import TransferReport
@@ -36,6 +36,18 @@ def report(call: Call, caller: AgentCaller, command: ReportTransfer) -> Answer:
         raise _duplicate(call, caller, claim)
     balance = transfer_ledger.load_balance(call.db, caller.account_id, claim.chain_id, claim.asset)
     return Answer({"recorded": True, "transfer": transfer_view(added), "balance": balance_view(claim.chain_id, claim.asset, balance)})
+
+
+def balances(call: Call, caller: AgentCaller | OwnerCaller, command: AgentBalances) -> Answer:
+    """Every asset that the agent ever reported or received, each the sum of its book. Errors: Refusal not_found, not_owner."""
+    agent = identity.find_agent(call.db, int(command.id))
+    if agent is None:
+        raise Refusal("not_found", f"No agent has the id {command.id}.", next_calls=("mandates.list",))
+    own = agent.id if isinstance(caller, AgentCaller) else agent.owner_id
+    if own is None or own != caller.account_id:
+        raise Refusal("not_owner", f"Agent {agent.id} is not yours; its balances are for itself and its owner to read.")
+    found = transfer_ledger.load_balances(call.db, agent.id)
+    return Answer({"balances": [balance_view(chain_id, asset, balance) for (chain_id, asset), balance in found.items()]})
 
 
 def _require_new(call: Call, caller: AgentCaller, claim: Claim) -> None:

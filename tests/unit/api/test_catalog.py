@@ -11,7 +11,7 @@ from api.main import OPERATIONS
 
 SPEC = Path("tests/spec")
 # Lower it with every route that lands. It never rises.
-PENDING = 131
+PENDING = 127
 
 
 def rows_of(name: str) -> list[dict[str, str]]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from api.areas.mandates.schemas import AssignAgent, CreateDraft, DraftTerms, UpdateDraft
+from api.areas.mandates.schemas import AssignAgent, CreateDraft, DraftTerms, Propose, UpdateDraft
 from api.areas.mandates.service.access import agent_of_id, owned
 from api.areas.mandates.service.views import mandate_view
-from api.kernel.caller import OwnerCaller
+from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.fields import storable
 from api.kernel.operation import Answer, Call, NextCall, Refusal
 from core.chain.typed_data import guard_targets_hash, rules_hash, terms_digest
@@ -60,9 +60,40 @@ def create(call: Call, caller: OwnerCaller, command: CreateDraft) -> Answer:
         created_at=call.now,
         strategy=None,
     )
-    _write(call, caller, mandate, command, agent)
+    _write(call, caller.wallet_address, mandate, command, agent)
     mandates.add_mandate(call.db, mandate)
     return Answer({"mandate": mandate_view(call, mandate)}, status=201)
+
+
+def propose(call: Call, caller: AgentCaller, command: Propose) -> Answer:
+    """A draft for the agent's owner, who edits it and signs it or lets it be. Errors: Refusal not_owner, agent_owner_mismatch,
+    agent_not_accepting."""
+    if command.agent_id != str(caller.account_id):
+        raise Refusal("not_owner", f"You are agent {caller.account_id}; an agent proposes mandates for itself.")
+    agent, owner = identity.find_agent(call.db, caller.account_id), _owner_of(call, caller)
+    require_accepting(call, caller.account_id)
+    mandate = Mandate(
+        public_id=_new_public_id(call),
+        owner_id=owner.id,
+        agent_id=caller.account_id,
+        proposed_by_agent_id=caller.account_id,
+        status=Status.DRAFT.value,
+        created_at=call.now,
+        strategy=None,
+    )
+    terms = DraftTerms.model_construct(purpose=command.title, **dict(command.goal))  # its values are read already
+    _write(call, identity.address_text(owner.wallet_address) or "", mandate, terms, agent)
+    mandates.add_mandate(call.db, mandate)
+    return Answer({"mandate": mandate_view(call, mandate)}, status=201)
+
+
+def _owner_of(call: Call, caller: AgentCaller) -> Account:
+    """The owner's account, which signed in with a wallet. Errors: Refusal agent_owner_mismatch."""
+    owner = None if caller.owner_id is None else identity.find_account(call.db, caller.owner_id)
+    if owner is None:
+        detail = "You have no owner to propose to; an agent that is registered in its owner's session has one."
+        raise Refusal("agent_owner_mismatch", detail, next_calls=("mandates.board",))
+    return owner
 
 
 def update(call: Call, caller: OwnerCaller, command: UpdateDraft) -> Answer:
@@ -72,7 +103,7 @@ def update(call: Call, caller: OwnerCaller, command: UpdateDraft) -> Answer:
     if command.open_board:
         mandate.agent_id = None
     agent = None if mandate.agent_id is None else identity.find_agent(call.db, mandate.agent_id)
-    _write(call, caller, mandate, command, agent)
+    _write(call, caller.wallet_address, mandate, command, agent)
     call.db.flush()
     return Answer({"mandate": mandate_view(call, mandate)})
 
@@ -83,7 +114,7 @@ def assign(call: Call, caller: OwnerCaller, command: AssignAgent) -> Answer:
     next_status(Status(mandate.status), Move.ASSIGN, MoveFacts())
     agent = designated(call, caller, command.agent_id)
     mandate.agent_id, mandate.open_board = agent.id, False
-    _freeze_into(call, mandate, _frozen(call, caller, mandate, agent))
+    _freeze_into(call, mandate, _frozen(call, caller.wallet_address, mandate, agent))
     call.db.flush()
     return Answer({"mandate": mandate_view(call, mandate)})
 
@@ -114,7 +145,7 @@ def _require_draft(mandate: Mandate, what: str) -> None:
         raise Refusal("wrong_status", f"The mandate is {mandate.status}; {what} takes a draft.")
 
 
-def _write(call: Call, caller: OwnerCaller, mandate: Mandate, command: DraftTerms, agent: Account | None) -> None:
+def _write(call: Call, owner_wallet: str, mandate: Mandate, command: DraftTerms, agent: Account | None) -> None:
     """Put the owner's words and the terms that they come to into the row. Errors: InvalidParameterError, InvalidNumberError."""
     if command.chain_id not in (None, call.deps.chain_id):
         raise InvalidParameterError("chain_id", f"mandates live on chain {call.deps.chain_id}")
@@ -135,14 +166,14 @@ def _write(call: Call, caller: OwnerCaller, mandate: Mandate, command: DraftTerm
     mandate.open_board = command.open_board
     targets = parse_targets(storable(command.allowed_targets), call.deps.chain_id)
     mandate.allowed_targets = targets_to_json(targets)
-    _freeze_into(call, mandate, _frozen(call, caller, mandate, agent))
+    _freeze_into(call, mandate, _frozen(call, owner_wallet, mandate, agent))
 
 
-def _frozen(call: Call, caller: OwnerCaller, mandate: Mandate, agent: Account | None) -> _Frozen:
+def _frozen(call: Call, owner_wallet: str, mandate: Mandate, agent: Account | None) -> _Frozen:
     targets = parse_targets(mandate.allowed_targets, mandate.chain_id)
     rules, guards = expand_rules(targets, listed_contracts(call)), guard_targets(targets)
     terms = terms_from_draft(
-        _terms_draft(mandate, caller, agent),
+        _terms_draft(mandate, owner_wallet, agent),
         issued_at=int(call.now.timestamp()),
         nonce=secrets.randbits(63),
         allowed_targets_hash=rules_hash(rules),
@@ -152,10 +183,10 @@ def _frozen(call: Call, caller: OwnerCaller, mandate: Mandate, agent: Account | 
     return _Frozen(terms, rules, targets_to_json(targets), guards, digest)
 
 
-def _terms_draft(mandate: Mandate, caller: OwnerCaller, agent: Account | None) -> TermsDraft:
+def _terms_draft(mandate: Mandate, owner_wallet: str, agent: Account | None) -> TermsDraft:
     return TermsDraft(
         public_id=mandate.public_id,
-        owner=caller.wallet_address,
+        owner=owner_wallet,
         agent=None if agent is None else identity.address_text(agent.wallet_address),
         budget_usdc_e6=_amount(mandate.budget_usdc_e6),
         horizon_days=mandate.horizon_days,

@@ -284,3 +284,41 @@ def test_eight_reports_of_money_out_at_once__take_no_more_than_idle(
         answers = list(pool.map(lambda number: send(client, agent, amount="4", direction="out", tx_hash=tx(100 + number)), range(8)))
     assert sorted(answer.status_code for answer in answers) == [200] * 2 + [409] * 6
     assert balance(database, agent) == FourStates(idle_e6=2 * USDC, in_transit_e6=8 * USDC)
+
+
+# Balances
+
+
+def balances_of(client: TestClient, agent_id: int, headers: dict[str, str]) -> httpx.Response:
+    answer: httpx.Response = client.get(f"/mandate-wallet/agents/{agent_id}/balances", headers=headers)
+    return answer
+
+
+def test_balances__are_the_four_states_for_the_agent_and_its_owner(client: TestClient) -> None:
+    owner = login(client, Account.create())
+    agent = connect(client, owner)
+    assert balances_of(client, agent["user_id"], key(agent)).json() == {"balances": []}
+    assert send(client, agent).status_code == 200
+    expected = {
+        "balances": [
+            {
+                "chain_id": 84532,
+                "asset": "USDC",
+                "idle": "0.000000",
+                "reserved": "0.000000",
+                "in_transit": "12.500000",
+                "delivered": "0.000000",
+            }
+        ]
+    }
+    assert balances_of(client, agent["user_id"], key(agent)).json() == expected
+    assert balances_of(client, agent["user_id"], owner).json() == expected
+
+
+def test_balances__of_another_or_of_nobody__are_refused(client: TestClient, agent: dict[str, Any]) -> None:
+    stranger, owner = connect(client), login(client, Account.create())
+    for headers in (key(stranger), owner):
+        answer = balances_of(client, agent["user_id"], headers)
+        assert (answer.status_code, answer.json()["service"]["reason"]) == (403, "not_owner")
+    unknown = balances_of(client, 999_999_999, key(agent))
+    assert (unknown.status_code, unknown.json()["service"]["reason"]) == (404, "not_found")
