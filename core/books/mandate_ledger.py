@@ -157,6 +157,12 @@ def load_head(session: Session, mandate_id: int) -> MandateState:
         return fold(load_rows(session, mandate_id), _facts(session.get_one(Mandate, mandate_id)))
 
 
+def last_seq(session: Session, mandate_id: int) -> int:
+    """The newest row's seq; 0 before the first."""
+    head = session.get(MandateHead, mandate_id)
+    return 0 if head is None else head.seq
+
+
 def load_before(session: Session, mandate_id: int, at: datetime) -> MandateState:
     """The fold of the rows that happened before `at`, which begins a week (Monday 00:00:00 UTC)."""
     try:

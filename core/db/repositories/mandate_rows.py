@@ -8,8 +8,10 @@ Laws
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, func, or_, select, text, union
+from sqlalchemy import ColumnElement, CompoundSelect, Select, any_, cast, func, select, text, union
+from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.orm import Session, aliased
 
 from core.db.tables.mandate import CONTROL_ROWS, REPORTED_ACTIONS, MandateEvent
@@ -54,15 +56,13 @@ def ledger_rows_before(session: Session, mandate_id: int, before_seq: int | None
     return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq.desc()).limit(limit))]
 
 
-def ledger_rows_since(session: Session, mandate_id: int, after: datetime, kinds: Iterable[Kind]) -> list[LedgerRow]:
-    """Rows of some kinds that happened after `after` (exclusive), and what reversed them; oldest first."""
-    wanted = select(MandateEvent.id).where(
+def standing_since(session: Session, mandate_id: int, after: datetime, kinds: Iterable[Kind]) -> list[LedgerRow]:
+    """Rows of some kinds that happened after `after` (exclusive) and count; oldest first."""
+    query = select(MandateEvent).where(
         MandateEvent.mandate_id == mandate_id,
         MandateEvent.occurred_at > after,
         MandateEvent.kind.in_([kind.value for kind in kinds]),
-    )
-    query = select(MandateEvent).where(
-        MandateEvent.mandate_id == mandate_id, or_(MandateEvent.id.in_(wanted), MandateEvent.reverses_id.in_(wanted))
+        _standing(),
     )
     return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
 
@@ -90,9 +90,15 @@ def count_refusal_reports(session: Session, mandate_id: int, since: datetime) ->
 
 
 def _standing() -> ColumnElement[bool]:
+    """A subquery for each row that is left: as a join, a planner without statistics would read the whole book."""
     reversal = aliased(MandateEvent)
-    is_reversed = select(reversal.id).where(reversal.reverses_id == MandateEvent.id).exists()
-    return MandateEvent.reverses_id.is_(None) & ~is_reversed
+    reversed_by = select(reversal.id).where(reversal.reverses_id == MandateEvent.id).correlate(MandateEvent).scalar_subquery()
+    return MandateEvent.reverses_id.is_(None) & reversed_by.is_(None)
+
+
+def _any_of(wanted: Select[Any] | CompoundSelect[Any]) -> ColumnElement[Any]:
+    """`ANY (ARRAY (...))`: evaluated first and then looked up by an index, whatever the planner thinks of its size."""
+    return func.any(func.array(wanted.scalar_subquery()))
 
 
 def standing_between(session: Session, mandate_id: int, start: datetime, end: datetime) -> list[LedgerRow]:
@@ -103,19 +109,16 @@ def standing_between(session: Session, mandate_id: int, start: datetime, end: da
     return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
 
 
-def standing_page(session: Session, mandate_id: int, before_seq: int | None, limit: int) -> list[LedgerRow]:
-    """The newest rows below a seq (of all when None), every other row of their transactions, and the control rows."""
+def standing_page(session: Session, mandate_id: int, first_seq: int, before_seq: int) -> list[LedgerRow]:
+    """The rows of [first_seq, before_seq), every other row of their transactions, and the control rows."""
     of_book = MandateEvent.mandate_id == mandate_id
-    below = of_book if before_seq is None else of_book & (MandateEvent.seq < before_seq)
-    newest = (
-        select(MandateEvent.id, MandateEvent.tx_hash).where(below, _standing()).order_by(MandateEvent.seq.desc()).limit(limit).cte("newest")
-    )
+    page = of_book & (MandateEvent.seq >= first_seq) & (MandateEvent.seq < before_seq)
     wanted = union(
-        select(newest.c.id),
-        select(MandateEvent.id).where(of_book, MandateEvent.tx_hash.in_(select(newest.c.tx_hash))),
+        select(MandateEvent.id).where(page),
+        select(MandateEvent.id).where(of_book, MandateEvent.tx_hash == _any_of(select(MandateEvent.tx_hash).where(page))),
         select(MandateEvent.id).where(of_book, text(f"({CONTROL_ROWS})")),
     )
-    query = select(MandateEvent).where(MandateEvent.id.in_(wanted), _standing()).order_by(MandateEvent.seq)
+    query = select(MandateEvent).where(MandateEvent.id == _any_of(wanted), _standing()).order_by(MandateEvent.seq)
     return [ledger_row(row) for row in session.scalars(query)]
 
 
@@ -123,8 +126,8 @@ def standing_of_txs(session: Session, mandate_id: int, tx_hashes: Collection[str
     """Every row of these transactions."""
     if not tx_hashes:
         return []
-    wanted = [bytes.fromhex(tx_hash.removeprefix("0x")) for tx_hash in tx_hashes]
-    query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id, MandateEvent.tx_hash.in_(wanted), _standing())
+    wanted = cast([bytes.fromhex(tx_hash.removeprefix("0x")) for tx_hash in tx_hashes], ARRAY(BYTEA))
+    query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id, MandateEvent.tx_hash == any_(wanted), _standing())
     return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
 
 

@@ -47,6 +47,6 @@ def spent_since_usdc_e6(call: Call, agent_id: int, since: datetime) -> int:
     """What left the cash of the agent's mandates from `since` on (inclusive)."""
     spent = 0
     for mandate in mandates.spending_mandates_of_agent(call.db, agent_id, since):
-        rows = mandate_rows.ledger_rows_since(call.db, mandate.id, since - INSTANT, (Kind.MOVE, Kind.BUY))
+        rows = mandate_rows.standing_since(call.db, mandate.id, since - INSTANT, (Kind.MOVE, Kind.BUY))
         spent += sum(outflow.amount_usdc_e6 for outflow in outflows(rows, facts_of(mandate)))
     return spent

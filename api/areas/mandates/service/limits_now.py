@@ -50,7 +50,7 @@ def standing_of(call: Call, mandate: Mandate) -> Standing:
     """Loads the head and the day's rows; nothing of the past before them."""
     now = chain_now(call, mandate)
     day_start = datetime.fromtimestamp(now - DAY_S, UTC) - timedelta(seconds=1)
-    rows = mandate_rows.ledger_rows_since(call.db, mandate.id, day_start, (Kind.MOVE, Kind.BUY))
+    rows = mandate_rows.standing_since(call.db, mandate.id, day_start, (Kind.MOVE, Kind.BUY))
     return Standing(mandate, state_of(call, mandate), terms_of(mandate), outflows(rows, facts_of(mandate)), now)
 
 

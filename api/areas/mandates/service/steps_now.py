@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from api.kernel.operation import Call
+from core.books import mandate_ledger
 from core.db.repositories import mandate_rows
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import LedgerRow
@@ -14,22 +15,22 @@ MORE_THAN_A_PAGE = 20  # rows read beside those that the page shows: doubles are
 
 def steps_of(call: Call, mandate: Mandate, cursor: str | None, limit: int) -> tuple[list[dict[str, Any]], str | None]:
     """A page of whole groups, newest first, and the cursor of the next one. Errors: InvalidParameterError for a cursor that is none."""
-    before, wanted = place_of(cursor), limit + MORE_THAN_A_PAGE
+    place, wanted = place_of(cursor), limit + MORE_THAN_A_PAGE
+    end = mandate_ledger.last_seq(call.db, mandate.id) + 1
+    before = end if place is None else min(place, end)
     while True:
-        groups, is_all = _newest_groups(call, mandate, before, wanted)
+        first = max(1, before - wanted)
+        groups = _groups_of(call, mandate, first, before)
         steps, next_cursor = steps_page(groups, None, limit)
-        if next_cursor is not None or is_all:
+        if next_cursor is not None or first == 1:
             return steps, next_cursor
-        wanted *= 2  # most of what was read belongs to groups further down
+        wanted *= 2  # most of what was read belongs to groups further down, or does not count
 
 
-def _newest_groups(call: Call, mandate: Mandate, before: int | None, rows: int) -> tuple[list[StepGroup], bool]:
-    """The groups whose first row is among the newest `rows` rows below `before`, and whether there are no others."""
-    read = mandate_rows.standing_page(call.db, mandate.id, before, rows)
-    newest = [row.seq for row in read if before is None or row.seq < before][-rows:]
-    lowest = newest[0] if newest else 0
-    groups = step_groups(read, mandate.purpose, pause_actions(read))
-    return [group for group in groups if group.place >= lowest and (before is None or group.place < before)], len(newest) < rows
+def _groups_of(call: Call, mandate: Mandate, first: int, before: int) -> list[StepGroup]:
+    """The groups whose first row is in [first, before)."""
+    read = mandate_rows.standing_page(call.db, mandate.id, first, before)
+    return [group for group in step_groups(read, mandate.purpose, pause_actions(read)) if first <= group.place < before]
 
 
 def with_their_txs(call: Call, mandate: Mandate, rows: Iterable[LedgerRow]) -> list[LedgerRow]:
