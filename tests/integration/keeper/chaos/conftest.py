@@ -1,0 +1,36 @@
+"""What the stories of the keeper stand on."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from core.db.embedded import EmbeddedPostgres
+from tests.integration.chaos.nursery import Nursery
+from tests.integration.chaos.postgres import cloned, crashable_server
+from tests.integration.chaos.seeds import Seeds
+from tests.integration.keeper.chaos import traps
+
+SEEDS = Seeds("keeper-chaos", every_run="1..3", code=("indexer", "keeper", "tests/integration/indexer", "tests/integration/keeper"))
+
+
+def pytest_report_collectionfinish() -> list[str]:
+    return [line for line in [SEEDS.summary()] if line]
+
+
+@pytest.fixture(scope="session")
+def crashable() -> Iterator[EmbeddedPostgres]:
+    with crashable_server("keeper-chaos", traps.SETUP) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    nursery = Nursery("keeper.main")
+    yield nursery
+    nursery.close()
+
+
+@pytest.fixture
+def chaos_database(crashable: EmbeddedPostgres) -> Iterator[str]:
+    with cloned(crashable) as name:
+        yield name
