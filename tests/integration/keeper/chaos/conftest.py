@@ -1,8 +1,10 @@
 """What the stories of the keeper stand on."""
 
+import logging
 from collections.abc import Iterator
 
 import pytest
+import structlog
 
 from core.db.embedded import EmbeddedPostgres
 from tests.integration.chaos.nursery import Nursery
@@ -34,3 +36,11 @@ def nursery() -> Iterator[Nursery]:
 def chaos_database(crashable: EmbeddedPostgres) -> Iterator[str]:
     with cloned(crashable) as name:
         yield name
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """The indexer in the test's own process tells of each block; here that is noise."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    structlog.reset_defaults()

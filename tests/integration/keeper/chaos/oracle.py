@@ -13,7 +13,8 @@ from eth_utils.address import to_checksum_address
 from sqlalchemy import text
 
 from core.chain.decode import decode_log
-from core.chain.reader import receipt_of
+from core.chain.reader import receipt_of, refusal_name
+from core.chain.rpc import RpcRevertedError
 from core.db.engine import Database
 from core.domain.blocks import Receipt
 from core.domain.events import Marked, Stopped
@@ -75,8 +76,16 @@ class Oracle:
             intents = ", ".join(f"{count} {what}" for what, count in rows)
             ((attempts, fillers),) = session.execute(text("select count(*), count(*) filter (where is_filler) from keeper_tx"))
         by_us = sum(receipt.sender in self.signers for found in chain.stops.values() for receipt, _ in found)
-        reverted = sum(receipt.status == 0 for _, receipt in chain.ours)
-        return f"{by_us} stops by the keeper, {reverted} of its transactions reverted; {attempts} attempts, {fillers} fillers; {intents}"
+        why = Counter(self._why(receipt) for _, receipt in chain.ours if receipt.status == 0)
+        return f"{by_us} stops by the keeper, reverted: {dict(why)}; {attempts} attempts, {fillers} fillers; {intents}"
+
+    def _why(self, receipt: Receipt) -> str:
+        """What the contract says to a call that reverted, at the end of its block."""
+        rpc = self.world.chain.rpc
+        body = rpc.call("eth_getTransactionByHash", [receipt.tx_hash])
+        call = {"from": receipt.sender, "to": receipt.to, "data": body["input"]}
+        answers = rpc.batch_settled([("eth_call", [call, {"blockHash": receipt.block_hash}])])
+        return (refusal_name(answers[0].revert_data) if isinstance(answers[0], RpcRevertedError) else None) or "unknown"
 
     # The chain
 

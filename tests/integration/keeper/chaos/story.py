@@ -11,14 +11,15 @@ from sqlalchemy.exc import OperationalError
 
 from core.db.embedded import EmbeddedPostgres, start
 from core.db.engine import Database
-from core.db.repositories import leader
+from core.db.repositories import keeper, leader
 from core.db.repositories.leader import LeaderRow
+from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.chaos.crew import Crew, until
 from tests.integration.chaos.traps import Traps
 from tests.integration.keeper.chaos.node import BadNode
 from tests.integration.keeper.chaos.record import Record
 from tests.integration.keeper.chaos.traps import Point
-from tests.integration.keeper.chaos.world import FALLEN, GWEI, NORMAL_WEI, World
+from tests.integration.keeper.chaos.world import FALLEN, GWEI, NORMAL_WEI, STEADY, World
 from tests.personas import Persona
 
 LEADS_S, TAKE_OVER_S, DATABASE_S = 4.0, 8.0, 15.0
@@ -162,7 +163,8 @@ class Story:
         return f"a foreign transaction of {signer.name}'s key {'is mined' if is_mined else 'waits'}"
 
     def _owner_stops(self) -> str:
-        self.world.mine([self.world.owner_stops(self.luck.choice(self.world.sites))])
+        sites = [site for number, site in enumerate(self.world.sites) if number != STEADY]
+        self.world.mine([self.world.owner_stops(self.luck.choice(sites))])
         return "an owner stops a vault"
 
     def _wait_for_pool(self) -> bool:
@@ -185,7 +187,9 @@ class Story:
     def _spring_due(self) -> str:
         """At the point that this seed is there for."""
         point, commits = due(self.seed)
+        self.world.base_fee_wei = NORMAL_WEI
         self._leading()
+        self.wait_for_tick(UNSURE_S)
         return self._spring_at(point, SURE_S, commits=commits)
 
     def _spring_at(self, point: Point, wait_s: float, *, commits: bool) -> str:
@@ -214,8 +218,9 @@ class Story:
         return f"lose the answer to a commit: {'done' if lost else 'not passed'}"
 
     def _work(self) -> str:
-        """Prices move, so that there is something to write."""
-        self.world.mine([*self.world.some_price(), *self.world.some_price()][:1])
+        """Something to be written, signed, sent and mined."""
+        self.world.mine([self.world.noted_move()])
+        self._wait_for_pool()
         self.world.mine()
         return "work"
 
@@ -301,6 +306,11 @@ class Story:
         return until(has_seen, seconds)
 
     # Looking
+
+    def is_finished(self) -> bool:
+        """No intent is under way."""
+        with self.database.read() as session:
+            return not keeper.live_intents(session, CHAIN_ID)
 
     def _row(self) -> LeaderRow | None:
         """The leader's row, read when the database answers again."""

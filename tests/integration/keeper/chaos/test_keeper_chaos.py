@@ -66,7 +66,10 @@ def come_to_rest(story: Story) -> None:
     quiet = is_quiet(story)
     for _ in range(SAFE_BLOCKS):
         story.world.mine()
-    for _ in range(2):
+    story.see_block()
+    for _ in range(CALM_BLOCKS):
+        if story.is_finished():
+            break
         story.see_block()
     story.crew.end()
     story.steps.append(f"quiet after {blocks} calm blocks" if quiet else f"not quiet after {blocks} calm blocks")

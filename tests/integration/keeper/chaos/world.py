@@ -32,6 +32,7 @@ FALLEN = 450_000  # with at least 100 USDC bought at 1 or above, below a floor o
 HARMLESS = (1_300_000, 1_150_000, 1_050_000, 950_000, 900_000)
 DANGEROUS = (830_000, 750_000, 500_000, FALLEN)
 FLOORS_BPS = (500, 500, 200, 300)
+STEADY, STEADY_BPS = 1, 2_000  # the second vault never falls: of it there are marks as long as the story goes
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class World:
     foreign: set[str] = field(default_factory=set)  # hashes of what the keepers' keys sent elsewhere
     disturbances: int = 0  # reorgs and foreign transactions: what may leave a stop of ours behind that has no effect
     fallen_for_good: bool = False
+    _is_high: bool = False
     _raw_of: dict[str, str] = field(default_factory=dict)
     _venues: list[str] = field(default_factory=list)
 
@@ -72,12 +74,13 @@ class World:
         deployed = [self.chain, self._second_venue()]
         self._venues = [one.contracts["test_venue"] for one in deployed]
         for number in range(count):
-            venue, loss_bps = (number if number < 2 else self.luck.randrange(2)), self.luck.choice(FLOORS_BPS)
+            venue = number if number < 2 else self.luck.randrange(2)
+            loss_bps = STEADY_BPS if number == STEADY else self.luck.choice(FLOORS_BPS)
             floor = 1_000 * USDC * (10_000 - loss_bps) // 10_000
             chain, public_id = deployed[venue], f"m_keeper{number:04d}"
             terms = chain.terms(public_id, nonce=number + 1, stop_floor=floor, stop_floor_bps=loss_bps)
             issue(self.chain, database, terms)
-            vault, bought = chain.create_vault(terms), self.luck.choice((100, 200, 300)) * USDC
+            vault, bought = chain.create_vault(terms), (100 if number == STEADY else self.luck.choice((100, 200, 300))) * USDC
             for _ in range(bought // (100 * USDC)):
                 assert chain.buy(vault, 100 * USDC).status == 1
             self.sites.append(Site(vault, floor, venue, bought))
@@ -106,6 +109,11 @@ class World:
             return [self.price(0, FALLEN - self.luck.randrange(100) * 1_000)]
         levels = self.luck.choices((HARMLESS, DANGEROUS), (3, 1))[0]
         return [self.price(venue, self.luck.choice(levels) + self.luck.randrange(1_000))]
+
+    def noted_move(self) -> str:
+        """Of the second venue, by more than one percent of any vault's worth there; it is dangerous for none."""
+        self._is_high = not self._is_high
+        return self.price(STEADY, HARMLESS[0] if self._is_high else HARMLESS[3])
 
     def owner_stops(self, site: Site) -> str:
         return self._signed(OWNER, site.address, calldata.stop("enough"))
