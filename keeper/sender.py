@@ -26,9 +26,9 @@ from core.db.repositories import keeper as rows
 from core.db.repositories.keeper import Intent, NewTx, Tx
 from core.domain.blocks import Receipt
 from core.domain.money import UnixSeconds
-from keeper.attempts import Lost, Mined, Pending, Verdict, gap_below
+from keeper.attempts import Lost, Mined, Pending, Verdict
 from keeper.drafts import Caps, Draft, Drafter
-from keeper.intents import NEXT, ON_CHAIN, PENDING, State
+from keeper.intents import NEXT, ON_CHAIN, PENDING, State, filling
 from keeper.observe import Observer
 from keeper.sight import Sight, look
 from keeper.state import Kind, VaultStatus
@@ -79,7 +79,8 @@ class Sender:
         self._epoch = epoch
         self._fence = fence
         self._max_head_age_s = max_head_age_s
-        self._drafter = Drafter(reader, observer, {role: signer.address for role, signer in signers.items()}, caps)
+        self._addresses = {role: signer.address for role, signer in signers.items()}
+        self._drafter = Drafter(reader, observer, self._addresses, caps)
 
     def advance(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
         """Take every intent as far as it goes now; answers those that are not finished.
@@ -88,6 +89,7 @@ class Sender:
         """
         with self._reader.rpc.pinned():
             sight, live = self._settled(live, now)
+            live = self._with_fillings(live, sight, now)
             live = self._signed(live, sight, now)
             if self._sent(live, sight, now):
                 _, live = self._settled(live, now)
@@ -125,6 +127,24 @@ class Sender:
         return {vault: numbers.status for vault, numbers in self._observer.numbers(vaults, sight.head).items()}, recorded
 
     # What is signed
+
+    def _with_fillings(self, live: Sequence[Intent], sight: Sight, now: datetime) -> list[Intent]:
+        """Plan what fills the gaps that a reorg left where a transaction was that is not ours: there are no bytes to send again."""
+        gaps = [(role, signer, nonce) for role, signer in self._addresses.items() for nonce in self._without_bytes(signer, sight)]
+        planned = [filling(signer, role, nonce, live[0].chain_id, sight.head) for role, signer, nonce in gaps]
+        if not planned:
+            return list(live)
+        with self._database.write() as session:
+            self._fence(session)
+            added = [rows.add_intent(session, filling, self._epoch(), now) for filling in planned]
+        return [*live, *(intent for intent in added if intent is not None)]
+
+    def _without_bytes(self, signer: str, sight: Sight) -> list[int]:
+        gap = sight.gap_of(signer)
+        if gap is None:
+            return []
+        held = {tx.nonce for tx in self._bytes_in_gap(signer, sight)}
+        return [nonce for nonce in range(gap[0], gap[1] + 1) if nonce not in held]
 
     def _signed(self, live: Sequence[Intent], sight: Sight, now: datetime) -> list[Intent]:
         age_s = sight.head.age_s(UnixSeconds(int(now.timestamp())))
@@ -176,10 +196,14 @@ class Sender:
     def _to_fill(self, sight: Sight) -> Iterator[Tx]:
         """Bytes of ours that a reorg took out of the chain below what is pending: they are sent again, or it is stuck."""
         for signer in self._signers:
-            gap = gap_below(sight.counts[signer], sight.pending_of(signer))
-            if gap is not None:
-                with self._database.read() as session:
-                    yield from rows.bytes_at(session, signer, *gap)
+            yield from self._bytes_in_gap(signer, sight)
+
+    def _bytes_in_gap(self, signer: str, sight: Sight) -> list[Tx]:
+        gap = sight.gap_of(signer)
+        if gap is None:
+            return []
+        with self._database.read() as session:
+            return rows.bytes_at(session, signer, *gap)
 
     # Rows
 
