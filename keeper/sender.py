@@ -262,22 +262,29 @@ def _move_by(verdict: Verdict, intent: Intent, head_number: int) -> _Move | None
         case Lost():
             return _Move(intent, State.NONCE_LOST, tuple((tx, "lost", None) for tx in own))
         case Pending():
-            return _pending_move(verdict, intent, own[-1], head_number)
+            return _pending_move(verdict, intent, own, head_number)
     if verdict.tx.intent_id != intent.id or verdict.tx.is_filler:
         return _Move(intent, State.SUPERSEDED, tuple((tx, "mined" if tx is verdict.tx else "lost", None) for tx in own))
-    return _mined_move(verdict, intent)
+    return _mined_move(verdict, intent, own)
 
 
-def _pending_move(verdict: Pending, intent: Intent, newest: Tx, head_number: int) -> _Move | None:
+def _pending_move(verdict: Pending, intent: Intent, own: Sequence[Tx], head_number: int) -> _Move | None:
     """Known to the node: broadcast. A block that held it and is gone: broadcast again, and patience begins anew."""
+    newest = own[-1]
     if intent.state in ON_CHAIN:
-        return _Move(intent, State.BROADCAST, ((replace(newest, offered_block=head_number), "broadcast", None),))
+        again = (replace(newest, offered_block=head_number), "broadcast", None)
+        return _Move(intent, State.BROADCAST, (again, *_orphaned(own, newest)))
     if newest.id == verdict.slot.newest.id and newest.state == "signed" and not verdict.unknown:
         return _Move(intent, State.BROADCAST, ((newest, "broadcast", None),))
     return None
 
 
-def _mined_move(verdict: Mined, intent: Intent) -> _Move | None:
+def _orphaned(own: Sequence[Tx], but: Tx) -> tuple[tuple[Tx, str, Receipt | None], ...]:
+    """Other attempts of this nonce that were mined in a block that is gone: one of a nonce is mined, and its row says so."""
+    return tuple((tx, "broadcast", None) for tx in own if tx.state == "mined" and tx.id != but.id)
+
+
+def _mined_move(verdict: Mined, intent: Intent, own: Sequence[Tx]) -> _Move | None:
     receipt, tx = verdict.receipt, verdict.tx
     if receipt.status != SUCCESS:
         return _Move(intent, State.REVERTED, ((tx, "mined", receipt),))
@@ -286,7 +293,8 @@ def _mined_move(verdict: Mined, intent: Intent) -> _Move | None:
     if tx.mined_block_hash == receipt.block_hash:
         return None
     # It stands in another block now: what was safe is to be looked at from the start.
-    return _Move(intent, State.BROADCAST if intent.state == State.SAFE else State.MINED, ((tx, "mined", receipt),))
+    state = State.BROADCAST if intent.state == State.SAFE else State.MINED
+    return _Move(intent, state, ((tx, "mined", receipt), *_orphaned(own, tx)))
 
 
 def _confirmed(intent: Intent, status: VaultStatus | None, recorded: str | None) -> State | None:

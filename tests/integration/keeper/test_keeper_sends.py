@@ -149,6 +149,32 @@ def test_dropped_by_the_node__the_same_bytes_go_out_again(stage: Stage) -> None:
     assert len(set(keeper.wire.sent)) == 1
 
 
+def test_reorg_puts_a_later_attempt_in_place_of_the_mined_one__one_row_says_mined(stage: Stage) -> None:
+    with stage.no_blocks():
+        crash_price(stage)
+        keeper = stage.keeper()
+        keeper.run()
+        rpc, (first,) = stage.chain.anvil.rpc, stage.txs()
+        rpc.call("anvil_dropAllTransactions")
+        mine(stage)
+        keeper.run()  # offered again for more
+        rpc.call("anvil_dropAllTransactions")
+        rpc.call("eth_sendRawTransaction", [hex_text(first.raw)])
+        mine(stage)
+        keeper.run()
+        assert [tx.state for tx in stage.txs()] == ["mined", "broadcast"]
+        stage.chain.anvil.reorg(1)
+        rpc.call("anvil_dropAllTransactions")
+        keeper.run()
+        mine(stage)
+        keeper.run()
+    assert (stage.status(), stage.states()) == ("stopped", [("stop", "mined")])
+    assert [(tx.state, tx.mined_block) for tx in stage.txs()] == [
+        ("broadcast", None),
+        ("mined", stage.receipt_of(stage.txs()[1]).block_number),
+    ]
+
+
 def test_stuck_mark_that_nobody_needs_any_more__frees_its_nonce_with_a_transfer_of_nothing(stage: Stage) -> None:
     stage.set_price(MOVED)
     with stage.no_blocks():

@@ -31,6 +31,7 @@ class Waiting:
     hash: str
     sender: str
     nonce: int
+    gas: int
     max_fee_wei: int
     priority_wei: int
 
@@ -40,7 +41,7 @@ def read(raw: str) -> Waiting:
     """A signed transaction with EIP-1559 fees. Kept, since the signer's recovery takes a hundredth of a second."""
     fields = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
     sender = Account.recover_transaction(raw)
-    return Waiting(raw, hex_of(raw), sender, fields["nonce"], fields["maxFeePerGas"], fields["maxPriorityFeePerGas"])
+    return Waiting(raw, hex_of(raw), sender, fields["nonce"], fields["gas"], fields["maxFeePerGas"], fields["maxPriorityFeePerGas"])
 
 
 def hex_of(raw: str) -> str:
@@ -96,6 +97,8 @@ class Mempool:
     def _why_not(self, new: Waiting) -> str | None:
         if new.nonce < self._count(new.sender):
             return "nonce too low"
+        if int(self.rpc.call("eth_getBalance", [new.sender, "latest"]), 16) < new.gas * new.max_fee_wei:
+            return "insufficient funds for gas * price + value"
         old = self.waiting.get((new.sender, new.nonce))
         if old is None:
             return None

@@ -36,9 +36,8 @@ LAWS = {
     "an intent that was sent without signed bytes": """
         select id, state from keeper_intent i where state in ('done', 'reverted', 'nonce_lost')
           and not exists (select 1 from keeper_tx t where t.intent_id = i.id)""",
-    "a mined attempt of a nonce beside another": """
-        select signer, nonce, mined_block_hash, count(*) from keeper_tx
-        where state = 'mined' and mined_block_hash is not null group by 1, 2, 3 having count(*) > 1""",
+    "an attempt that is mined beside another of its intent and nonce": """
+        select intent_id, nonce, count(*) from keeper_tx where state = 'mined' group by 1, 2 having count(*) > 1""",
     "a replacement that is no eighth dearer": """
         select t.id from keeper_tx t join keeper_tx p on p.signer = t.signer and p.nonce = t.nonce and p.attempt = t.attempt - 1
         where p.intent_id = t.intent_id and t.max_fee_wei * 8 < p.max_fee_wei * 9""",
@@ -182,18 +181,30 @@ class Oracle:
 
     def _logs(self) -> Iterator[str]:
         """A tick may fail of the outside, never of itself."""
-        for path in sorted(self.crew.folder.glob("*.log")):
-            for line in path.read_text(errors="replace").splitlines():
-                said = json.loads(line) if line.startswith("{") else {}
-                if "exception" in said:
-                    yield f"{path.name}: {said['event']}: {said['exception'].splitlines()[-1]}"
+        for said in told(self.crew):
+            if "exception" in said:
+                yield f"{said['event']}: {said['exception'].splitlines()[-1]}"
+
+
+def told(crew: Crew) -> Iterator[dict[str, Any]]:
+    """Every event of the keepers' logs. Two threads may share a line, and a killed process leaves half of one."""
+    read = json.JSONDecoder().raw_decode
+    for path in sorted(crew.folder.glob("*.log")):
+        said = path.read_text(errors="replace")
+        start = said.find("{")
+        while start >= 0:
+            try:
+                event, start = read(said, start)
+            except json.JSONDecodeError:
+                start += 1
+            else:
+                yield from [event] if "event" in event else []
+            start = said.find("{", start)
 
 
 def happened(crew: Crew) -> str:
     """How often the logs say what, the rarest of it too."""
-    said = Counter[str]()
-    for path in sorted(crew.folder.glob("*.log")):
-        said.update(json.loads(line)["event"] for line in path.read_text(errors="replace").splitlines() if line.startswith("{"))
+    said = Counter(event["event"] for event in told(crew))
     return ", ".join(f"{count} {event}" for event, count in sorted(said.items()))
 
 
