@@ -28,7 +28,8 @@ from keeper.state import Kind, Role
 GAS_MARGIN_PERCENT = 125  # of the estimate: a price may move what a venue's valuation costs
 FALLBACK_GAS = 400_000  # when the call passes and the estimate does not
 FILLER_GAS = 21_000
-PATIENCE_BLOCKS: Mapping[str, int] = {Kind.STOP: 1}  # a stop that is not in the next block is offered again at once
+URGENT = (Kind.FILL, Kind.STOP)  # a stop may stand behind what fills a gap
+PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)  # what is not in the next block is offered again at once
 OTHERS_PATIENCE_BLOCKS = 3
 
 log = structlog.get_logger("keeper")
@@ -68,7 +69,7 @@ class Caps:
     stops_wei: int
 
     def of(self, kind: str) -> int:
-        return self.stops_wei if kind == Kind.STOP else self.others_wei
+        return self.stops_wei if kind in URGENT else self.others_wei
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +141,9 @@ class Drafter:
         fresh = self._restated([*planned, *(i for i in live if i.id in overdue)], sight)
         needed = [intent for intent in (fresh[i.id] for i in planned) if intent is not None]
         room = _Room(sight, self._market(), {intent.id: intent.kind for intent in live})
-        drafts = list(self._first_attempts([i for i in needed if i.kind == Kind.STOP], room))
+        drafts = list(self._first_attempts([i for i in needed if i.kind in URGENT], room))
         drafts += self._replacements({i.id: i for i in live}, fresh, overdue, room)
-        drafts += self._first_attempts([i for i in needed if i.kind != Kind.STOP], room)
+        drafts += self._first_attempts([i for i in needed if i.kind not in URGENT], room)
         return drafts, [intent for intent in planned if fresh[intent.id] is None]
 
     def _has_key(self, intent: Intent) -> bool:
@@ -157,7 +158,8 @@ class Drafter:
         vaults = list(dict.fromkeys(intent.vault for intent in intents if intent.vault is not None))
         settling = {intent.vault for intent in intents if intent.kind == Kind.SETTLE and intent.vault is not None}
         numbers = self._observer.numbers(vaults, sight.head, settling)
-        return {i.id: restated(i, None if i.vault is None else numbers[i.vault], sight.head) for i in intents}
+        fresh = {i.id: restated(i, None if i.vault is None else numbers[i.vault], sight.head) for i in intents}
+        return fresh | {i.id: None for i in intents if i.kind == Kind.FILL and i.state == State.PLANNED and sight.gap_of(i.to) is None}
 
     def _market(self) -> _Market:
         accounts = sorted(set(self._addresses.values()))

@@ -112,6 +112,22 @@ def intent_of_request(request: Request, data: bytes, head: Head) -> NewIntent:
     )
 
 
+def filling(signer: str, role: str, nonce: int, chain_id: int, head: Head) -> NewIntent:
+    """A transfer of nothing to oneself at a nonce that nobody holds: what pends above it is stuck."""
+    return NewIntent(
+        chain_id=chain_id,
+        subject=f"nonce:{signer.lower()}:{nonce}",
+        vault=None,
+        kind=Kind.FILL,
+        role=role,
+        to=signer,
+        data=b"",
+        trigger_block_number=head.number,
+        trigger_block_hash=head.hash,
+        reason={"why": "gap", "nonce": nonce},
+    )
+
+
 def live_kinds(intents: Iterable[Intent]) -> dict[str, frozenset[str]]:
     """Which kinds are under way, by vault."""
     kinds: defaultdict[str, set[str]] = defaultdict(set)

@@ -26,9 +26,9 @@ from core.db.repositories import keeper as rows
 from core.db.repositories.keeper import Intent, NewTx, Tx
 from core.domain.blocks import Receipt
 from core.domain.money import UnixSeconds
-from keeper.attempts import Lost, Mined, Pending, Verdict, gap_below
+from keeper.attempts import Lost, Mined, Pending, Verdict
 from keeper.drafts import Caps, Draft, Drafter
-from keeper.intents import NEXT, ON_CHAIN, PENDING, State
+from keeper.intents import NEXT, ON_CHAIN, PENDING, State, filling
 from keeper.observe import Observer
 from keeper.sight import Sight, look
 from keeper.state import Kind, VaultStatus
@@ -79,7 +79,8 @@ class Sender:
         self._epoch = epoch
         self._fence = fence
         self._max_head_age_s = max_head_age_s
-        self._drafter = Drafter(reader, observer, {role: signer.address for role, signer in signers.items()}, caps)
+        self._addresses = {role: signer.address for role, signer in signers.items()}
+        self._drafter = Drafter(reader, observer, self._addresses, caps)
 
     def advance(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
         """Take every intent as far as it goes now; answers those that are not finished.
@@ -88,6 +89,7 @@ class Sender:
         """
         with self._reader.rpc.pinned():
             sight, live = self._settled(live, now)
+            live = self._with_fillings(live, sight, now)
             live = self._signed(live, sight, now)
             if self._sent(live, sight, now):
                 _, live = self._settled(live, now)
@@ -125,6 +127,24 @@ class Sender:
         return {vault: numbers.status for vault, numbers in self._observer.numbers(vaults, sight.head).items()}, recorded
 
     # What is signed
+
+    def _with_fillings(self, live: Sequence[Intent], sight: Sight, now: datetime) -> list[Intent]:
+        """Plan what fills the gaps that a reorg left where a transaction was that is not ours: there are no bytes to send again."""
+        gaps = [(role, signer, nonce) for role, signer in self._addresses.items() for nonce in self._without_bytes(signer, sight)]
+        planned = [filling(signer, role, nonce, live[0].chain_id, sight.head) for role, signer, nonce in gaps]
+        if not planned:
+            return list(live)
+        with self._database.write() as session:
+            self._fence(session)
+            added = [rows.add_intent(session, filling, self._epoch(), now) for filling in planned]
+        return [*live, *(intent for intent in added if intent is not None)]
+
+    def _without_bytes(self, signer: str, sight: Sight) -> list[int]:
+        gap = sight.gap_of(signer)
+        if gap is None:
+            return []
+        held = {tx.nonce for tx in self._bytes_in_gap(signer, sight)}
+        return [nonce for nonce in range(gap[0], gap[1] + 1) if nonce not in held]
 
     def _signed(self, live: Sequence[Intent], sight: Sight, now: datetime) -> list[Intent]:
         age_s = sight.head.age_s(UnixSeconds(int(now.timestamp())))
@@ -176,10 +196,14 @@ class Sender:
     def _to_fill(self, sight: Sight) -> Iterator[Tx]:
         """Bytes of ours that a reorg took out of the chain below what is pending: they are sent again, or it is stuck."""
         for signer in self._signers:
-            gap = gap_below(sight.counts[signer], sight.pending_of(signer))
-            if gap is not None:
-                with self._database.read() as session:
-                    yield from rows.bytes_at(session, signer, *gap)
+            yield from self._bytes_in_gap(signer, sight)
+
+    def _bytes_in_gap(self, signer: str, sight: Sight) -> list[Tx]:
+        gap = sight.gap_of(signer)
+        if gap is None:
+            return []
+        with self._database.read() as session:
+            return rows.bytes_at(session, signer, *gap)
 
     # Rows
 
@@ -238,22 +262,29 @@ def _move_by(verdict: Verdict, intent: Intent, head_number: int) -> _Move | None
         case Lost():
             return _Move(intent, State.NONCE_LOST, tuple((tx, "lost", None) for tx in own))
         case Pending():
-            return _pending_move(verdict, intent, own[-1], head_number)
+            return _pending_move(verdict, intent, own, head_number)
     if verdict.tx.intent_id != intent.id or verdict.tx.is_filler:
         return _Move(intent, State.SUPERSEDED, tuple((tx, "mined" if tx is verdict.tx else "lost", None) for tx in own))
-    return _mined_move(verdict, intent)
+    return _mined_move(verdict, intent, own)
 
 
-def _pending_move(verdict: Pending, intent: Intent, newest: Tx, head_number: int) -> _Move | None:
+def _pending_move(verdict: Pending, intent: Intent, own: Sequence[Tx], head_number: int) -> _Move | None:
     """Known to the node: broadcast. A block that held it and is gone: broadcast again, and patience begins anew."""
+    newest = own[-1]
     if intent.state in ON_CHAIN:
-        return _Move(intent, State.BROADCAST, ((replace(newest, offered_block=head_number), "broadcast", None),))
+        again = (replace(newest, offered_block=head_number), "broadcast", None)
+        return _Move(intent, State.BROADCAST, (again, *_orphaned(own, newest)))
     if newest.id == verdict.slot.newest.id and newest.state == "signed" and not verdict.unknown:
         return _Move(intent, State.BROADCAST, ((newest, "broadcast", None),))
     return None
 
 
-def _mined_move(verdict: Mined, intent: Intent) -> _Move | None:
+def _orphaned(own: Sequence[Tx], but: Tx) -> tuple[tuple[Tx, str, Receipt | None], ...]:
+    """Other attempts of this nonce that were mined in a block that is gone: one of a nonce is mined, and its row says so."""
+    return tuple((tx, "broadcast", None) for tx in own if tx.state == "mined" and tx.id != but.id)
+
+
+def _mined_move(verdict: Mined, intent: Intent, own: Sequence[Tx]) -> _Move | None:
     receipt, tx = verdict.receipt, verdict.tx
     if receipt.status != SUCCESS:
         return _Move(intent, State.REVERTED, ((tx, "mined", receipt),))
@@ -262,7 +293,8 @@ def _mined_move(verdict: Mined, intent: Intent) -> _Move | None:
     if tx.mined_block_hash == receipt.block_hash:
         return None
     # It stands in another block now: what was safe is to be looked at from the start.
-    return _Move(intent, State.BROADCAST if intent.state == State.SAFE else State.MINED, ((tx, "mined", receipt),))
+    state = State.BROADCAST if intent.state == State.SAFE else State.MINED
+    return _Move(intent, state, ((tx, "mined", receipt), *_orphaned(own, tx)))
 
 
 def _confirmed(intent: Intent, status: VaultStatus | None, recorded: str | None) -> State | None:

@@ -9,7 +9,7 @@ from core.chain.rpc import Request, RpcRefusedError
 from core.db.repositories.keeper import Tx
 from core.domain.blocks import Receipt
 from core.domain.money import UnixSeconds
-from keeper.attempts import Mined, Pending, Slot, Verdict, slots_of, verdict_of
+from keeper.attempts import Mined, Pending, Slot, Verdict, gap_below, slots_of, verdict_of
 from keeper.observe import NoHeadError
 from keeper.state import Head
 
@@ -31,6 +31,10 @@ class Sight:
 
     def pending_of(self, signer: str) -> list[Slot]:
         return [slot for slot in self.pending if slot.signer == signer]
+
+    def gap_of(self, signer: str) -> tuple[int, int] | None:
+        """The nonces, both included, that hold up everything of this signer that is pending."""
+        return gap_below(self.counts[signer], self.pending_of(signer))
 
     def mined_of(self, intent_id: int) -> Mined | None:
         found = (verdict for verdict in self.verdicts if isinstance(verdict, Mined) and verdict.tx.intent_id == intent_id)

@@ -30,9 +30,11 @@ class Kind(StrEnum):
     """Why a transaction is sent, in the order in which nonces are given.
 
     STOP and MARK are both the vault's `mark`; a stop is the one that crosses the floor. With a key of its own a stop is the
-    vault's `enforceStopLine`. ACCEPT is the factory's `acceptKeeper`. Rows of the outbox bring kinds of their own.
+    vault's `enforceStopLine`. FILL is a transfer of nothing to the signer itself, at a nonce that holds the others up. ACCEPT is
+    the factory's `acceptKeeper`. Rows of the outbox bring kinds of their own.
     """
 
+    FILL = "fill"
     STOP = "stop"
     SETTLE = "settle"
     ACCEPT = "accept_keeper"

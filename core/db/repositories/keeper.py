@@ -56,7 +56,8 @@ class WatchedVault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewIntent:
-    """`subject`: the contract's address in lower case, or `outbox:<id>`. `vault` and `outbox_id` when it is about one."""
+    """`subject`: the contract's address in lower case, `outbox:<id>`, or `nonce:<signer>:<nonce>`. `vault` and `outbox_id` when it
+    is about one."""
 
     chain_id: int
     subject: str

@@ -46,10 +46,10 @@ class KeeperIntent(Base):
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
     chain_id: Mapped[int]
-    subject: Mapped[str] = mapped_column(Text)  # what it is about: a contract's address, lower case, or outbox:<id>
+    subject: Mapped[str] = mapped_column(Text)  # what it is about: a contract's address, lower case, outbox:<id>, or nonce:<signer>:<nonce>
     vault: Mapped[bytes | None] = mapped_column(BYTEA)  # when it is about a vault
     outbox_id: Mapped[int | None] = mapped_column(ForeignKey("outbox.id"))
-    kind: Mapped[str] = mapped_column(Text)  # stop, settle, accept_keeper, mark, and the outbox's
+    kind: Mapped[str] = mapped_column(Text)  # fill, stop, settle, accept_keeper, mark, and the outbox's
     role: Mapped[str] = mapped_column(Text)  # whose key signs: keeper, stop, relay ...
     state: Mapped[str] = mapped_column(Text)
     to: Mapped[bytes] = mapped_column(BYTEA)

@@ -5,7 +5,7 @@ from core.chain.abi import hex_text
 from core.domain.blocks import Receipt
 from keeper.drafts import Caps
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage
-from tests.personas import KEEPER, OPERATOR, STRANGER
+from tests.personas import KEEPER, OPERATOR, OWNER, STRANGER
 
 MOVED = 1_100_000  # 900 + 110: a move of 1 %
 DROPPED = 980_000  # 900 + 98: below the last mark, far above the floor
@@ -149,6 +149,32 @@ def test_dropped_by_the_node__the_same_bytes_go_out_again(stage: Stage) -> None:
     assert len(set(keeper.wire.sent)) == 1
 
 
+def test_reorg_puts_a_later_attempt_in_place_of_the_mined_one__one_row_says_mined(stage: Stage) -> None:
+    with stage.no_blocks():
+        crash_price(stage)
+        keeper = stage.keeper()
+        keeper.run()
+        rpc, (first,) = stage.chain.anvil.rpc, stage.txs()
+        rpc.call("anvil_dropAllTransactions")
+        mine(stage)
+        keeper.run()  # offered again for more
+        rpc.call("anvil_dropAllTransactions")
+        rpc.call("eth_sendRawTransaction", [hex_text(first.raw)])
+        mine(stage)
+        keeper.run()
+        assert [tx.state for tx in stage.txs()] == ["mined", "broadcast"]
+        stage.chain.anvil.reorg(1)
+        rpc.call("anvil_dropAllTransactions")
+        keeper.run()
+        mine(stage)
+        keeper.run()
+    assert (stage.status(), stage.states()) == ("stopped", [("stop", "mined")])
+    assert [(tx.state, tx.mined_block) for tx in stage.txs()] == [
+        ("broadcast", None),
+        ("mined", stage.receipt_of(stage.txs()[1]).block_number),
+    ]
+
+
 def test_stuck_mark_that_nobody_needs_any_more__frees_its_nonce_with_a_transfer_of_nothing(stage: Stage) -> None:
     stage.set_price(MOVED)
     with stage.no_blocks():
@@ -165,6 +191,25 @@ def test_stuck_mark_that_nobody_needs_any_more__frees_its_nonce_with_a_transfer_
     filler = next(tx for tx in stage.txs() if tx.is_filler)
     receipt: Receipt = stage.receipt_of(filler)
     assert (receipt.gas_used, receipt.to, stage.keeper_nonce()) == (21_000, KEEPER.address, 1)
+
+
+def test_reorg_takes_a_foreign_transaction_out__a_transfer_of_nothing_fills_the_gap_below_the_stop(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    stage.chain.succeed(KEEPER, OWNER.address, "0x")
+    with stage.no_blocks():
+        keeper = stage.keeper()
+        keeper.run()
+        assert [tx.nonce for tx in stage.txs()] == [1]
+        stage.chain.anvil.reorg(1)  # nonce 0 is free again, and nobody has bytes for it
+        stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
+        for _ in range(2):
+            keeper.run()
+            mine(stage)
+        keeper.run()
+    assert (stage.status(), stage.keeper_nonce()) == ("stopped", 2)
+    assert [(kind, state) for kind, state in stage.states() if kind == "stop"] == [("stop", "mined")]
+    (filling,) = [stage.receipt_of(tx) for tx in stage.txs() if tx.nonce == 0]
+    assert (filling.to, filling.gas_used) == (KEEPER.address, 21_000)
 
 
 def test_reorg_takes_a_finished_mark_out__its_bytes_fill_the_gap_below_the_stop(stage: Stage) -> None:

@@ -1,74 +1,36 @@
-"""A Postgres that may be crashed: apart from the other tests' server, and with commits that survive a crash."""
+"""What the stories of the indexer stand on."""
 
-import itertools
-import os
-import shutil
 from collections.abc import Iterator
 
-import psycopg
 import pytest
-from psycopg import sql
-from sqlalchemy import make_url
 
-from core.db import migrate
-from core.db.embedded import EmbeddedPostgres, start
-from tests.integration.conftest import RUNS, remove_dead_runs
-from tests.integration.indexer.chaos import seeds, traps
-from tests.integration.indexer.chaos.nursery import Nursery
+from core.db.embedded import EmbeddedPostgres
+from tests.integration.chaos.nursery import Nursery
+from tests.integration.chaos.postgres import cloned, crashable_server
+from tests.integration.chaos.seeds import Seeds
+from tests.integration.indexer.chaos import traps
 
-TEMPLATE = "chaos_template"
-
-_count = itertools.count(1)
+SEEDS = Seeds("chaos", every_run="1..5", code=("indexer", "tests/integration/indexer"))
 
 
 def pytest_report_collectionfinish() -> list[str]:
-    return [line for line in [seeds.summary()] if line]
-
-
-def dsn_of(server: EmbeddedPostgres, name: str) -> str:
-    """psycopg's form of the address of one of the server's databases."""
-    return make_url(server.url).set(drivername="postgresql", database=name).render_as_string(hide_password=False)
-
-
-def url_of(server: EmbeddedPostgres, name: str) -> str:
-    return make_url(server.url).set(database=name).render_as_string(hide_password=False)
+    return [line for line in [SEEDS.summary()] if line]
 
 
 @pytest.fixture(scope="session")
 def crashable() -> Iterator[EmbeddedPostgres]:
-    """A durable server with a migrated template, whose triggers hold and watch the commit points."""
-    folder = RUNS / "chaos"
-    folder.mkdir(parents=True, exist_ok=True)
-    remove_dead_runs(folder)
-    data_dir = folder / str(os.getpid())
-    server = start(data_dir)
-    with psycopg.connect(dsn_of(server, "postgres"), autocommit=True) as connection:
-        connection.execute(sql.SQL("create database {}").format(sql.Identifier(TEMPLATE)))
-    migrate.upgrade(url_of(server, TEMPLATE))
-    with psycopg.connect(dsn_of(server, TEMPLATE)) as connection:
-        connection.execute(traps.SETUP)
-    yield server
-    server.stop()
-    shutil.rmtree(data_dir)
+    with crashable_server("chaos", traps.SETUP) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def nursery() -> Iterator[Nursery]:
-    nursery = Nursery()
+    nursery = Nursery("indexer.main")
     yield nursery
     nursery.close()
 
 
 @pytest.fixture
 def chaos_database(crashable: EmbeddedPostgres) -> Iterator[str]:
-    """The name of a database of the test's own."""
-    name = f"chaos_{next(_count)}"
-    _execute(crashable, "create database {} template {} strategy file_copy", name, TEMPLATE)
-    yield name
-    start(crashable.data_dir)  # It may have been left crashed.
-    _execute(crashable, "drop database {} with (force)", name)
-
-
-def _execute(server: EmbeddedPostgres, statement: str, *names: str) -> None:
-    with psycopg.connect(dsn_of(server, "postgres"), autocommit=True) as connection:
-        connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+    with cloned(crashable) as name:
+        yield name

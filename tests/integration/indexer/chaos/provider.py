@@ -6,16 +6,14 @@ doubled or cut. For a window of requests it may also see another chain: one that
 """
 
 import json
-import socket
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
-from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.integration.chaos.server import Answer, DropError, ok
 from tests.integration.indexer.chaos.views import Branch, View
 
 WINDOW = 10  # requests that see the same chain
@@ -23,20 +21,8 @@ LAGS = (1, 1, 2, 3, 8, 70)
 TRANSPORT_SHARE = 0.06
 BATCH_SHARE = 0.15
 RECEIPTS_SHARE = 0.05
-UPSTREAM_S = 10.0
 
 Body = dict[str, Any]
-
-
-class DropError(Exception):
-    """Close the connection without a word."""
-
-
-@dataclass(slots=True)
-class Answer:
-    status: int
-    body: bytes
-    cut: int = 0  # bytes that are promised and not sent
 
 
 @dataclass(slots=True)
@@ -57,7 +43,7 @@ class FaultyNode:
         """The answer to one HTTP request. `ask` passes a JSON-RPC body on. Errors: DropError."""
         request = json.loads(raw)
         if not self.is_faulty:
-            return _ok(ask(request))
+            return ok(ask(request))
         with self._lock:
             self._count += 1
             number = self._count
@@ -67,8 +53,8 @@ class FaultyNode:
             return self._broken(number, request, ask)
         view = self._view(number, ask)
         if isinstance(request, list):
-            return _ok(self._shaken(number, [view.answer(call) for call in request]))
-        return _ok(self._with_wrong_receipts(number, request, view.answer(request), ask))
+            return ok(self._shaken(number, [view.answer(call) for call in request]))
+        return ok(self._with_wrong_receipts(number, request, view.answer(request), ask))
 
     def note(self, fault: str) -> None:
         with self._lock:
@@ -97,7 +83,7 @@ class FaultyNode:
             return Answer(200, whole[:-3], cut=3)
         calls = request if isinstance(request, list) else [request]
         errors = [{"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32603, "message": "internal"}} for call in calls]
-        return _ok(errors if isinstance(request, list) else errors[0])
+        return ok(errors if isinstance(request, list) else errors[0])
 
     def _view(self, number: int, ask: Callable[[Any], Any]) -> View:
         """Which chain this request sees."""
@@ -143,66 +129,3 @@ class FaultyNode:
 
     def _pick(self, what: str, number: int, choices: tuple[Any, ...]) -> Any:
         return choices[int(self._chance(f"pick {what}", number) * len(choices))]
-
-
-def _ok(body: Any) -> Answer:
-    return Answer(200, json.dumps(body).encode())
-
-
-class Server:
-    """A FaultyNode that listens on a port of its own."""
-
-    def __init__(self, node: FaultyNode) -> None:
-        self.node = node
-        self._http = _Quiet(("127.0.0.1", 0), type("Handler", (_Handler,), {"node": node}))
-        self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join(timeout=UPSTREAM_S)
-
-
-class _Quiet(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Callers are killed in the middle of a word: nothing to tell."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    node: FaultyNode
-
-    def setup(self) -> None:
-        super().setup()
-        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._upstream = HTTPConnection("127.0.0.1", self.node.upstream_port, timeout=UPSTREAM_S)
-
-    def finish(self) -> None:
-        self._upstream.close()
-        super().finish()
-
-    def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers["Content-Length"]))
-        try:
-            answer = self.node.answer(raw, self._ask)
-        except DropError:
-            self.close_connection = True
-            return
-        self.send_response(answer.status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(answer.body) + answer.cut))
-        self.end_headers()
-        self.wfile.write(answer.body)
-        self.close_connection = self.close_connection or answer.cut > 0
-
-    def _ask(self, body: Any) -> Any:
-        self._upstream.request("POST", "/", json.dumps(body), {"Content-Type": "application/json"})
-        return json.loads(self._upstream.getresponse().read())
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the base class's name)
-        pass

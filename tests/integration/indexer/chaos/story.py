@@ -14,10 +14,11 @@ from core.db.embedded import EmbeddedPostgres, start
 from core.db.engine import Database
 from core.db.repositories import leader
 from core.db.repositories.leader import LeaderRow
+from tests.integration.chaos.crew import Crew, until
+from tests.integration.chaos.traps import Traps
 from tests.integration.indexer.chaos.compare import differences, pending, unwinds
-from tests.integration.indexer.chaos.crew import Crew, until
 from tests.integration.indexer.chaos.fold import fold
-from tests.integration.indexer.chaos.traps import Point, Traps
+from tests.integration.indexer.chaos.traps import Point
 from tests.integration.indexer.chaos.world import DEEPEST, World
 
 DEPTHS = (1, 1, 2, 3, 5, 8, 13, 21, 34, DEEPEST)

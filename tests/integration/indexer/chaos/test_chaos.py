@@ -1,6 +1,7 @@
 """Whatever chain, nodes, processes and database do, the tables end as the canonical chain says.
 
-`SEEDS=a..b` chooses seeds (seeds.py); a failing one prints its steps, the first differing rows and the command that repeats it.
+`SEEDS=a..b` chooses seeds (tests/integration/chaos/seeds.py); a failing one prints its steps, the first differing rows and the
+command that repeats it.
 """
 
 import json
@@ -16,14 +17,16 @@ from eth_utils.address import to_checksum_address
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Bounds, Database
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain, deploy_contracts, start_anvil
-from tests.integration.indexer.chaos import seeds
-from tests.integration.indexer.chaos.conftest import dsn_of, url_of
-from tests.integration.indexer.chaos.crew import Crew
-from tests.integration.indexer.chaos.nursery import Nursery
+from tests.integration.chaos.crew import Crew
+from tests.integration.chaos.nursery import Nursery
+from tests.integration.chaos.postgres import dsn_of, url_of
+from tests.integration.chaos.server import Server
+from tests.integration.chaos.traps import TEST, Traps
+from tests.integration.indexer.chaos.conftest import SEEDS
 from tests.integration.indexer.chaos.people import MIMIC, Crowd
-from tests.integration.indexer.chaos.provider import FaultyNode, Server
+from tests.integration.indexer.chaos.provider import FaultyNode
 from tests.integration.indexer.chaos.story import Story, due
-from tests.integration.indexer.chaos.traps import TEST, Traps
+from tests.integration.indexer.chaos.traps import Point
 from tests.integration.indexer.chaos.world import World
 from tests.integration.indexer.conftest import issue
 from tests.personas import STRANGER
@@ -34,7 +37,7 @@ SHORT, STEPS, DEEP_STEPS = range(1, 6), 7, 20  # the seeds of every run have sho
 HOUR_S = 3_600  # a chain that is this much behind the clock is all backlog
 
 
-@pytest.mark.parametrize("seed", seeds.chosen())
+@pytest.mark.parametrize("seed", SEEDS.chosen())
 def test_after_any_story__the_tables_are_those_of_the_canonical_chain(
     seed: int, crashable: EmbeddedPostgres, chaos_database: str, nursery: Nursery, tmp_path: Path
 ) -> None:
@@ -46,7 +49,7 @@ def test_after_any_story__the_tables_are_those_of_the_canonical_chain(
             faults = {node.name: node.faults for node in story.world.nodes}
             print(f"seed {seed}: {time.monotonic() - begun:.1f} s", *story.steps, f"faults of the nodes: {faults}", repeat, sep="\n  ")
     assert not found, "\n".join([f"seed {seed}; repeat it with: {repeat}", *found])
-    seeds.remember(seed, sorted(story.killed))
+    SEEDS.remember(seed, sorted(story.killed))
 
 
 @contextmanager
@@ -79,7 +82,7 @@ def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, fol
         world = World(chain, luck, crowd, nodes, floor=int(anvil.rpc.call("eth_blockNumber"), 16))
         for _ in range(2):
             world.mine_deeds(crowd.open(luck))
-        yield Story(seed, luck, world, crew, database, server, Traps(dsn_of(server, name)), due(seed))
+        yield Story(seed, luck, world, crew, database, server, Traps(dsn_of(server, name), "indexer", tuple(Point)), due(seed))
 
 
 def _mimic(chain: DeployedChain) -> str:

@@ -13,11 +13,12 @@ from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.db.leadership import Leadership
 from tests.integration.chain_fixtures import USDC, DeployedChain
+from tests.integration.chaos.postgres import dsn_of, url_of
+from tests.integration.chaos.server import DropError
 from tests.integration.indexer.chaos.compare import differences
-from tests.integration.indexer.chaos.conftest import dsn_of, url_of
 from tests.integration.indexer.chaos.fold import fold
 from tests.integration.indexer.chaos.people import Place
-from tests.integration.indexer.chaos.provider import DropError, FaultyNode
+from tests.integration.indexer.chaos.provider import FaultyNode
 from tests.integration.indexer.chaos.story import due
 from tests.integration.indexer.chaos.traps import Point
 from tests.integration.indexer.chaos.views import Branch, View

@@ -1,14 +1,16 @@
-"""Where the stories' processes come from: one that has imported the indexer and forks a fresh `indexer.main` on demand.
+"""Where the stories' processes come from: one that has imported a process's main module and forks a fresh one on demand.
 
-    test --{"logs": folder, "env": {...}}--> nursery --fork--> indexer.main.run()
+    test --{"logs": folder, "env": {...}}--> nursery --fork--> indexer.main.run(), or keeper.main.run()
     test <------- "started 17", "ended 17 -9" ------ nursery
 
-A story kills and starts many; without the imports each start costs a hundredth of the processor time. What runs is the same as
-`python -m indexer.main` (tests/integration/indexer/test_process.py starts it so): nothing of it lives before the fork.
+A story kills and starts many; with the imports each start would cost a hundred times the processor time. What runs is the same as
+`python -m indexer.main run` (tests/integration/indexer/test_process.py and its twin of the keeper start it so): nothing of it
+lives before the fork.
 
 When its input ends, so do the nursery and all that it started.
 """
 
+import importlib
 import json
 import os
 import select
@@ -18,16 +20,17 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 START_S = 30.0
 LOOK_S = 0.02
 
 
 class Process:
-    """A started indexer. `returncode` as subprocess has it: minus the signal that ended it."""
+    """A started one. `returncode` as subprocess has it: minus the signal that ended it."""
 
     def __init__(self, pid: int, nursery: "Nursery") -> None:
         self.pid = pid
@@ -52,10 +55,10 @@ class Process:
 
 
 class Nursery:
-    """The test's side."""
+    """The test's side. `module` is the process's main module, whose `run` the children run."""
 
-    def __init__(self) -> None:
-        command = [sys.executable, "-m", "tests.integration.indexer.chaos.nursery"]
+    def __init__(self, module: str) -> None:
+        command = [sys.executable, "-m", "tests.integration.chaos.nursery", module]
         self._process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._started: list[int] = []
         self.ended: dict[int, int] = {}
@@ -95,11 +98,10 @@ class Nursery:
 # The nursery's side
 
 
-def main() -> None:
-    import sqlalchemy.dialects.postgresql.psycopg  # noqa: F401
+def main(module: str) -> None:
+    import sqlalchemy.dialects.postgresql.psycopg  # noqa: F401 (what every child shares, as is the next line)
 
-    import indexer.main  # noqa: F401 (what every child shares)
-
+    run = importlib.import_module(module).run
     children: set[int] = set()
     orders = b""
     while True:
@@ -110,16 +112,16 @@ def main() -> None:
                 break
             *lines, orders = (orders + read).split(b"\n")
             for line in lines:
-                children.add(_fork(json.loads(line)))
+                children.add(_fork(run, json.loads(line)))
         children -= _reap(children)
     for pid in children:
         os.kill(pid, signal.SIGKILL)
 
 
-def _fork(order: dict[str, Any]) -> int:
+def _fork(run: Callable[[], None], order: dict[str, Any]) -> int:
     pid = os.fork()
     if pid == 0:
-        _live(order)
+        _live(run, order)
     print("started", pid, flush=True)
     return pid
 
@@ -134,10 +136,8 @@ def _reap(children: set[int]) -> set[int]:
     return ended
 
 
-def _live(order: dict[str, Any]) -> NoReturn:
-    """The child: an indexer with its own environment and log; ends as the interpreter would end it."""
-    from indexer import main as indexer
-
+def _live(run: Callable[[], None], order: dict[str, Any]) -> NoReturn:
+    """The child: a process with its own environment and log; ends as the interpreter would end it."""
     log = os.open(f"{order['logs']}/{os.getpid()}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     empty = os.open(os.devnull, os.O_RDONLY)
     for target, source in ((0, empty), (1, log), (2, log)):
@@ -145,7 +145,7 @@ def _live(order: dict[str, Any]) -> NoReturn:
     os.environ.update(order["env"])
     code = 0
     try:
-        indexer.run()
+        run()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(bool(end.code))
     except BaseException:
@@ -158,4 +158,4 @@ def _live(order: dict[str, Any]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

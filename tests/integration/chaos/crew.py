@@ -1,4 +1,4 @@
-"""The indexer's processes as a supervisor runs them: one leads, one waits, and one that ends is started again."""
+"""Processes as a supervisor runs them: one leads, the others wait, and one that ends is started again."""
 
 import os
 import signal
@@ -7,21 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.integration.indexer.chaos.nursery import Nursery, Process
+from tests.integration.chaos.nursery import Nursery, Process
 
 END_S = 15.0
-SIZE = 2
 # How a process may end by itself: it lost the lead, or the database was away. Any other exception is a defect.
 ALLOWED_ENDS = ("sqlalchemy.exc.OperationalError", "psycopg.OperationalError", "core.db.repositories.leader.LeadershipLostError")
 
 
 @dataclass(slots=True)
 class Crew:
-    """`settings` is the environment of each process, `folder` holds their logs."""
+    """`settings` is the environment of each process, `folder` holds their logs, `size` is how many there are at a time."""
 
     nursery: Nursery
     settings: dict[str, str]
     folder: Path
+    size: int = 2
     running: dict[int, Process] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
 
@@ -30,7 +30,7 @@ class Crew:
         for pid, process in list(self.running.items()):
             if process.returncode is not None:
                 self._take_leave(pid)
-        while len(self.running) < SIZE:
+        while len(self.running) < self.size:
             process = self.nursery.start(self.settings, self.folder)
             self.running[process.pid] = process
 

@@ -1,0 +1,46 @@
+"""What the stories of the keeper stand on."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from core.db.embedded import EmbeddedPostgres
+from tests.integration.chaos.nursery import Nursery
+from tests.integration.chaos.postgres import cloned, crashable_server
+from tests.integration.chaos.seeds import Seeds
+from tests.integration.keeper.chaos import traps
+
+SEEDS = Seeds("keeper-chaos", every_run="1..3", code=("indexer", "keeper", "tests/integration/indexer", "tests/integration/keeper"))
+
+
+def pytest_report_collectionfinish() -> list[str]:
+    return [line for line in [SEEDS.summary()] if line]
+
+
+@pytest.fixture(scope="session")
+def crashable() -> Iterator[EmbeddedPostgres]:
+    with crashable_server("keeper-chaos", traps.SETUP) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    nursery = Nursery("keeper.main")
+    yield nursery
+    nursery.close()
+
+
+@pytest.fixture
+def chaos_database(crashable: EmbeddedPostgres) -> Iterator[str]:
+    with cloned(crashable) as name:
+        yield name
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """The indexer in the test's own process tells of each block; here that is noise."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    structlog.reset_defaults()

@@ -1,0 +1,345 @@
+"""One seed: a random story of vaults that fall, of keepers that die, and of nodes, fees and a chain that do as they like."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sqlalchemy.exc import OperationalError
+
+from core.db.embedded import EmbeddedPostgres, start
+from core.db.engine import Database
+from core.db.repositories import keeper, leader
+from core.db.repositories.leader import LeaderRow
+from tests.integration.chain_fixtures import CHAIN_ID
+from tests.integration.chaos.crew import Crew, until
+from tests.integration.chaos.traps import Traps
+from tests.integration.keeper.chaos.node import BadNode
+from tests.integration.keeper.chaos.record import Record
+from tests.integration.keeper.chaos.traps import Point
+from tests.integration.keeper.chaos.world import FALLEN, GWEI, NORMAL_WEI, STEADY, World
+from tests.personas import Persona
+
+LEADS_S, TAKE_OVER_S, DATABASE_S = 4.0, 8.0, 15.0
+SEEN_S = 6.0  # how long a tick at the head is waited for; a node that failed rests for five seconds
+SURE_S, UNSURE_S = 3.0, 0.8  # how long somebody is waited for at a commit point
+SPIKES_GWEI = (5, 30, 200, 800)
+PROMISE_BLOCKS = 6  # of calm, after which no vault stands at or below its floor
+
+
+def due(seed: int) -> tuple[Point, bool]:
+    """The commit point of a seed, and whether the commit goes through: any fourteen seeds in a row aim at all of them."""
+    return list(Point)[seed % len(Point)], seed // len(Point) % 2 == 0
+
+
+@dataclass(slots=True)
+class Story:
+    """`signers`: whose keys the keepers hold."""
+
+    seed: int
+    luck: random.Random
+    world: World
+    nodes: list[BadNode]
+    crew: Crew
+    record: Record
+    database: Database
+    server: EmbeddedPostgres
+    traps: Traps
+    signers: tuple[Persona, ...]
+    killed: set[str] = field(default_factory=set)
+    steps: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def tell(self, length: int) -> None:
+        """The plot, up to where the calm begins."""
+        self._do(self._begin)
+        for act in self._acts(length):
+            self._do(act)
+            self.crew.tend()
+            self._pause()
+
+    # The plot
+
+    def _acts(self, length: int) -> list[Callable[[], str]]:
+        """Each story has a fall for good, a commit point, a reorg and something grave; the rest comes by chance."""
+        chain = [self._mine, self._move, self._move, self._empty, self._forget, self._spike, self._spike, self._reorg, self._reorg]
+        chain += [self._foreign, self._owner_stops]
+        harm = [self._kill, self._spring, self._spring, self._cut, self._lose_answer, self._nodes_down]
+        grave = [self._freeze, self._crash_database, self._nodes_down, self._promise]
+        chosen = [self._fall, self._spring_due, self._reorg, self.luck.choice(grave), self.luck.choice(grave)]
+        chosen += [self.luck.choice(self.luck.choices((chain, harm), (3, 1))[0]) for _ in range(length - len(chosen))]
+        self.luck.shuffle(chosen)
+        return [self._move, *chosen]
+
+    def _do(self, act: Callable[[], str]) -> None:
+        self.luck.seed(f"{self.seed}:{len(self.steps)}")  # so that a step does not hang on how fast those before it went
+        begun = time.monotonic()
+        said = act()
+        self.steps.append(f"{said} ({time.monotonic() - begun:.2f} s)")
+
+    def _begin(self) -> str:
+        self.record.catch_up()
+        self.crew.tend()
+        return f"{len(self.world.sites)} vaults, {self.crew.size} keepers, {len(self.signers)} keys"
+
+    def _pause(self) -> None:
+        """Let keepers and indexer come along, or not."""
+        if self.luck.random() < 0.5:
+            self.record.catch_up()
+        match self.luck.choice(("none", "little", "little", "seen")):
+            case "little":
+                time.sleep(self.luck.uniform(0.02, 0.2))
+            case "seen":
+                self.wait_for_tick(UNSURE_S)
+
+    # What the chain does
+
+    def _mine(self) -> str:
+        blocks = self.luck.randint(1, 3)
+        for _ in range(blocks):
+            self.world.mine()
+            time.sleep(self.luck.uniform(0, 0.15))
+        return f"mine {blocks} blocks to {self.world.head.number}"
+
+    def _move(self) -> str:
+        for _ in range(self.luck.randint(1, 2)):
+            self.world.mine(self.world.some_price(), with_pool=self.luck.random() < 0.6)
+            time.sleep(self.luck.uniform(0, 0.15))
+        return f"prices move, to {self.world.head.number}"
+
+    def _fall(self) -> str:
+        self.world.fallen_for_good = True
+        self.world.mine([self.world.price(0, FALLEN)])
+        return f"the first venue falls for good at {self.world.head.number}"
+
+    def _empty(self) -> str:
+        """Blocks that leave out whatever waits."""
+        blocks = self.luck.randint(1, 4)
+        for _ in range(blocks):
+            self.world.mine(with_pool=False)
+            time.sleep(self.luck.uniform(0, 0.15))
+        return f"{blocks} blocks without the keeper's, to {self.world.head.number}"
+
+    def _forget(self) -> str:
+        share = self.luck.choice((0.5, 1.0))
+        self._wait_for_pool()
+        gone = self.world.pool.forget(lambda _: self.luck.random() < share)
+        self.world.mine()
+        return f"the nodes forget {gone} transactions"
+
+    def _spike(self) -> str:
+        """The fee rises while something waits, and falls after a while."""
+        self._wait_for_pool()
+        self.world.base_fee_wei = self.luck.choice(SPIKES_GWEI) * GWEI
+        for _ in range(self.luck.randint(1, 3)):
+            self.world.mine(self.world.some_price() if self.luck.random() < 0.3 else [])
+            time.sleep(self.luck.uniform(0.05, 0.25))
+        said = f"base fee at {self.world.base_fee_wei // GWEI} gwei"
+        if self.luck.random() < 0.7:
+            self.world.base_fee_wei = NORMAL_WEI
+            self.world.mine()
+        return said
+
+    def _reorg(self) -> str:
+        if self.luck.random() < 0.5:
+            self.wait_for_tick(UNSURE_S)
+        depth, longer = self.luck.randint(1, 6), self.luck.choice((-1, 0, 0, 1, 3))
+        keep = self.luck.choice((0.0, 0.5, 1.0, 1.0))
+        said = self.world.reorg(depth, longer, keep, keeps_ours=self.luck.random() < 0.5)
+        if self.world.fallen_for_good:
+            self.world.mine([self.world.price(0, FALLEN)], with_pool=self.luck.random() < 0.5)
+        return said
+
+    def _foreign(self) -> str:
+        """A transaction of the keeper's key that the keeper did not send: it takes a nonce, or waits at one."""
+        signer, is_mined = self.luck.choice(self.signers), self.luck.random() < 0.6
+        raw = self.world.foreign_transaction(signer, is_rich=is_mined)
+        if is_mined:
+            self.world.mine([raw], with_pool=self.luck.random() < 0.5)
+        else:
+            self.world.pool.offer(raw)
+        return f"a foreign transaction of {signer.name}'s key {'is mined' if is_mined else 'waits'}"
+
+    def _owner_stops(self) -> str:
+        sites = [site for number, site in enumerate(self.world.sites) if number != STEADY]
+        self.world.mine([self.world.owner_stops(self.luck.choice(sites))])
+        return "an owner stops a vault"
+
+    def _wait_for_pool(self) -> bool:
+        """Something to be mined; what is not there yet may come soon."""
+        return until(lambda: bool(self.world.pool.waiting), UNSURE_S / 2)
+
+    # What befalls the processes
+
+    def _kill(self) -> str:
+        if (lead := self._leading()) is None:
+            return "kill: nobody leads"
+        self._work()
+        time.sleep(self.luck.uniform(0, 0.2))
+        self.crew.kill(_pid(lead))
+        return "kill -9 the leader"
+
+    def _spring(self) -> str:
+        return self._spring_at(self.luck.choice(list(Point)), UNSURE_S, commits=self.luck.random() < 0.5)
+
+    def _spring_due(self) -> str:
+        """At the point that this seed is there for."""
+        point, commits = due(self.seed)
+        self.world.base_fee_wei = NORMAL_WEI
+        self._leading()
+        self.wait_for_tick(UNSURE_S)
+        return self._spring_at(point, SURE_S, commits=commits)
+
+    def _spring_at(self, point: Point, wait_s: float, *, commits: bool) -> str:
+        """Kill the process that stands at a commit."""
+        name = f"{point}, {'committed' if commits else 'rolled back'}"
+        work = self._kill if point is Point.LEAD else self._work
+        sprung = self.traps.spring(point, lambda: [work(), None][1], lambda: self._kill_at(point), commits=commits, wait_s=wait_s)
+        self.killed |= {name} if sprung else set()
+        return f"kill -9 at {name}: {'done' if sprung else 'not passed'}"
+
+    def _kill_at(self, point: Point) -> None:
+        """The leader; whoever it is, where the leader's row is only being written."""
+        lead = self._leading(0.0) if point is not Point.LEAD else None
+        for pid in [_pid(lead)] if lead is not None else list(self.crew.running):
+            self.crew.kill(pid)
+
+    def _cut(self) -> str:
+        """The connection is cut at a commit; the process lives and can't know what became of it."""
+        point = self.luck.choice((Point.PLANNED, Point.SIGNED, Point.BROADCAST, Point.MINED))
+        sprung = self.traps.spring(point, lambda: [self._work(), None][1], lambda: None, commits=False, wait_s=UNSURE_S)
+        return f"cut the connection at {point}: {'done' if sprung else 'not passed'}"
+
+    def _lose_answer(self) -> str:
+        """A commit goes through and its connection breaks before the process hears of it."""
+        lost = self.traps.lose_answer(lambda: [self._work(), None][1], UNSURE_S)
+        return f"lose the answer to a commit: {'done' if lost else 'not passed'}"
+
+    def _work(self) -> str:
+        """Something to be written, signed, sent and mined."""
+        self.world.mine([self.world.noted_move()])
+        self._wait_for_pool()
+        self.world.mine()
+        return "work"
+
+    def _freeze(self) -> str:
+        """The leader stands still. With a spare: until that leads; then it wakes up and must not write."""
+        if (lead := self._leading()) is None:
+            return "freeze: nobody leads"
+        frozen = _pid(lead)
+        self.crew.freeze(frozen)
+        if self.crew.size == 1:
+            self._move()
+            os.kill(frozen, signal.SIGCONT)
+            return "freeze the only keeper for a while"
+        self.world.mine(self.world.some_price())
+        if not until(lambda: self._epoch() > lead.epoch, TAKE_OVER_S):
+            self.faults.append("nobody took over from a frozen leader")
+        self._work()
+        self.wait_for_tick(UNSURE_S)
+        code = self.crew.thaw(frozen)
+        if code != 1:
+            self.faults.append(f"a leader that was replaced while it was frozen ended with {code}")
+        return "freeze the leader until another leads"
+
+    # What befalls database and nodes
+
+    def _crash_database(self) -> str:
+        how, pid = self.luck.choice((signal.SIGQUIT, signal.SIGKILL)), self.server.pid
+        assert pid is not None
+        os.kill(pid, how)
+        until(lambda: self.server.pid is None, DATABASE_S)
+        self._work()
+        start(self.server.data_dir)
+        return f"crash Postgres ({how.name}) and start it again"
+
+    def _nodes_down(self) -> str:
+        for node in self.nodes:
+            node.is_down = True
+        self._work()
+        time.sleep(self.luck.uniform(0.1, 0.6))
+        for node in self.nodes:
+            node.is_down = False
+        return "all nodes are down for a while"
+
+    # Calm
+
+    def _promise(self) -> str:
+        """Good nodes and fees for a few blocks, each seen by a tick: whatever happened before, what fell is stopped."""
+        self.calm()
+        fallen = self.world.unstopped()
+        for _ in range(PROMISE_BLOCKS):
+            self.see_block()
+        late = set(fallen) & set(self.world.unstopped())
+        self.faults += [f"{vault} was at or below its floor for {PROMISE_BLOCKS} calm blocks and is not stopped" for vault in sorted(late)]
+        for node in self.nodes:
+            node.is_faulty = True
+        return f"{PROMISE_BLOCKS} calm blocks, {len(fallen)} vaults to stop, to {self.world.head.number}"
+
+    def calm(self) -> None:
+        """Nodes and fees are good from here on, somebody leads, the record is at the head."""
+        for node in self.nodes:
+            node.is_faulty = False
+        self.world.base_fee_wei = NORMAL_WEI
+        self.record.catch_up()
+        if not self.wait_for_tick(LEADS_S + SEEN_S):
+            self.faults.append("no tick came to the head in calm")
+
+    def see_block(self) -> None:
+        """A block, and a tick that has seen it and done what it could."""
+        self.world.mine()
+        self.record.catch_up()
+        if not self.wait_for_tick(SEEN_S):
+            self.faults.append(f"no tick saw block {self.world.head.number} in calm")
+
+    def wait_for_tick(self, seconds: float) -> bool:
+        """Until the leader told of a whole tick that began at the head."""
+        head = self.world.head.number
+
+        def has_seen() -> bool:
+            self.crew.tend()
+            row = self._row()
+            return row is not None and _pid(row) in self.crew.running and row.status.get("head") == head
+
+        return until(has_seen, seconds)
+
+    # Looking
+
+    def is_finished(self) -> bool:
+        """No intent is under way."""
+        with self.database.read() as session:
+            return not keeper.live_intents(session, CHAIN_ID)
+
+    def _row(self) -> LeaderRow | None:
+        """The leader's row, read when the database answers again."""
+        end = time.monotonic() + DATABASE_S
+        while True:
+            try:
+                with self.database.read() as session:
+                    return leader.leader_row(session, "keeper")
+            except OperationalError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.05)
+
+    def _epoch(self) -> int:
+        row = self._row()
+        return 0 if row is None else row.epoch
+
+    def _leading(self, patience_s: float = LEADS_S) -> LeaderRow | None:
+        """The leader, when it is one of our living processes; a new one is waited for."""
+        end = time.monotonic() + patience_s
+        while True:
+            self.crew.tend()
+            row = self._row()
+            if row is not None and _pid(row) in self.crew.running:
+                return row
+            if time.monotonic() > end:
+                return None
+            time.sleep(0.02)
+
+
+def _pid(row: LeaderRow) -> int:
+    return int(row.holder.rpartition(":")[2])
