@@ -28,7 +28,7 @@ from api.kernel.operation import Deps, Limits, Operation
 from api.kernel.tokens import token_hash
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
-from core.db.engine import Database
+from core.db.engine import Bounds, Database
 from core.db.repositories.identity import set_operator_key
 from core.domain.errors import InvalidParameterError
 from core.logs import configure_logs
@@ -36,6 +36,7 @@ from core.settings import Settings
 
 MIN_PEPPER_CHARACTERS = 32
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+TRUST_S = 1.0  # a pooled connection is not asked again within this time
 GRACE_S = 10  # what an answer under way gets when the process is asked to end
 
 OPERATIONS: tuple[Operation, ...] = (*IDENTITY, *DISCOVERY, *MANDATES, *TRANSFERS)
@@ -68,7 +69,7 @@ def deps_of(settings: Settings) -> Deps:
         rule = f"it is {settings.chain_id}, the record in DEPLOYMENT_FILE is of chain {deployment.chain_id}; make them agree"
         raise InvalidParameterError("CHAIN_ID", rule)
     return Deps(
-        database=Database(settings.database_url, application_name="api"),
+        database=Database(settings.database_url, application_name="api", bounds=Bounds(trust_s=TRUST_S)),
         chain=ChainReader(Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts),
         chain_id=settings.chain_id,
         base_url=settings.base_url.rstrip("/"),
@@ -100,6 +101,8 @@ def _pepper(settings: Settings) -> bytes:
 def _limits(settings: Settings) -> Limits:
     return Limits(
         daily_calls=settings.daily_ceiling,
+        daily_calls_plus=settings.daily_ceiling_plus,
+        daily_calls_pro=settings.daily_ceiling_pro,
         registrations_per_minute=settings.registrations_per_minute,
         registrations_per_day=settings.registrations_per_day,
         agents_per_owner=settings.agents_per_owner,

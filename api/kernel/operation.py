@@ -84,7 +84,9 @@ class Refusal(Exception):
 class Limits:
     """Figures that the specification names and settings may change (decisions 16, 18, 53)."""
 
-    daily_calls: int = 2_000  # calls a key and UTC day
+    daily_calls: int = 2_000  # calls a key and UTC day, plan Free
+    daily_calls_plus: int = 5_000
+    daily_calls_pro: int = 10_000
     registrations_per_minute: int = 10  # unowned, a network address, sliding 60 s
     registrations_per_day: int = 30  # unowned, a network address, UTC day
     agents_per_owner: int = 20
