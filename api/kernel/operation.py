@@ -5,6 +5,7 @@ A service is `def name(call: Call, caller: AgentCaller | OwnerCaller | ..., comm
 """
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -97,9 +98,15 @@ class Limits:
     body_bytes: int = 256 * 1024
 
 
+WORKERS = 20  # calls that one process serves at a time; the others wait in order
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deps:
-    """What create_app is given. `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here."""
+    """What create_app is given. `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here.
+
+    `workers` serve the calls, since services wait for database and chain; create_app shuts them down.
+    """
 
     database: Database
     chain: ChainReader
@@ -112,6 +119,7 @@ class Deps:
     operator_addresses: frozenset[str] = frozenset()
     trusted_proxies: tuple[str, ...] = ()
     is_local: bool = False
+    workers: Executor = field(default_factory=lambda: ThreadPoolExecutor(WORKERS, thread_name_prefix="call"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

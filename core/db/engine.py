@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from psycopg import Connection as Driver
+from psycopg import IsolationLevel
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.orm import Session, sessionmaker
@@ -21,6 +23,13 @@ from sqlalchemy.pool import QueuePool
 
 class ReadSession(Session):
     """A session whose connection refuses to write."""
+
+
+@event.listens_for(ReadSession, "after_begin")
+def _begin_snapshot(session: Session, transaction: Any, connection: Connection) -> None:
+    """Say how the transaction is to begin; psycopg sends it with the first statement. The pool takes it back."""
+    driver = _driver_of(connection)
+    driver.isolation_level, driver.read_only = IsolationLevel.REPEATABLE_READ, True
 
 
 class WriteSession(Session):
@@ -55,10 +64,8 @@ class Database:
         bounds = bounds or Bounds()
         self.engine = _engine(url, application_name, bounds)
         self._reading = self.engine if read_url is None else _engine(read_url, application_name, bounds)
-        snapshot = self._reading.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        self._read = sessionmaker(snapshot, class_=ReadSession, expire_on_commit=False)
+        self._read = sessionmaker(self._reading, class_=ReadSession, expire_on_commit=False)
         self._write = sessionmaker(self.engine, class_=WriteSession, expire_on_commit=False)
-        self._statements = self.engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
     def read(self) -> Iterator[ReadSession]:
@@ -75,7 +82,8 @@ class Database:
     @contextmanager
     def statements(self) -> Iterator[Connection]:
         """A connection on which each statement is a transaction of its own, committed when it has run."""
-        with self._statements.connect() as connection:
+        with self.engine.connect() as connection:
+            _driver_of(connection).autocommit = True
             yield connection
 
     @property
@@ -117,19 +125,34 @@ def _engine(url: str, application_name: str, bounds: Bounds) -> Engine:
     return engine
 
 
+def _driver_of(connection: Connection) -> Driver[Any]:
+    driver = connection.connection.dbapi_connection
+    assert isinstance(driver, Driver)
+    return driver
+
+
 def _ask_before_use(engine: Engine, trust_s: float) -> None:
-    """As SQLAlchemy's pre-ping, but for connections alone that rested longer than `trust_s` seconds."""
+    """As SQLAlchemy's pre-ping, but for connections alone that rested longer than `trust_s` seconds.
+
+    What comes back to the pool is as it was made: modes that a reader or a lone statement set are undone.
+    """
 
     @event.listens_for(engine, "checkin")
-    def note(connection: Any, record: Any) -> None:
+    def rest(driver: Driver[Any] | None, record: Any) -> None:
         record.info["rests_since"] = time.monotonic()
+        if driver is None or driver.closed:
+            return
+        if driver.autocommit:
+            driver.autocommit = False
+        if driver.read_only is not None:
+            driver.isolation_level, driver.read_only = None, None
 
     @event.listens_for(engine, "checkout")
-    def ask(connection: Any, record: Any, proxy: Any) -> None:
+    def ask(driver: Any, record: Any, proxy: Any) -> None:
         rests_since = record.info.get("rests_since")
         if rests_since is None or time.monotonic() - rests_since < trust_s:
             return
         try:
-            engine.dialect.do_ping(connection)
+            engine.dialect.do_ping(driver)
         except engine.dialect.loaded_dbapi.Error as error:
             raise DisconnectionError from error  # the pool takes a new one in its place

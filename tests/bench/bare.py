@@ -13,7 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 from sqlalchemy import create_engine, select
 
-from core.db.engine import Bounds
+from api.main import BOUNDS
 from core.db.tables.identity import Account
 
 PATH = "/bare"
@@ -21,8 +21,7 @@ QUERY = select(Account.id, Account.name).order_by(Account.id).limit(1)
 
 
 def create_app(database_url: str) -> FastAPI:
-    bounds = Bounds()
-    engine = create_engine(database_url, pool_size=bounds.pool_size, max_overflow=bounds.overflow)
+    engine = create_engine(database_url, pool_size=BOUNDS.pool_size, max_overflow=BOUNDS.overflow)
     app = FastAPI()
 
     @app.get(PATH)
