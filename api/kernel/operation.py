@@ -98,7 +98,7 @@ class Limits:
     body_bytes: int = 256 * 1024
 
 
-WORKERS = 20  # calls that one process serves at a time; the others wait in order
+WORKERS = 16  # calls that one process serves at a time; the others wait in order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from psycopg import Connection as Driver
+from psycopg import Error as PsycopgError
 from psycopg import IsolationLevel
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.orm import Session, sessionmaker
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 
 class ReadSession(Session):
@@ -28,7 +29,7 @@ class ReadSession(Session):
 @event.listens_for(ReadSession, "after_begin")
 def _begin_snapshot(session: Session, transaction: Any, connection: Connection) -> None:
     """Say how the transaction is to begin; psycopg sends it with the first statement. The pool takes it back."""
-    driver = _driver_of(connection)
+    driver = _driver_of(connection.connection)
     driver.isolation_level, driver.read_only = IsolationLevel.REPEATABLE_READ, True
 
 
@@ -80,11 +81,22 @@ class Database:
             yield session
 
     @contextmanager
-    def statements(self) -> Iterator[Connection]:
-        """A connection on which each statement is a transaction of its own, committed when it has run."""
-        with self.engine.connect() as connection:
-            _driver_of(connection).autocommit = True
-            yield connection
+    def statements(self) -> Iterator[Driver[Any]]:
+        """psycopg's own connection, on which each statement is a transaction of its own, committed when it has run.
+
+        For the one statement that every call makes: nothing of SQLAlchemy but its pool stands in the way.
+        """
+        lent = self.engine.raw_connection()
+        try:
+            driver = _driver_of(lent)
+            driver.autocommit = True
+            yield driver
+        except PsycopgError as error:
+            if driver.closed:
+                lent.invalidate(error)
+            raise _as_sqlalchemys(error) from error
+        finally:
+            lent.close()
 
     @property
     def connections_in_use(self) -> int:
@@ -125,10 +137,17 @@ def _engine(url: str, application_name: str, bounds: Bounds) -> Engine:
     return engine
 
 
-def _driver_of(connection: Connection) -> Driver[Any]:
-    driver = connection.connection.dbapi_connection
+def _driver_of(connection: PoolProxiedConnection) -> Driver[Any]:
+    driver = connection.dbapi_connection
     assert isinstance(driver, Driver)
     return driver
+
+
+def _as_sqlalchemys(error: PsycopgError) -> SQLAlchemyError:
+    """The error as SQLAlchemy raises it, without statement and parameters."""
+    found = DBAPIError.instance(None, None, error, PsycopgError)
+    assert isinstance(found, SQLAlchemyError)
+    return found
 
 
 def _ask_before_use(engine: Engine, trust_s: float) -> None:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from psycopg import Connection
+from psycopg.rows import tuple_row
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
@@ -27,7 +29,9 @@ with caller as (
     on conflict (key_id, day) do update set n = c.n + 1 where c.n < (select ceiling from caller)
     returning n
 )
-select caller.*, counted.n as number, set_config('synchronous_commit', 'off', true) from caller left join counted on true
+select key_id, account_id, kind, name, owner_id, wallet_address, scopes, ceiling, counted.n,
+       set_config('synchronous_commit', 'off', true)
+from caller left join counted on true
 """
 
 
@@ -46,26 +50,14 @@ class KeyCall:
     number: int | None
 
 
-def count_call(connection: Connection, key_hash: bytes, now: datetime, ceilings: Mapping[str, int]) -> KeyCall | None:
+def count_call(connection: Connection[Any], key_hash: bytes, now: datetime, ceilings: Mapping[str, int]) -> KeyCall | None:
     """Count one call of a live key in its UTC day; None: no live key has this hash. `ceilings`: calls a day by plan.
 
     The connection commits each statement (core.db.engine.Database.statements).
     """
     values = {"key_hash": key_hash, "day": now.date(), "ceilings": json.dumps(dict(ceilings))}
-    row = connection.exec_driver_sql(_COUNT_CALL, values).one_or_none()
-    if row is None:
-        return None
-    return KeyCall(
-        key_id=row.key_id,
-        account_id=row.account_id,
-        kind=row.kind,
-        name=row.name,
-        owner_id=row.owner_id,
-        wallet_address=None if row.wallet_address is None else bytes(row.wallet_address),
-        scopes=row.scopes,
-        ceiling=row.ceiling,
-        number=row.number,
-    )
+    row = connection.cursor(row_factory=tuple_row).execute(_COUNT_CALL, values, prepare=True).fetchone()
+    return None if row is None else KeyCall(*row[:-1])
 
 
 def try_lock_idempotency(session: WriteSession, scope: str, key: str) -> bool:
