@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis docs demo up test check format test-deep prove coverage gas mutants bench bench-indexer deploy verify lock clean
+.PHONY: help setup build abis docs demo up test check format test-deep prove coverage gas mutants bench bench-indexer bench-api deploy verify lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -91,10 +91,13 @@ gas: build ## measure the contracts' gas, beside bounds and peers, and write tes
 mutants: node_modules/.ready .venv/.ready ## prove that the tests notice: each named defect in the contracts must fail one
 	@$(PY) -m scripts.mutate
 
-bench: bench-indexer ## every figure of speed, beside a bound measured in the same run
+bench: bench-indexer bench-api ## every figure of speed, beside a bound measured in the same run
 
 bench-indexer: build ## from a mined block to its committed row
 	@$(PY) -m tests.bench.indexer
+
+bench-api: setup ## a counted read with a key, beside a bare route with one SELECT
+	@$(PY) -m tests.bench.api
 
 deploy: build ## deploy to NETWORK of ape-config.yaml (devnet, sepolia); idempotent; needs RPC_URL, ACCOUNT off the local chain
 	@test -n "$(NETWORK)" || { echo "say where: make deploy NETWORK=sepolia RPC_URL=https://... ACCOUNT=<ape account>"; exit 2; }

@@ -3,7 +3,8 @@
     python -m tests.bench.load PORT CONNECTIONS SECONDS < heads.json
 
 Heads is a JSON list of request heads; connection i sends head i modulo their number, again and again. Prints one JSON object:
-requests answered, seconds, answers by status, and the sorted latencies' percentiles in milliseconds.
+requests answered within the measured seconds, answers by status, percentiles of their latency in milliseconds, and
+`answered`: all answers, those of the warm-up included.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 
 WARM_S = 0.5
 
@@ -22,6 +24,7 @@ class Tally:
 
     begins: float
     ends: float
+    answered: int = 0
     latencies_s: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
 
@@ -46,6 +49,7 @@ class Client(asyncio.Protocol):
         if end < 0 or len(self.buffer) < end + 4 + _length(self.buffer[:end]):
             return
         now = time.perf_counter()
+        self.tally.answered += 1
         if self.tally.begins <= now < self.tally.ends:
             self.tally.latencies_s.append(now - self.sent_at)
             self.tally.statuses[int(self.buffer[9:12])] += 1
@@ -75,7 +79,7 @@ async def load(port: int, connections: int, seconds: float, heads: list[str]) ->
     done: list[asyncio.Future[None]] = [loop.create_future() for _ in range(connections)]
     for index in range(connections):
         head = heads[index % len(heads)].encode()
-        await loop.create_connection(lambda head=head, index=index: Client(head, tally, done[index]), "127.0.0.1", port)  # type: ignore[misc]  # both are bound now
+        await loop.create_connection(partial(Client, head, tally, done[index]), "127.0.0.1", port)
     await asyncio.wait_for(asyncio.gather(*done), seconds + 60)
     return tally
 
@@ -89,7 +93,7 @@ def main() -> None:
     tally = asyncio.run(load(port, connections, seconds, json.load(sys.stdin)))
     ordered = sorted(tally.latencies_s)
     times_ms = {f"p{share}_ms": round(percentile(ordered, share / 100) * 1000, 2) for share in (50, 95, 99)}
-    print(json.dumps({"requests": len(ordered), "seconds": seconds, "statuses": tally.statuses} | times_ms))
+    print(json.dumps({"requests": len(ordered), "seconds": seconds, "answered": tally.answered, "statuses": tally.statuses} | times_ms))
 
 
 if __name__ == "__main__":
