@@ -28,6 +28,7 @@ from api.catalog import ROWS, Row
 from api.kernel.body import parse_object, require_storable
 from api.kernel.client_address import client_address
 from api.kernel.credentials import KEY_HEADER, Credentials
+from api.kernel.etag import kept
 from api.kernel.fields import QueryText
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.pipeline import perform
@@ -37,7 +38,7 @@ REQUEST_ID_HEADER = "X-Request-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 EXPOSED_HEADERS = (
     REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
-    "PAYMENT-REQUIRED", "PAYMENT-RESPONSE",
+    "ETag", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE",
 )  # fmt: skip
 
 STANDING_HEADERS = (
@@ -68,8 +69,8 @@ def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Endpoint:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
         fields, unreadable = await fields_of(request, operation.row, deps.limits.body_bytes)
         key = request.headers.get(IDEMPOTENCY_HEADER)
-        outcome = await enter(request, operation, fields, deps, idempotency_key=key, unreadable=unreadable)
-        return response_of(outcome)
+        answer = response_of(await enter(request, operation, fields, deps, idempotency_key=key, unreadable=unreadable))
+        return kept(answer, operation.row, credentials_of(request, deps), request.headers.get("if-none-match"))
 
     return endpoint
 

@@ -141,12 +141,17 @@ Service = Callable[[Call, Any, Any], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`key` names a row of the catalogue. `answer_type` documents the answer in OpenAPI; it does not shape it."""
+    """`key` names a row of the catalogue. `answer_type` documents the answer in OpenAPI; it does not shape it.
+
+    `refuses`: the reasons that the service itself refuses with; what the kernel refuses follows from the row
+    (api.kernel.reasons). A reason that an answer names and this does not is a defect, and tests look for it.
+    """
 
     key: str
     command_type: type[Command]
     service: Service
     answer_type: type[BaseModel] | None = None
+    refuses: tuple[str, ...] = ()
 
     @property
     def row(self) -> Row:
