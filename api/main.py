@@ -23,6 +23,7 @@ from api.areas.identity.routes import OPERATIONS as IDENTITY
 from api.areas.mandates.routes import OPERATIONS as MANDATES
 from api.areas.transfers.routes import OPERATIONS as TRANSFERS
 from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, require_catalogue, routes_of
+from api.kernel.metrics import Metrics
 from api.kernel.openapi import document
 from api.kernel.operation import WORKERS, Deps, Limits, Operation
 from api.kernel.tokens import token_hash
@@ -71,8 +72,10 @@ def deps_of(settings: Settings) -> Deps:
     if deployment.chain_id != settings.chain_id:
         rule = f"it is {settings.chain_id}, the record in DEPLOYMENT_FILE is of chain {deployment.chain_id}; make them agree"
         raise InvalidParameterError("CHAIN_ID", rule)
+    database = Database(settings.database_url, application_name="api", bounds=BOUNDS)
     return Deps(
-        database=Database(settings.database_url, application_name="api", bounds=BOUNDS),
+        database=database,
+        metrics=Metrics(database),
         chain=ChainReader(Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts),
         chain_id=settings.chain_id,
         base_url=settings.base_url.rstrip("/"),
@@ -157,6 +160,8 @@ def main() -> None:
         deps = deps_of(settings)
         admit_operator(settings, deps)
         listener = listen(settings.host, settings.port)
+        if settings.api_metrics_port:
+            deps.metrics.listen(settings.host, settings.api_metrics_port)
     except ValidationError as error:
         sys.exit("\n".join(_setting_sentence(one) for one in error.errors(include_input=False)))
     except InvalidParameterError as error:

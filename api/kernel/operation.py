@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from api.catalog import ROWS, Row
+from api.kernel.metrics import Metrics
 from core.chain.reader import ChainReader
 from core.db.engine import Database, WriteSession
 
@@ -119,6 +120,7 @@ class Deps:
     operator_addresses: frozenset[str] = frozenset()
     trusted_proxies: tuple[str, ...] = ()
     is_local: bool = False
+    metrics: Metrics
     workers: Executor = field(default_factory=lambda: ThreadPoolExecutor(WORKERS, thread_name_prefix="call"))
 
 

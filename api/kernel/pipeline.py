@@ -10,7 +10,6 @@ Laws
 - Whatever happens, a caller gets a body that says what to do. Bodies, keys and tokens are never logged.
 """
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -23,6 +22,7 @@ from api.catalog import Family
 from api.kernel import idempotency
 from api.kernel.caller import AgentCaller, Caller, Nobody, OperatorCaller
 from api.kernel.credentials import Credentials, Proven, caller_for, prove_bearer, prove_key
+from api.kernel.metrics import NO_REASON, Served
 from api.kernel.operation import Answer, Call, Command, Deps, Operation, Outcome, Refusal
 from api.kernel.quota import Quota
 from api.kernel.refusals import path_ids, refusal_of, refused
@@ -75,10 +75,11 @@ def perform(
 
     Errors: none that a caller can cause; what is left (a defect of ours) is the edge's to answer.
     """
-    began = time.monotonic()
     run = _Run(operation, credentials, fields, deps, idempotency_key, request_id, unreadable, deps.clock())
-    outcome = _served(run)
-    _log(run, outcome, time.monotonic() - began)
+    with deps.metrics.serving(operation.key) as served:
+        outcome = _served(run)
+        served.answered(outcome.status, outcome.body)
+    _log(run, served)
     return outcome
 
 
@@ -199,14 +200,13 @@ def _sqlstate(error: SQLAlchemyError) -> str | None:
     return getattr(error.orig, "sqlstate", None) if isinstance(error, DBAPIError) else None
 
 
-def _log(run: _Run, outcome: Outcome, took_s: float) -> None:
-    service = outcome.body.get("service")
+def _log(run: _Run, served: Served) -> None:
     log.info(
         "call",
         operation=run.operation.key,
-        status=outcome.status,
-        reason=service.get("reason") if isinstance(service, Mapping) else None,
+        status=served.status,
+        reason=None if served.reason == NO_REASON else served.reason,
         agent_id=run.caller.account_id if isinstance(run.caller, AgentCaller) else None,
         request_id=run.request_id,
-        ms=round(took_s * 1000, 1),
+        ms=round(served.seconds * 1000, 1),
     )

@@ -13,6 +13,7 @@ from eth_account.signers.local import LocalAccount
 from starlette.exceptions import StarletteDeprecationWarning
 
 from api.catalog import ROWS, Row
+from api.kernel.metrics import Metrics
 from api.kernel.operation import Deps, Limits
 from api.main import OPERATIONS, create_app
 from core.chain.reader import ChainReader
@@ -97,6 +98,7 @@ def chain(clock: Clock) -> FewAnswersChain:
 def deps(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
     return Deps(
         database=database,
+        metrics=Metrics(database),
         chain=cast("ChainReader", chain),
         chain_id=84532,
         base_url=BASE_URL,
