@@ -164,8 +164,11 @@ class Table:
     def __init__(self, routes: Iterable[Route]) -> None:
         self._literal: dict[str, Route] = {}
         self._patterns: dict[int, list[Route]] = {}
+        self._of_any_length: list[Route] = []
         for route in routes:
-            if "{" in route.path:
+            if ":path}" in route.path:
+                self._of_any_length.append(route)
+            elif "{" in route.path:
                 self._patterns.setdefault(route.path.count("/"), []).append(route)
             else:
                 self._literal[route.path] = route
@@ -176,7 +179,7 @@ class Table:
         route = self._literal.get(path)
         if route is not None:
             return route.endpoint if scope["method"] in (route.methods or ()) else None
-        for candidate in self._patterns.get(path.count("/"), ()):
+        for candidate in (*self._patterns.get(path.count("/"), ()), *self._of_any_length):
             match, found = candidate.matches(scope)
             if match is Match.FULL:
                 scope.update(found)
