@@ -183,7 +183,8 @@ class Table:
             match, found = candidate.matches(scope)
             if match is Match.FULL:
                 scope.update(found)
-                return candidate.endpoint
+                endpoint: Endpoint = candidate.endpoint
+                return endpoint
         return None
 
 
