@@ -84,9 +84,14 @@ def mandates_of_agent(session: Session, agent_id: int, statuses: Sequence[str] |
     return _page(session, "agent", agent_id, statuses, before_id, limit)
 
 
+@cache
+def _ended() -> Select[Mandate]:
+    query = select(Mandate).where(Mandate.agent_id == bindparam("who", type_=BigInteger), Mandate.status.in_(ENDED))
+    return query.order_by(Mandate.ended_at.desc(), Mandate.id.desc()).limit(bindparam("limit", type_=BigInteger))
+
+
 def ended_mandates_of_agent(session: Session, agent_id: int, limit: int) -> list[Mandate]:
-    query = select(Mandate).where(Mandate.agent_id == agent_id, Mandate.status.in_(ENDED))
-    return list(session.scalars(query.order_by(Mandate.ended_at.desc(), Mandate.id.desc()).limit(limit)))
+    return list(session.scalars(_ended(), {"who": agent_id, "limit": limit}))
 
 
 def offers_of_agent(session: Session, agent_id: int, before_id: int | None, limit: int) -> list[Mandate]:
