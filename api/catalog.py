@@ -69,8 +69,8 @@ class Row:
     `block`: every refusal carries the machine-readable object; without it a core refusal is a sentence alone, but for
     401, 402 and 429 (decisions 1). `takes_body`: the command has fields that the path doesn't fill and that are required.
     `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
-    `status`: of a plain success. `operator_too`: an owner's route that an operator's session takes as well.
-    `refuses`: statuses of refusals that OpenAPI can't tell from method, path and credentials.
+    `status`: of a plain success; `also`: others that are no refusal. `operator_too`: an owner's route that an operator's session
+    takes as well. `max_age_s`: how long anyone may keep an answer that no credential was sent for (decisions 71); None: not at all.
     """
 
     key: str
@@ -87,9 +87,10 @@ class Row:
     idempotent: bool = False
     price_credits: int = 0
     status: int = 200
+    also: tuple[int, ...] = ()
+    max_age_s: int | None = None
     tool: Tool | None = None
     operator_too: bool = False
-    refuses: tuple[int, ...] = ()
 
     @property
     def area(self) -> str:
@@ -211,7 +212,6 @@ _AGENTS = (
         Auth.KEY,
         "core 4.1",
         "Read your self-declared record, or with wallet= that of the agent with this wallet, and who signed it.",
-        refuses=(404,),
     ),
     _core(
         "agents.self_write",
@@ -294,7 +294,6 @@ _SAFETY = (
         takes_body=True,
         idempotent=True,
         status=201,
-        refuses=(404,),
     ),
     _core("safety.case_close", "POST", "/admin/violations/{id}/close", Auth.OPERATOR, "added", "Close a case; the lock ends."),
 )
@@ -307,6 +306,7 @@ _DISCOVERY = (
         auth=Auth.OPTIONAL,
         section="core 4.1",
         summary="Read every call of this service; with a key, which of them it may make.",
+        max_age_s=300,
     ),
     Row(
         key="discovery.service",
@@ -315,6 +315,7 @@ _DISCOVERY = (
         auth=Auth.NONE,
         section="core 4.1",
         summary="Read the discovery document: capabilities, endpoints, rate limits and instructions.",
+        max_age_s=300,
     ),
     Row(
         key="discovery.live",
@@ -331,11 +332,14 @@ _DISCOVERY = (
         auth=Auth.NONE,
         section="added",
         summary="Read the state of each part, with its lag; 503 while one is down.",
+        also=(503,),
     ),
 )
 
 _MANDATES = (
-    _wallet("mandates.door", "GET", "/door", Auth.NONE, "wallet 4", "Read what a mandate is and how to come by one; 402, free."),
+    _wallet(
+        "mandates.door", "GET", "/door", Auth.NONE, "wallet 4", "Read what a mandate is and how to come by one; 402, free.", status=402
+    ),
     _wallet("mandates.me", "GET", "/agents/me", Auth.KEY, "wallet 4", "Read the agent's own id, wallet and mandates."),
     _wallet(
         "mandates.offers",
@@ -365,7 +369,7 @@ _MANDATES = (
         tool=Tool("agent_policy_set", ToolKind.DESTRUCTIVE, Profile.FULL),
     ),
     _wallet("mandates.list", "GET", "/mandates", Auth.KEY_OR_OWNER, "added", "List your mandates.", tool=_reads("mandate_list")),
-    _wallet("mandates.board", "GET", "/board", Auth.NONE, "added", "List mandates of the open board."),
+    _wallet("mandates.board", "GET", "/board", Auth.NONE, "added", "List mandates of the open board.", max_age_s=10),
     _wallet(
         "mandates.approvals",
         "GET",
@@ -387,7 +391,7 @@ _MANDATES = (
         status=201,
         tool=_writes("mandate_propose"),
     ),
-    _wallet("mandates.create", "POST", "/mandates", Auth.OWNER, "wallet 4", "Create a draft mandate.", takes_body=True),
+    _wallet("mandates.create", "POST", "/mandates", Auth.OWNER, "wallet 4", "Create a draft mandate.", takes_body=True, status=201),
     _wallet("mandates.update", "PUT", "/mandates/{id}", Auth.OWNER, "wallet 4", "Change a draft mandate.", takes_body=True),
     _wallet("mandates.assign", "POST", "/mandates/{id}/assign", Auth.OWNER, "wallet 4", "Name the agent of a draft.", takes_body=True),
     _wallet("mandates.terms", "GET", "/mandates/{id}/terms", Auth.OWNER, "added", "Read the typed data that the owner's wallet signs."),
@@ -438,6 +442,7 @@ _MANDATES = (
         "wallet 4",
         "Report what you did, with the chain call's tx_hash; a rule break is stored and flagged.",
         scope="tx",
+        also=(202,),
         takes_body=True,
         tool=_writes("mandate_report_event"),
     ),

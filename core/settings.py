@@ -70,8 +70,11 @@ class Settings(BaseSettings):
     operator_key: SecretStr | None = Field(default=None, description="key of the local operator; refused on a chain that is not local")
     operator_addresses: CommaList = Field(default=[], description="wallets that may act as operators")
     trusted_proxies: CommaList = Field(default=[], description="addresses whose X-Forwarded-For is believed")
+    api_metrics_port: int = Field(default=0, ge=0, le=65_535, description="where the API serves its metrics, on HOST; 0: nowhere")
     owner_session_hours: int = 24
     daily_ceiling: int = Field(default=2_000, description="calls a key and UTC day (plan Free)")
+    daily_ceiling_plus: int = Field(default=5_000, description="the same on plan Plus")
+    daily_ceiling_pro: int = Field(default=10_000, description="the same on plan Pro")
     registrations_per_minute: int = Field(default=10, description="unowned registrations a network address in 60 s")
     registrations_per_day: int = Field(default=30, description="unowned registrations a network address in a UTC day")
     agents_per_owner: int = 20

@@ -3,28 +3,32 @@
 Laws
 - A route knows nothing but its operation; what differs between routes stands in the catalogue.
 - Path, query and body are merged into the fields of one command; a name that comes twice is refused, not chosen from.
-- Every answer carries X-Request-Id, nosniff and no-store.
+- Every answer carries X-Request-Id, nosniff, what a browser of another site needs (any origin, no cookies), and no-store unless
+  its row says that it may be kept.
+- A call whose path is in the catalogue goes straight from the Envelope to its endpoint: the framework's layers are for the rest
+  (preflights, unknown paths, /openapi.json).
 """
 
+import asyncio
 import json
 import re
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import structlog
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.catalog import ROWS, Row
 from api.kernel.body import parse_object, require_storable
 from api.kernel.client_address import client_address
 from api.kernel.credentials import KEY_HEADER, Credentials
+from api.kernel.etag import kept
 from api.kernel.fields import QueryText
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.pipeline import perform
@@ -34,8 +38,17 @@ REQUEST_ID_HEADER = "X-Request-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 EXPOSED_HEADERS = (
     REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
-    "PAYMENT-REQUIRED", "PAYMENT-RESPONSE",
+    "ETag", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE",
 )  # fmt: skip
+
+STANDING_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", ", ".join(EXPOSED_HEADERS).encode()),
+)
+
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 log = structlog.get_logger("api")
 
@@ -51,12 +64,13 @@ def routes_of(operations: Iterable[Operation], deps: Deps) -> list[Route]:
     return [Route(path, _endpoint(by_path[path], deps), methods=list(by_path[path])) for path in paths]
 
 
-def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Callable[[Request], Any]:
+def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
         fields, unreadable = await fields_of(request, operation.row, deps.limits.body_bytes)
         key = request.headers.get(IDEMPOTENCY_HEADER)
-        return response_of(await enter(request, operation, fields, deps, idempotency_key=key, unreadable=unreadable))
+        answer = response_of(await enter(request, operation, fields, deps, idempotency_key=key, unreadable=unreadable))
+        return kept(answer, operation.row, credentials_of(request, deps), request.headers.get("if-none-match"))
 
     return endpoint
 
@@ -71,9 +85,18 @@ async def enter(
     unreadable: Refusal | None = None,
 ) -> Outcome:
     """Serve one call with the credentials of this request, beside the event loop; a defect of ours is an outcome too."""
-    call = partial(perform, operation, credentials_of(request, deps), fields, deps, idempotency_key=idempotency_key, unreadable=unreadable)
+    call = partial(
+        perform,
+        operation,
+        credentials_of(request, deps),
+        fields,
+        deps,
+        idempotency_key=idempotency_key,
+        request_id=request.state.request_id,
+        unreadable=unreadable,
+    )
     try:
-        return await run_in_threadpool(call, request_id=request.state.request_id)
+        return await asyncio.get_running_loop().run_in_executor(deps.workers, call)
     except Exception:  # the process's edge: a route and a tool answer alike
         return defect(request.state.request_id, deps)
 
@@ -128,12 +151,43 @@ async def body_of(request: Request, limit: int) -> bytes:
     return bytes(raw)
 
 
-class Envelope:
-    """Gives each call its id and each answer its standing headers, and answers for defects of ours."""
+class Table:
+    """Finds the endpoint of a path among hundreds without trying them one by one: first literal paths, then by length."""
 
-    def __init__(self, app: ASGIApp, deps: Deps) -> None:
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._literal: dict[str, Route] = {}
+        self._patterns: dict[int, list[Route]] = {}
+        self._of_any_length: list[Route] = []
+        for route in routes:
+            if ":path}" in route.path:
+                self._of_any_length.append(route)
+            elif "{" in route.path:
+                self._patterns.setdefault(route.path.count("/"), []).append(route)
+            else:
+                self._literal[route.path] = route
+
+    def find(self, scope: Scope) -> Endpoint | None:
+        """The endpoint of path and method, its path's values put into the scope; None: the framework's layers answer."""
+        path: str = scope["path"]
+        route = self._literal.get(path)
+        if route is not None:
+            return route.endpoint if scope["method"] in (route.methods or ()) else None
+        for candidate in (*self._patterns.get(path.count("/"), ()), *self._of_any_length):
+            match, found = candidate.matches(scope)
+            if match is Match.FULL:
+                scope.update(found)
+                endpoint: Endpoint = candidate.endpoint
+                return endpoint
+        return None
+
+
+class Envelope:
+    """Gives each call its id and each answer its standing headers, answers calls of the catalogue, and for defects of ours."""
+
+    def __init__(self, app: ASGIApp, deps: Deps, routes: Sequence[Route]) -> None:
         self.app = app
         self.deps = deps
+        self._table = Table(routes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -147,16 +201,31 @@ class Envelope:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message["headers"] = [*message.get("headers", []), *_standing_headers(request_id)]
+                message["headers"] = _with_standing(message.get("headers", ()), request_id)
             await send(message)
 
         try:
-            await self.app(scope, receive, send_with_headers)
+            await self._answer(scope, receive, send_with_headers)
         except Exception:  # the process's edge: nothing above it answers
             outcome = defect(request_id, self.deps)
             if started:
                 raise
             await response_of(outcome)(scope, receive, send_with_headers)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = self._table.find(scope)
+        if endpoint is None:
+            await self.app(scope, receive, send)
+            return
+        answer = await endpoint(Request(scope, receive))
+        await answer(scope, receive, send)
+
+
+def _with_standing(headers: Iterable[tuple[bytes, bytes]], request_id: str) -> list[tuple[bytes, bytes]]:
+    """The answer's own headers, and the standing ones that it does not set itself."""
+    own = list(headers)
+    set_already = {name for name, _ in own}
+    return [*own, (b"x-request-id", request_id.encode()), *(one for one in STANDING_HEADERS if one[0] not in set_already)]
 
 
 def defect(request_id: str, deps: Deps) -> Outcome:
@@ -167,16 +236,9 @@ def defect(request_id: str, deps: Deps) -> Outcome:
 
 
 def _request_id(scope: Scope) -> str:
-    sent = dict(scope["headers"]).get(REQUEST_ID_HEADER.lower().encode(), b"").decode("latin-1")
+    wanted = REQUEST_ID_HEADER.lower().encode()
+    sent = next((value for name, value in scope["headers"] if name == wanted), b"").decode("latin-1")
     return sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
-
-
-def _standing_headers(request_id: str) -> list[tuple[bytes, bytes]]:
-    return [
-        (REQUEST_ID_HEADER.lower().encode(), request_id.encode()),
-        (b"x-content-type-options", b"nosniff"),
-        (b"cache-control", b"no-store"),
-    ]
 
 
 def not_routed(deps: Deps) -> Callable[[Request, HTTPException], Response]:

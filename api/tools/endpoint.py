@@ -38,8 +38,8 @@ from api.tools.server import Exchange, server_of
 from api.tools.service import connect, show
 
 PATH = "/mcp"
-ENDPOINT = Operation("tools.endpoint", ToolsQuery, connect)
-HELP = Operation("tools.help", ToolsQuery, show)
+ENDPOINT = Operation("tools.endpoint", ToolsQuery, connect, refuses=("origin_not_allowed",))
+HELP = Operation("tools.help", ToolsQuery, show, refuses=("origin_not_allowed",))
 OPERATIONS = (ENDPOINT, HELP)
 CEILING_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 

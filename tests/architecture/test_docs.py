@@ -3,8 +3,12 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 from api.catalog import CATALOG, Profile, rows_by_tool
+from api.kernel.metrics import PREFIX, Metrics
+from core.db.engine import Database
 from core.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,6 +22,16 @@ def test_every_setting_stands_in_operations() -> None:
     text = doc("operations.md")
 
     assert [name for name in Settings.model_fields if f"`{name.upper()}`" not in text] == []
+
+
+def test_every_metric_of_the_api_stands_in_operations() -> None:
+    text = doc("operations.md")
+    names = {
+        family.name.removeprefix(PREFIX) for family in Metrics(cast("Database", SimpleNamespace(connections_in_use=0))).registry.collect()
+    }
+
+    assert sorted(name for name in names if f"`{name}" not in text) == []
+    assert len(names) == 4
 
 
 def test_every_route_stands_in_the_api_page() -> None:

@@ -4,13 +4,23 @@ from api.areas.agents import schemas, self_record, service
 from api.kernel.operation import NoInput, Operation
 
 OPERATIONS = (
-    Operation("agents.self_read", schemas.SelfQuery, self_record.read, schemas.SelfRecord),
-    Operation("agents.self_write", schemas.DeclareSelf, self_record.declare, schemas.SelfRecord),
+    Operation("agents.self_read", schemas.SelfQuery, self_record.read, schemas.SelfRecord, refuses=("not_found",)),
+    Operation(
+        "agents.self_write",
+        schemas.DeclareSelf,
+        self_record.declare,
+        schemas.SelfRecord,
+        refuses=(
+            "signature_invalid",
+            "wallet_required",
+            "agent_key_scope",
+        ),
+    ),
     Operation("agents.status", NoInput, service.status, schemas.Status),
     Operation("agents.dashboard", NoInput, service.dashboard, schemas.Dashboard),
     Operation("agents.scopes", NoInput, service.scopes, schemas.Scopes),
-    Operation("agents.scopes_set", schemas.SetScopes, service.set_scopes, schemas.Scopes),
-    Operation("agents.persona", schemas.SeedPersona, self_record.seed_persona, schemas.SelfRecord),
+    Operation("agents.scopes_set", schemas.SetScopes, service.set_scopes, schemas.Scopes, refuses=("not_owner",)),
+    Operation("agents.persona", schemas.SeedPersona, self_record.seed_persona, schemas.SelfRecord, refuses=("not_owner",)),
     Operation("agents.mine", NoInput, service.mine, schemas.Fleet),
-    Operation("agents.rotate_key", schemas.AgentPath, service.rotate_key, schemas.Rotated),
+    Operation("agents.rotate_key", schemas.AgentPath, service.rotate_key, schemas.Rotated, refuses=("not_owner",)),
 )

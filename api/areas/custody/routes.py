@@ -4,7 +4,27 @@ from api.areas.custody import schemas, service
 from api.kernel.operation import NoInput, Operation
 
 OPERATIONS = (
-    Operation("custody.provision", NoInput, service.provision, schemas.StarterWallet),
-    Operation("custody.transfer", schemas.TransferOut, service.transfer, schemas.TransferAsked),
-    Operation("custody.transfers", schemas.TransfersQuery, service.transfers, schemas.Transfers),
+    Operation("custody.provision", NoInput, service.provision, schemas.StarterWallet, refuses=("tw_feature_disabled",)),
+    Operation(
+        "custody.transfer",
+        schemas.TransferOut,
+        service.transfer,
+        schemas.TransferAsked,
+        refuses=(
+            "not_found",
+            "tw_feature_disabled",
+            "insufficient_idle",
+            "wallet_not_linked",
+        ),
+    ),
+    Operation(
+        "custody.transfers",
+        schemas.TransfersQuery,
+        service.transfers,
+        schemas.Transfers,
+        refuses=(
+            "not_found",
+            "tw_feature_disabled",
+        ),
+    ),
 )

@@ -5,6 +5,7 @@ from typing import Any
 from api.catalog import CATALOG, ROWS, Auth, Family, Profile, Row, rows_by_tool
 from api.kernel.caller import AgentCaller, Caller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput
+from api.kernel.quota import ceilings
 from core.domain.mandate.refusals import NOT_SEEN
 
 NAME = "Mandate Wallet"
@@ -95,9 +96,11 @@ def _rate_limits(call: Call) -> dict[str, Any]:
     limits = call.deps.limits
     return {
         "calls_per_key_and_utc_day": {
-            "enforced": limits.daily_calls,
-            "payment_section": [2_000, 5_000, 10_000],
-            "tier_table": [100, 5_000, 50_000],
+            "enforced": dict(ceilings(limits)),
+            "payment_section": {"free": 2_000, "plus": 5_000, "pro": 10_000},
+            "tier_table": {"free": 100, "tier_1": 5_000, "tier_2": 50_000},
+            "resets": "00:00 UTC",
+            "counts": "every call with a valid key, refused ones included; those that the ceiling itself refuses are not counted",
         },
         "unowned_registrations_per_minute": limits.registrations_per_minute,
         "unowned_registrations_per_utc_day": limits.registrations_per_day,

@@ -5,12 +5,30 @@ from api.kernel.operation import NoInput, Operation
 
 OPERATIONS = (
     Operation("identity.nonce", schemas.Nonce, service.nonce, schemas.NonceIssued),
-    Operation("identity.login", schemas.Login, service.login, schemas.LoggedIn),
+    Operation("identity.login", schemas.Login, service.login, schemas.LoggedIn, refuses=("signature_invalid", "wallet_taken")),
     Operation("identity.logout", NoInput, service.logout, schemas.Done),
-    Operation("identity.connect", schemas.Connect, service.connect, schemas.Connected),
-    Operation("identity.register", schemas.Register, service.register, schemas.Connected),
-    Operation("identity.register_external", schemas.RegisterExternal, service.register_external, schemas.RegisteredExternal),
+    Operation("identity.connect", schemas.Connect, service.connect, schemas.Connected, refuses=("owned_agents_limit",)),
+    Operation(
+        "identity.register",
+        schemas.Register,
+        service.register,
+        schemas.Connected,
+        refuses=("signature_invalid", "wallet_taken"),
+    ),
+    Operation(
+        "identity.register_external",
+        schemas.RegisterExternal,
+        service.register_external,
+        schemas.RegisteredExternal,
+        refuses=("external_id_taken",),
+    ),
     Operation("identity.recover", schemas.Recover, recovery.recover, schemas.Recovered),
-    Operation("identity.link", schemas.Link, service.link, schemas.WalletStatus),
+    Operation(
+        "identity.link",
+        schemas.Link,
+        service.link,
+        schemas.WalletStatus,
+        refuses=("signature_invalid", "account_has_wallet", "wallet_taken"),
+    ),
     Operation("identity.wallet_status", NoInput, service.wallet_status, schemas.WalletStatus),
 )

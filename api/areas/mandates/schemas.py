@@ -9,10 +9,9 @@ from pydantic import Field
 
 from api.kernel.fields import WHOLE, Address, Flag, Int, Json, JsonObject, PositiveUsdc, PublicId, Signature, TxHash, Usdc
 from api.kernel.operation import Command
+from api.kernel.pagination import Paged
 
 Bps = Annotated[int, Field(ge=0, le=10_000), WHOLE]
-Limit = Annotated[int, Field(ge=1, le=200), WHOLE]
-Seq = Annotated[int, Field(ge=1), WHOLE]
 AgentId = Annotated[str, Field(pattern=r"^[0-9]{1,18}$", description="the agent's user id, as a string")]
 Selector = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{8}$")]
 HexData = Annotated[str, Field(pattern=r"^0x([0-9a-fA-F]{2})*$", max_length=65_536)]
@@ -30,9 +29,8 @@ class AgentPath(Command):
     id: AgentId
 
 
-class OffersQuery(AgentPath):
-    cursor: Seq | None = None
-    limit: Limit = 50
+class OffersQuery(AgentPath, Paged):
+    """Of one agent, the caller."""
 
 
 class ReplacePolicy(AgentPath):
@@ -182,25 +180,20 @@ class ReportRefusal(MandatePath):
 # Reading
 
 
-class ListQuery(Command):
+class ListQuery(Paged):
     status: Status | None = None
-    cursor: Seq | None = None
-    limit: Limit = 50
 
 
-class BoardQuery(Command):
-    cursor: Seq | None = None
-    limit: Limit = 50
+class BoardQuery(Paged):
+    """Anyone's."""
 
 
-class AlertsQuery(Command):
-    cursor: Seq | None = None
-    limit: Limit = 50
+class AlertsQuery(Paged):
+    """The caller's own."""
 
 
-class PageQuery(MandatePath):
-    cursor: Seq | None = None
-    limit: Limit = 50
+class PageQuery(MandatePath, Paged):
+    """A page of one mandate's record."""
 
 
 class WeekQuery(MandatePath):

@@ -9,6 +9,15 @@ OPERATIONS = (
     Operation("safety.board", schemas.PageQuery, service.board, schemas.Board),
     Operation("safety.defense", NoInput, service.defense, schemas.Defense),
     Operation("safety.defense_set", schemas.SetDefense, service.set_defense, schemas.Defense),
-    Operation("safety.case_open", schemas.OpenCase, service.open_case, schemas.Violation),
+    Operation(
+        "safety.case_open",
+        schemas.OpenCase,
+        service.open_case,
+        schemas.Violation,
+        refuses=(
+            "not_found",
+            "case_open",
+        ),
+    ),
     Operation("safety.case_close", schemas.CloseCase, service.close_case, schemas.Violation),
 )

@@ -4,6 +4,12 @@ from api.areas.transfers import schemas, service
 from api.kernel.operation import Operation
 
 OPERATIONS = (
-    Operation("transfers.report", schemas.ReportTransfer, service.report, schemas.TransferReported),
-    Operation("transfers.balances", schemas.AgentBalances, service.balances, schemas.Balances),
+    Operation(
+        "transfers.report",
+        schemas.ReportTransfer,
+        service.report,
+        schemas.TransferReported,
+        refuses=("duplicate_transfer", "insufficient_idle"),
+    ),
+    Operation("transfers.balances", schemas.AgentBalances, service.balances, schemas.Balances, refuses=("not_owner",)),
 )

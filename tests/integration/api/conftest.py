@@ -12,6 +12,7 @@ from eth_account.signers.local import LocalAccount
 from starlette.testclient import TestClient
 
 from api.catalog import ROWS, Row
+from api.kernel.metrics import Metrics
 from api.kernel.operation import Deps, Limits
 from api.kernel.tokens import token_hash
 from api.main import OPERATIONS, create_app
@@ -21,6 +22,7 @@ from core.db.engine import Database
 from core.db.repositories.identity import set_operator_key
 from core.domain.blocks import BlockHeader
 from tests.integration.api import probe
+from tests.integration.api.conformance import Conformance
 from tests.integration.api.probe import Gate
 
 BASE_URL = "http://testserver"
@@ -92,6 +94,7 @@ def chain(clock: Clock) -> FewAnswersChain:
 def deps(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
     return Deps(
         database=database,
+        metrics=Metrics(database),
         chain=cast("ChainReader", chain),
         chain_id=84532,
         base_url=BASE_URL,
@@ -122,6 +125,7 @@ def limited(deps: Deps, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iterator
     def build(peer: str = "203.0.113.9", **limits: int) -> TestClient:
         app = create_app(replace(deps, limits=Limits(**limits)), (*OPERATIONS, probe.operation(gate)))
         client = TestClient(app, base_url=BASE_URL, client=(peer, 5000))
+        client.event_hooks = {"request": [], "response": [Conformance((*OPERATIONS, probe.operation(gate)), deps)]}
         clients.append(client)
         return client
 

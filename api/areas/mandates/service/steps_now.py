@@ -8,22 +8,20 @@ from core.books import mandate_ledger
 from core.db.repositories import mandate_rows
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import LedgerRow
-from core.domain.mandate.steps import StepGroup, pause_actions, place_of, step_groups, steps_page
+from core.domain.mandate.steps import StepGroup, pause_actions, step_groups, steps_page
 
 MORE_THAN_A_PAGE = 20  # rows read beside those that the page shows: doubles are shown once
 
 
-def steps_of(call: Call, mandate: Mandate, cursor: str | None, limit: int) -> tuple[list[dict[str, Any]], str | None]:
-    """A page of whole groups, newest first, and the cursor of the next one. Errors: InvalidParameterError for a cursor that is none."""
-    place, wanted = place_of(cursor), limit + MORE_THAN_A_PAGE
-    end = mandate_ledger.last_seq(call.db, mandate.id) + 1
+def steps_of(call: Call, mandate: Mandate, place: int | None, limit: int) -> tuple[list[dict[str, Any]], int | None]:
+    """Whole groups below `place` (None: the newest), newest first, and the last one's place when more follow."""
+    end, wanted = mandate_ledger.last_seq(call.db, mandate.id) + 1, limit + MORE_THAN_A_PAGE
     before = end if place is None else min(place, end)
     while True:
         first = max(1, before - wanted)
-        groups = _groups_of(call, mandate, first, before)
-        steps, next_cursor = steps_page(groups, None, limit)
-        if next_cursor is not None or first == 1:
-            return steps, next_cursor
+        steps, last = steps_page(_groups_of(call, mandate, first, before), None, limit)
+        if last is not None or first == 1:
+            return steps, last
         wanted *= 2  # most of what was read belongs to groups further down, or does not count
 
 

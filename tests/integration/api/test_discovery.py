@@ -1,0 +1,25 @@
+"""The discovery document and the catalogue: what a program that knows nothing reads first (decisions 16, 57, 72)."""
+
+from api.catalog import CATALOG
+from tests.integration.api.conftest import Limit, TestClient
+
+
+def test_the_document__lists_capabilities_every_endpoint_limits_and_instructions(client: TestClient) -> None:
+    document = client.get("/.well-known/service.json").json()
+    assert {"capabilities", "endpoints", "rate_limits", "instructions"} <= document.keys()
+    shown = [(one["method"], one["path"], one["auth"]) for one in document["endpoints"]]
+    assert shown == [(row.method, row.path, row.auth.value) for row in CATALOG]
+    assert all(set(one) == {"method", "path", "auth"} for one in document["endpoints"])
+    assert not {"webhooks", "oauth", "approval_link", "signed_receipts"} & set(document["capabilities"])
+
+
+def test_both_ceilings__are_published_and_one_is_enforced(limited: Limit) -> None:
+    limits = limited(daily_calls=7).get("/.well-known/service.json").json()["rate_limits"]["calls_per_key_and_utc_day"]
+    assert limits["enforced"] == {"free": 7, "plus": 5_000, "pro": 10_000}
+    assert limits["payment_section"] == {"free": 2_000, "plus": 5_000, "pro": 10_000}
+    assert limits["tier_table"] == {"free": 100, "tier_1": 5_000, "tier_2": 50_000}
+
+
+def test_the_catalogue__lists_every_call_once(client: TestClient) -> None:
+    calls = client.get("/agent/catalog").json()["calls"]
+    assert [(one["method"], one["path"]) for one in calls] == [(row.method, row.path) for row in CATALOG]
