@@ -65,8 +65,8 @@ def create_app(deps: Deps, operations: Sequence[Operation] = OPERATIONS) -> Fast
         deps.database.close()
 
     app = FastAPI(title=NAME, version=VERSION, docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan)
-    routes = [*routes_of(operations, deps), route_of(operations, deps)]
-    app.router.routes.extend(routes)
+    routes = routes_of(operations, deps)
+    app.router.routes.extend([*routes, route_of(operations, deps)])
     app.add_exception_handler(HTTPException, not_routed(deps))  # type: ignore[arg-type]  # narrower than any Exception
     app.openapi = lambda: api_document(operations, deps.base_url)  # type: ignore[method-assign]  # FastAPI's documented hook
     app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED_HEADERS)

@@ -51,7 +51,12 @@ OPERATIONS = (
     Operation("mandates.approvals", schemas.MandatePath, reading.approvals),
     Operation("mandates.report_event", schemas.ReportEvent, reports.event, refuses=("wrong_status",)),
     Operation("mandates.report_refusal", schemas.ReportRefusal, reports.refusal, refuses=("wrong_status",)),
-    Operation("mandates.execute_call", schemas.ExecuteCall, acting.execute_call, refuses=("wrong_status", "mandate_budget_exceeded")),
+    Operation(
+        "mandates.execute_call",
+        schemas.ExecuteCall,
+        acting.execute_call,
+        refuses=("wrong_status", "mandate_budget_exceeded", "spend_limit_reached"),
+    ),
     Operation("mandates.unwind_call", schemas.UnwindCall, venues.unwind_call, refuses=("wrong_status",)),
     Operation("mandates.stop", schemas.MandatePath, acting.stop, refuses=("wrong_status",)),
     Operation("mandates.close_all_plan", schemas.MandatePath, statements.close_plan, refuses=("wrong_status",)),
