@@ -1,32 +1,37 @@
 """The credit book: the only writer of credit_entry and credit_head. Credits are integers.
 
 Laws
-- A posting is double entry: the four buckets' deltas and the counter account's sum to zero.
+- A posting is double entry: the account's net delta and the counter account's sum to zero (see `trial_balance`).
 - A posting happens once a base_key and account; the same key again is the first posting, whatever else is sent.
-- No bucket is drawn below zero, but by a debt, which may leave `earned` and `converted` negative.
+- No bucket is below zero, ever. Which buckets an amount comes from is core.domain.credits.buckets, read under the head's lock.
 - Nothing here commits.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, literal, select, union_all
 from sqlalchemy.orm import Session
 
 from core.books.chain import Link, chain_faults, genesis, link_hash, lock_head, plain_payload
 from core.db.engine import WriteSession
 from core.db.tables.credits import CreditEntry, CreditHead
-from core.domain.errors import MandateError
+from core.domain.credits import buckets
+from core.domain.credits.buckets import BUCKETS, Credits
+from core.domain.errors import InvalidParameterError, MandateError
 from core.domain.mandate.record import utc_text
 
 BOOK = "credit"
-BUCKETS = ("welcome", "earned", "converted", "bonded")
-OWED_BUCKETS = ("earned", "converted")
-WELCOME = "welcome"
-DEBT = "debt"
-ISSUANCE = "issuance"  # the counter account of credits that the service gives
+WELCOME, EARN, CONVERT, SPEND, BOND, RELEASE, DEBT = "welcome", "earn", "convert", "spend", "bond", "release", "debt"
+
+# The service's accounts, on the other side of a posting.
+ISSUANCE = "issuance"  # credits that the service gives or pays out
+RESERVE = "reserve"  # credits converted from the reserve token
+SALES = "sales"  # what calls cost
+PENALTIES = "penalties"  # what debts are for
+BONDS = "bonds"  # bonds stay the account's own: this account never moves
 
 
 class CreditOverdraftError(MandateError):
@@ -37,20 +42,6 @@ class CreditOverdraftError(MandateError):
         self.bucket = bucket
         self.needed = needed
         self.available = available
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Credits:
-    """Credits by bucket: a balance, or signed deltas."""
-
-    welcome: int = 0
-    earned: int = 0
-    converted: int = 0
-    bonded: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.welcome + self.earned + self.converted + self.bonded
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +55,44 @@ class Posting:
     is_new: bool
 
 
+def grant_welcome(session: WriteSession, account_id: int, amount: int, now: datetime) -> Posting:
+    """Give the welcome credit, once an account."""
+    return post(session, account_id, WELCOME, WELCOME, Credits(welcome=amount), ISSUANCE, {}, now)
+
+
+def spend(session: WriteSession, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> Posting:
+    """Take what a call costs. Errors: NotEnoughCreditsError, InvalidNumberError."""
+    return _post(session, account_id, SPEND, key, lambda balance: buckets.spend_deltas(balance, amount), SALES, payload, now)
+
+
+def earn(session: WriteSession, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> Posting:
+    """Pay for work; a debt is repaid first. Errors: InvalidNumberError."""
+    return _post(session, account_id, EARN, key, lambda balance: buckets.earn_deltas(balance, amount), ISSUANCE, payload, now)
+
+
+def convert(session: WriteSession, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> Posting:
+    """Credit that was converted from the reserve token. Errors: InvalidNumberError."""
+    return _post(session, account_id, CONVERT, key, lambda balance: buckets.convert_deltas(balance, amount), RESERVE, payload, now)
+
+
+def owe(session: WriteSession, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> Posting:
+    """A debt: it takes nothing now, later earnings repay it. Errors: InvalidNumberError."""
+    return _post(session, account_id, DEBT, key, lambda balance: buckets.owe_deltas(balance, amount), PENALTIES, payload, now)
+
+
+def hold(session: WriteSession, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> Posting:
+    """Lock a bond. Errors: NotEnoughCreditsError, InvalidNumberError."""
+    return _post(session, account_id, BOND, key, lambda balance: buckets.hold_deltas(balance, amount), BONDS, payload, now)
+
+
+def release(session: WriteSession, account_id: int, bond_key: str, now: datetime) -> Posting:
+    """Give a bond back, once, to the buckets that it came from. Errors: InvalidParameterError when there is no such bond."""
+    bond = _entry(session, account_id, bond_key)
+    if bond is None or bond.kind != BOND:
+        raise InvalidParameterError("bond_key", "no bond of this account has this key; give back a bond that was held")
+    return post(session, account_id, RELEASE, f"{RELEASE}:{bond_key}", _deltas(bond).negated(), BONDS, {"bond": bond_key}, now)
+
+
 def post(
     session: WriteSession,
     account_id: int,
@@ -74,12 +103,30 @@ def post(
     payload: Mapping[str, Any],
     now: datetime,
 ) -> Posting:
-    """Post once. `counter` names the service's account on the other side. Errors: CreditOverdraftError, InvalidParameterError."""
+    """Post these deltas once. `counter` names the service's account on the other side.
+
+    Errors: CreditOverdraftError, InvalidParameterError.
+    """
+    return _post(session, account_id, kind, base_key, lambda balance: deltas, counter, payload, now)
+
+
+def _post(
+    session: WriteSession,
+    account_id: int,
+    kind: str,
+    base_key: str,
+    deltas_of: Callable[[Credits], Credits],
+    counter: str,
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> Posting:
+    """Post once; what the deltas are is decided on the balance as it stands under the lock."""
     head = _lock(session, account_id, now)
-    found = session.scalar(select(CreditEntry).where(CreditEntry.account_id == account_id, CreditEntry.base_key == base_key))
+    found = _entry(session, account_id, base_key)
     if found is not None:
         return Posting(found.id, found.seq, _deltas(found), _balance(head), is_new=False)
-    _refuse_overdraft(kind, _balance(head), deltas)
+    deltas = deltas_of(_balance(head))
+    _refuse_overdraft(_balance(head), deltas)
     entry = CreditEntry(
         account_id=account_id,
         seq=head.seq + 1,
@@ -87,7 +134,7 @@ def post(
         base_key=base_key,
         counter=counter,
         **{f"{bucket}_delta": getattr(deltas, bucket) for bucket in BUCKETS},
-        counter_delta=-deltas.total,
+        counter_delta=-deltas.net,
         payload=plain_payload(payload),
         created_at=now.astimezone(UTC),
         prev_hash=head.row_hash,
@@ -99,9 +146,18 @@ def post(
     return Posting(entry_id, entry.seq, deltas, _balance(head), is_new=True)
 
 
-def grant_welcome(session: WriteSession, account_id: int, amount_credits: int, now: datetime) -> Posting:
-    """Give the welcome credit, once an account."""
-    return post(session, account_id, WELCOME, WELCOME, Credits(welcome=amount_credits), ISSUANCE, {}, now)
+def trial_balance(session: Session) -> dict[str, int]:
+    """The sum of every account that the book knows, the service's included; the values sum to zero.
+
+    `owed` is what accounts owe and counts against them, so it stands here as a negative number.
+    """
+    signs = {bucket: -1 if bucket == "owed" else 1 for bucket in BUCKETS}
+    sums = [
+        select(literal(f"accounts:{bucket}"), func.coalesce(func.sum(getattr(CreditEntry, f"{bucket}_delta")), 0) * sign)
+        for bucket, sign in signs.items()
+    ]
+    counters = select(literal("service:") + CreditEntry.counter, func.sum(CreditEntry.counter_delta)).group_by(CreditEntry.counter)
+    return {name: int(total) for name, total in session.execute(union_all(*sums, counters))}
 
 
 def load_balance(session: Session, account_id: int) -> Credits:
@@ -130,11 +186,14 @@ def _lock(session: WriteSession, account_id: int, now: datetime) -> CreditHead:
     return lock_head(session, CreditHead, {"account_id": account_id}, empty)
 
 
-def _refuse_overdraft(kind: str, balance: Credits, deltas: Credits) -> None:
+def _entry(session: Session, account_id: int, base_key: str) -> CreditEntry | None:
+    return session.scalar(select(CreditEntry).where(CreditEntry.account_id == account_id, CreditEntry.base_key == base_key))
+
+
+def _refuse_overdraft(balance: Credits, deltas: Credits) -> None:
     for bucket in BUCKETS:
         available, needed = getattr(balance, bucket), -getattr(deltas, bucket)
-        may_owe = kind == DEBT and bucket in OWED_BUCKETS
-        if needed > 0 and needed > available and not may_owe:
+        if needed > available:
             raise CreditOverdraftError(bucket, needed, available)
 
 

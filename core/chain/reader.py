@@ -333,6 +333,10 @@ class ChainReader:
     def usdc_allowance(self, owner: str, spender: str, at: At = LATEST) -> int:
         return int(self._read("MockUSDC", "allowance", self.contracts["usdc"], at, owner, spender))
 
+    def is_authorization_used(self, token: str, authorizer: str, nonce: str, at: At = LATEST) -> bool:
+        """Whether an EIP-3009 nonce is used or cancelled. Errors: RpcRevertedError when the token knows no EIP-3009."""
+        return bool(self._read("MockUSDC", "authorizationState", token, at, authorizer, nonce))
+
     def is_erc6492_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool:
         """The factory's validator's word on the signature of a wallet that may not exist yet; nothing is created by asking."""
         data = calldata.call_by_signature("isValidSignature(address,bytes32,bytes)", [wallet, digest, signature])

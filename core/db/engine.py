@@ -62,6 +62,12 @@ class Database:
         with self._write.begin() as session:
             yield session
 
+    @contextmanager
+    def pinned(self) -> Iterator[WriteSession]:
+        """A session whose transactions all run on one connection, so that a lock of the connection spans them. Its owner commits."""
+        with self.engine.connect() as connection, WriteSession(connection, expire_on_commit=False) as session:
+            yield session
+
     def write_session(self) -> WriteSession:
         """A session whose owner commits, rolls back and closes."""
         return self._write()

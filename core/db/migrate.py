@@ -24,13 +24,13 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Table, create_engine, pool
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
-from core.db.tables import Base, alerts, chain, credits, identity, keeper, mandate, transfers
+from core.db.tables import Base, alerts, chain, credits, identity, keeper, mandate, payments, transfers
 
 Answer = TypeVar("Answer")
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 POSTGRES = create_engine("postgresql+psycopg://")  # for its dialect; it never connects
-CONTEXTS = (identity, mandate, alerts, chain, keeper, credits, transfers)  # in the order of their foreign keys
+CONTEXTS = (identity, mandate, alerts, chain, keeper, credits, payments, transfers)  # in the order of their foreign keys
 
 
 def upgrade(url: str) -> None:

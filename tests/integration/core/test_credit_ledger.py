@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from core.books import credit_ledger
-from core.books.credit_ledger import CreditOverdraftError, Credits, Posting
+from core.books.credit_ledger import CreditOverdraftError, Posting
 from core.db.engine import Database, WriteSession
 from core.domain.errors import InvalidParameterError
 from tests.integration.core.rows import NOW, add_account
