@@ -26,14 +26,16 @@ from api.kernel.client_address import client_address
 from api.kernel.credentials import KEY_HEADER, Credentials
 from api.kernel.fields import QueryText
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
+from api.kernel.payments.offer import SentPayment
 from api.kernel.pipeline import perform
-from api.kernel.refusals import refused
+from api.kernel.refusals import SEGMENTS, refused
 
 REQUEST_ID_HEADER = "X-Request-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
+JSON = "application/json"
 EXPOSED_HEADERS = (
     REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
-    "PAYMENT-REQUIRED", "PAYMENT-RESPONSE",
+    "PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-Free-Reads-Remaining", "X-Credits-Charged",
 )  # fmt: skip
 
 log = structlog.get_logger("api")
@@ -47,7 +49,12 @@ def routes_of(operations: Iterable[Operation], deps: Deps) -> list[Route]:
     for operation in operations:
         by_path.setdefault(operation.row.path, {})[operation.row.method] = operation
     paths = sorted(by_path, key=lambda path: [segment.startswith("{") for segment in path.split("/")])
-    return [Route(path, _endpoint(by_path[path], deps), methods=list(by_path[path])) for path in paths]
+    return [Route(_pattern(path), _endpoint(by_path[path], deps), methods=list(by_path[path])) for path in paths]
+
+
+def _pattern(path: str) -> str:
+    """Starlette's form: {path} takes several segments."""
+    return path.replace(f"{{{SEGMENTS}}}", f"{{{SEGMENTS}:path}}")
 
 
 def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Callable[[Request], Any]:
@@ -63,6 +70,7 @@ def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Callable[[Reque
             idempotency_key=request.headers.get(IDEMPOTENCY_HEADER),
             request_id=request.state.request_id,
             unreadable=unreadable,
+            payment=SentPayment(request.headers.get("PAYMENT-SIGNATURE"), request.headers.get("X-PAYMENT")),
         )
         return response_of(outcome)
 
@@ -70,8 +78,11 @@ def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Callable[[Reque
 
 
 def response_of(outcome: Outcome) -> Response:
-    text = json.dumps(outcome.body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(text, outcome.status, dict(outcome.headers), media_type="application/json")
+    if outcome.media_type == JSON:
+        text = json.dumps(outcome.body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    else:
+        text = str(outcome.body["text"])
+    return Response(text, outcome.status, dict(outcome.headers), media_type=outcome.media_type)
 
 
 def _credentials(request: Request, deps: Deps) -> Credentials:

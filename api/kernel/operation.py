@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from api.catalog import ROWS, Row
+from api.kernel.payments.rails import Rails
 from core.chain.reader import ChainReader
 from core.db.engine import Database, WriteSession
 
@@ -28,7 +29,7 @@ class NoInput(Command):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`body` is JSON: no Decimal, no float. `headers` are added to the answer and are not replayed."""
+    """`body` is JSON: no Decimal, no float; of a row of another media type {"text": ...}. `headers` are added to the answer and are not replayed."""
 
     body: Mapping[str, Any]
     status: int = 200
@@ -50,6 +51,7 @@ class Refusal(Exception):
     `status` differs from the reason's own only where a decision says so. `remaining` and `missing` are JSON values,
     `retry_at` is aware UTC. `extra` adds top-level keys to the body (`recorded`, `codes`). `next_calls` names calls first to
     last; without it the reason's own list stands; ids of the refused call's path are filled in either way.
+    `block` adds fields to the machine-readable block.
     `keeps_write`: what the service wrote before it raised is kept, and so is the call's idempotency key.
     """
 
@@ -66,6 +68,7 @@ class Refusal(Exception):
         next_calls: tuple[str | NextCall, ...] | None = None,
         headers: Mapping[str, str] | None = None,
         keeps_write: bool = False,
+        block: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
         self.reason = reason
@@ -78,6 +81,7 @@ class Refusal(Exception):
         self.next_calls = next_calls
         self.headers = dict(headers or {})
         self.keeps_write = keeps_write
+        self.block = dict(block or {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +96,22 @@ class Limits:
     welcome_per_address_per_day: int = 3
     owner_session_s: int = 24 * 3600
     nonce_s: int = 300
+    free_reads_per_day: int = 100  # metered reads, an agent account and UTC day
+    # The specification names these without a figure (decisions 18); GET /prices shows them.
+    new_account_payout_credits_per_day: int = 200
+    rooms_payout_credits_per_day: int = 1_000
+    rooms_payout_credits_per_person_per_day: int = 100
+    targets_tier_1: int = 20
+    targets_tier_2: int = 100
     body_bytes: int = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deps:
-    """What create_app is given. `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here."""
+    """What create_app is given. `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here.
+
+    `rails` None: payments in USDC are not set up, free reads and credits work.
+    """
 
     database: Database
     chain: ChainReader
@@ -110,6 +124,7 @@ class Deps:
     operator_addresses: frozenset[str] = frozenset()
     trusted_proxies: tuple[str, ...] = ()
     is_local: bool = False
+    rails: Rails | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,3 +165,4 @@ class Outcome:
     status: int
     body: Mapping[str, Any]
     headers: Mapping[str, str]
+    media_type: str = "application/json"  # of another one the body is {"text": ...}

@@ -6,11 +6,13 @@ Laws
 - One call is one transaction, committed here and nowhere else. The service runs in a savepoint: a refusal undoes what it
   wrote, unless it says `keeps_write`; the count of the call survives either way (law 8).
 - A GET reads one read-only snapshot; its count is a transaction of its own after it.
+- A read that has a price is charged when its answer is ready (api/kernel/payments/metering.py), a refused one never.
 - Whatever happens, a caller gets a body that says what to do. Bodies, keys and tokens are never logged.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, cast
@@ -23,8 +25,10 @@ from api.kernel import idempotency
 from api.kernel.caller import AgentCaller, Caller, Nobody
 from api.kernel.credentials import Credentials, Proven, caller_for, prove
 from api.kernel.operation import Answer, Call, Command, Deps, Operation, Outcome, Refusal
+from api.kernel.payments import metering
+from api.kernel.payments.offer import MeteredRead, SentPayment
 from api.kernel.quota import Quota
-from api.kernel.refusals import path_ids, refusal_of, refused
+from api.kernel.refusals import fill_path, path_ids, refusal_of, refused
 from api.kernel.scopes import require_scope
 from api.kernel.secrets_guard import refuse_secrets
 from api.kernel.validation import command_of
@@ -47,6 +51,7 @@ class _Run:
     idempotency_key: str | None
     request_id: str
     unreadable: Refusal | None
+    payment: SentPayment
     now: datetime
     caller: Caller = field(default_factory=Nobody)
     quota: Quota | None = None
@@ -66,6 +71,7 @@ def perform(
     idempotency_key: str | None = None,
     request_id: str,
     unreadable: Refusal | None = None,
+    payment: SentPayment | None = None,
 ) -> Outcome:
     """Serve one call. `fields` are path, query and body merged, as api.kernel.body read them.
 
@@ -74,7 +80,7 @@ def perform(
     Errors: none that a caller can cause; what is left (a defect of ours) is the edge's to answer.
     """
     began = time.monotonic()
-    run = _Run(operation, credentials, fields, deps, idempotency_key, request_id, unreadable, deps.clock())
+    run = _Run(operation, credentials, fields, deps, idempotency_key, request_id, unreadable, payment or SentPayment(), deps.clock())
     outcome = _served(run)
     _log(run, outcome, time.monotonic() - began)
     return outcome
@@ -95,10 +101,22 @@ def _read(run: _Run) -> Outcome:
     with run.deps.database.read() as session:
         # The snapshot stands where services expect a session; the database itself refuses a write on it.
         outcome = _settle(run, lambda: _answer_read(run, cast("WriteSession", session)))
+    if run.operation.row.price is not None and outcome.status < 400:
+        outcome = _settle(run, lambda: _charged(run, outcome))
     if run.quota is None:
         return outcome
     with run.deps.database.write() as counting:
         return _counted(run.quota, counting, outcome)
+
+
+def _charged(run: _Run, outcome: Outcome) -> Outcome:
+    row = run.operation.row
+    path = fill_path(row.path, {name: str(value) for name, value in run.fields.items()}, {})
+    resource = f"{run.deps.base_url}{path}"
+    read = MeteredRead(operation=run.operation, caller=run.caller, resource=resource, payment=run.payment, deps=run.deps, now=run.now)
+    slot = idempotency.slot_of(run.operation, run.caller, run.ids, _command(run), run.idempotency_key)
+    with _outside(run):
+        return metering.charged(read, slot, outcome)
 
 
 def _write(run: _Run) -> Outcome:
@@ -118,7 +136,7 @@ def _settle(run: _Run, answer: Callable[[], Outcome]) -> Outcome:
 def _answer_read(run: _Run, session: WriteSession) -> Outcome:
     _admit(run, session)
     command = _command(run)
-    return _outcome(_serve(run, session, command))
+    return _outcome(run, _serve(run, session, command))
 
 
 def _answer_write(run: _Run, session: WriteSession) -> Outcome:
@@ -157,7 +175,7 @@ def _command(run: _Run) -> Command:
 def _serve_in_savepoint(run: _Run, session: WriteSession, command: Command) -> Outcome:
     """A refusal that keeps what it wrote ends the savepoint like an answer; any other leaves it by raising."""
     try:
-        return _outcome(_serve(run, session, command))
+        return _outcome(run, _serve(run, session, command))
     except Refusal as refusal:
         if not refusal.keeps_write:
             raise
@@ -166,8 +184,15 @@ def _serve_in_savepoint(run: _Run, session: WriteSession, command: Command) -> O
 
 def _serve(run: _Run, session: WriteSession, command: Command) -> Answer:
     call = Call(db=session, now=run.now, deps=run.deps, request_id=run.request_id, client=run.credentials.client)
-    try:
+    with _outside(run):
         return run.operation.service(call, run.caller, command)
+
+
+@contextmanager
+def _outside(run: _Run) -> Iterator[None]:
+    """Errors: Refusal, for the domain's rules and for parts outside this service."""
+    try:
+        yield
     except MandateError as error:
         raise refusal_of(error) from error
     except OutsideError as error:
@@ -181,8 +206,8 @@ def _counted(quota: Quota, session: WriteSession, outcome: Outcome) -> Outcome:
     return replace(outcome, headers={**outcome.headers, **quota.headers(left)})
 
 
-def _outcome(answer: Answer) -> Outcome:
-    return Outcome(answer.status, answer.body, answer.headers)
+def _outcome(run: _Run, answer: Answer) -> Outcome:
+    return Outcome(answer.status, answer.body, answer.headers, run.operation.row.media_type)
 
 
 def _refused(run: _Run, refusal: Refusal) -> Outcome:

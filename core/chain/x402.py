@@ -80,4 +80,3 @@ def _says(log: RawLog, token: str, topics: list[str]) -> bool:
 
 def _word(address: str) -> str:
     return "0x" + address.lower().removeprefix("0x").rjust(64, "0")
-

@@ -24,7 +24,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse
 
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Refusal
-from api.kernel.payments.offer import MeteredRead, exact_requirements, receipt_header, unpaid
+from api.kernel.payments.offer import Keep, MeteredRead, exact_requirements, receipt_header, unpaid
 from api.kernel.payments.rails import FacilitatorError, Rails
 from api.kernel.payments.sent import SignedAuthorization, authorization_of, require_in_time, require_offered
 from core.chain.abi import hex_bytes, hex_text
@@ -56,7 +56,7 @@ class _Payment:
         return self.signed.identity
 
 
-def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload) -> dict[str, str]:
+def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload, keep: Keep) -> dict[str, str]:
     """Take the payment; answers the receipt's header. Errors: Refusal payment_invalid, payment_already_used, settlement_pending."""
     offer = exact_requirements(read, rails)
     require_offered(read, payload.accepted, offer)
@@ -66,6 +66,7 @@ def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload) -> dict[str, s
         tx_hash = _settled(payment)
         if not payments.mark_served(session, signed.identity, read.now):
             raise already_used(read)
+        keep(session)
         session.commit()
     settled = SettleResponse(success=True, transaction=tx_hash, network=rails.network, payer=signed.authorization.payer)
     return receipt_header(settled)

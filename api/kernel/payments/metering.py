@@ -22,7 +22,7 @@ from api.kernel.caller import AgentCaller
 from api.kernel.idempotency import Slot
 from api.kernel.operation import Outcome, Refusal
 from api.kernel.payments import exact, vault
-from api.kernel.payments.offer import EXACT, VAULT, MeteredRead, unpaid
+from api.kernel.payments.offer import EXACT, VAULT, Keep, MeteredRead, unpaid
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.sent import payload_of
 from core.books import credit_ledger
@@ -34,7 +34,7 @@ FREE_HEADER = "X-Free-Reads-Remaining"
 CREDITS_HEADER = "X-Credits-Charged"
 SPEND_SCOPE = "spend"
 
-_SCHEMES: Final[Mapping[str, Callable[[MeteredRead, Rails, PaymentPayload], dict[str, str]]]] = {EXACT: exact.pay, VAULT: vault.pay}
+_SCHEMES: Final[Mapping[str, Callable[[MeteredRead, Rails, PaymentPayload, Keep], dict[str, str]]]] = {EXACT: exact.pay, VAULT: vault.pay}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,13 @@ def charged(read: MeteredRead, slot: Slot | None, outcome: Outcome) -> Outcome:
             if slot is not None:
                 slot.keep(session, outcome, read.now)
             return _with(outcome, paid)
-    return _with(outcome, _by_payment(read, paid))
+    return _with(outcome, _by_payment(read, paid, lambda serving: _keep(serving, slot, outcome, read.now)))
+
+
+def _keep(session: WriteSession, slot: Slot | None, outcome: Outcome, now: datetime) -> None:
+    """Errors: Refusal idempotency_in_flight; the payment then stays settled and serves the repeated call."""
+    if slot is not None and idempotency.claim(session, slot) is None:
+        slot.keep(session, outcome, now)
 
 
 def _with(outcome: Outcome, headers: Mapping[str, str]) -> Outcome:
@@ -94,7 +100,7 @@ def _require_spend(caller: AgentCaller) -> None:
         )
 
 
-def _by_payment(read: MeteredRead, shortfall: _Shortfall) -> dict[str, str]:
+def _by_payment(read: MeteredRead, shortfall: _Shortfall, keep: Keep) -> dict[str, str]:
     rails = read.deps.rails
     if read.payment.v2 is None or rails is None:
         raise _unpaid(read, shortfall)
@@ -103,7 +109,7 @@ def _by_payment(read: MeteredRead, shortfall: _Shortfall) -> dict[str, str]:
     if pay is None:
         detail = f"PAYMENT-SIGNATURE: the scheme is {payload.accepted.scheme[:20]}; pay with one of {', '.join(_SCHEMES)}."
         raise unpaid(read, "payment_invalid", detail)
-    return pay(read, rails, payload)
+    return pay(read, rails, payload, keep)
 
 
 def _unpaid(read: MeteredRead, shortfall: _Shortfall) -> Refusal:

@@ -5,7 +5,7 @@ then `vault`, the adapter's event of a vault, which signs nothing.
 """
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,7 +17,11 @@ from api.kernel.caller import Caller
 from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.payments.rails import MAX_TIMEOUT_S, Rails
 from core.chain.x402 import resource_hash
+from core.db.engine import WriteSession
 from core.domain.credits.prices import PRICES, Price
+
+Keep = Callable[[WriteSession], None]
+"""What else the transaction that serves writes: the answer to an Idempotency-Key."""
 
 EXACT, VAULT = "exact", "vault"
 ADAPTER = "x402_adapter"

@@ -96,7 +96,9 @@ def require_in_time(read: MeteredRead, signed: SignedAuthorization) -> None:
     if now <= signed.valid_after:
         raise _invalid(read, f"PAYMENT-SIGNATURE: the authorization holds only after unix second {signed.valid_after}; it is {now}")
     if now >= signed.valid_before:
-        raise _invalid(read, f"PAYMENT-SIGNATURE: the authorization ended at unix second {signed.valid_before}; it is {now}; sign a new one")
+        raise _invalid(
+            read, f"PAYMENT-SIGNATURE: the authorization ended at unix second {signed.valid_before}; it is {now}; sign a new one"
+        )
 
 
 def _text(read: MeteredRead, holder: dict[str, Any], field: str, form: re.Pattern[str], rule: str) -> str:

@@ -14,7 +14,7 @@ from x402.schemas import PaymentPayload, SettleResponse
 
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Refusal
-from api.kernel.payments.offer import ADAPTER, MeteredRead, receipt_header, unpaid, vault_requirements
+from api.kernel.payments.offer import ADAPTER, Keep, MeteredRead, receipt_header, unpaid, vault_requirements
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.sent import require_offered
 from core.chain.abi import hex_bytes
@@ -27,7 +27,7 @@ RETRY_S: Final = 10
 HASH_CHARACTERS: Final = 66
 
 
-def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload) -> dict[str, str]:
+def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload, keep: Keep) -> dict[str, str]:
     """Take the payment; answers the receipt's header. Errors: Refusal payment_invalid, payment_already_used, settlement_pending."""
     offer = vault_requirements(read, rails)
     if offer is None:
@@ -40,7 +40,7 @@ def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload) -> dict[str, s
     if not paid:
         wanted = f"{offer.amount} base units to {offer.pay_to} for {read.resource}"
         raise unpaid(read, "payment_invalid", f"The transaction holds no X402Paid of {wanted}; present the one that paid for this.")
-    vault = _serve(read, read.caller, receipt, paid)
+    vault = _serve(read, read.caller, receipt, paid, keep)
     return receipt_header(SettleResponse(success=True, transaction=receipt.tx_hash, network=rails.network, payer=vault))
 
 
@@ -70,7 +70,7 @@ def _is_for(read: MeteredRead, rails: Rails, event: X402Paid) -> bool:
     return said == (rails.pay_to, read.amount_usdc_e6, resource_hash(read.resource))
 
 
-def _serve(read: MeteredRead, agent: AgentCaller, receipt: Receipt, paid: list[tuple[int, X402Paid]]) -> str:
+def _serve(read: MeteredRead, agent: AgentCaller, receipt: Receipt, paid: list[tuple[int, X402Paid]], keep: Keep) -> str:
     """The vault whose payment serves; of several equal events of one transaction each serves once."""
     chain_id = read.deps.chain_id
     with read.deps.database.write() as session:
@@ -91,5 +91,6 @@ def _serve(read: MeteredRead, agent: AgentCaller, receipt: Receipt, paid: list[t
                 served_at=read.now,
             )
             if is_new:
+                keep(session)
                 return event.vault
     raise unpaid(read, "payment_already_used", "This payment of the vault has served a call; pay again for this one.")
