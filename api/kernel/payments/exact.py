@@ -106,7 +106,7 @@ def _claim(payment: _Payment) -> int:
     height = read.deps.chain.block_number()
     verdict = payment.rails.verify(payment.payload, payment.offer)
     if not verdict.is_valid:
-        raise unpaid(read, "payment_invalid", f"The payment was refused: {verdict.invalid_reason or 'no reason given'}; sign a new one.")
+        raise _invalid(payment, verdict.invalid_reason or "no reason given")
     claimed = payments.claim(
         payment.session,
         payment.identity,
@@ -123,6 +123,15 @@ def _claim(payment: _Payment) -> int:
     if not claimed:
         raise already_used(read)
     return height
+
+
+def _invalid(payment: _Payment, reason: str) -> Refusal:
+    """A facilitator rarely says that the money is not there, so it is looked for here."""
+    wanted = payment.signed.authorization
+    held = payment.read.deps.chain.usdc_balance(wanted.payer)
+    if held < wanted.amount:
+        reason += f", and {wanted.payer} holds {held} base units, {wanted.amount} are needed"
+    return unpaid(payment.read, "payment_invalid", f"The payment was refused: {reason}; sign a new one.")
 
 
 def _settle(payment: _Payment, from_block: int) -> str:

@@ -7,6 +7,7 @@ import httpx
 from requests.exceptions import RequestException
 from web3.exceptions import Web3Exception
 from x402.http.facilitator_client import FacilitatorResponseError
+from x402.mechanisms.evm.constants import ERR_FAILED_TO_VERIFY_SIGNATURE
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse
 
 from core.domain.errors import OutsideError
@@ -40,9 +41,12 @@ class Rails:
     def verify(self, payload: PaymentPayload, requirements: PaymentRequirements) -> VerifyResponse:
         """Errors: FacilitatorError."""
         try:
-            return self.settler.verify(payload, requirements)
+            verdict = self.settler.verify(payload, requirements)
         except _FAILURES as error:
             raise FacilitatorError(f"verify: {type(error).__name__}") from error
+        if verdict.invalid_reason == ERR_FAILED_TO_VERIFY_SIGNATURE:  # its word for: my node failed while I looked
+            raise FacilitatorError(f"verify: {verdict.invalid_message}")
+        return verdict
 
     def settle(self, payload: PaymentPayload, requirements: PaymentRequirements) -> SettleResponse:
         """Errors: FacilitatorError; the payment may have settled all the same."""
