@@ -37,9 +37,10 @@ class Family(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One route. `path` has {names} that are fields of the command; {path} stands for several segments. `price` names the fee of a GET in the table of
-    prices (core.domain.credits.prices); without one nothing is charged. `media_type` of a plain success.
+    """One route. `path` has {names} that are fields of the command; {path} stands for several segments.
 
+    `price` names the fee of a GET in core.domain.credits.prices; without one nothing is charged. `media_type` is of a plain
+    success; the body of another one than JSON is {"text": ...}.
     `block`: every refusal carries the machine-readable object; without it a core refusal is a sentence alone, but for
     401, 402 and 429 (decisions 1). `takes_body`: the command has fields that the path doesn't fill and that are required.
     `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from api.catalog import Auth, Row
 from api.kernel.credentials import KEY_HEADER
-from api.kernel.http import IDEMPOTENCY_HEADER
+from api.kernel.http import IDEMPOTENCY_HEADER, JSON
 from api.kernel.operation import Operation
 from api.kernel.refusals import REASONS
 
@@ -131,7 +131,9 @@ def _responses(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     if operation.answer_type is not None:
         schemas[operation.answer_type.__name__] = _schema(operation.answer_type, schemas)
         answer = {"$ref": REF.format(model=operation.answer_type.__name__)}
-    found: dict[str, Any] = {str(row.status): {"description": "OK", "content": {"application/json": {"schema": answer}}}}
+    if row.media_type != JSON:
+        answer = {"type": "string"}
+    found: dict[str, Any] = {str(row.status): {"description": "OK", "content": {row.media_type: {"schema": answer}}}}
     content = {"application/json": {"schema": {"$ref": REF.format(model="Refusal")}}}
     for status in _refusal_statuses(row):
         reasons = sorted(name for name, reason in REASONS.items() if reason.status == status)
@@ -144,6 +146,8 @@ def _refusal_statuses(row: Row) -> list[int]:
     statuses = {400, 401, 429, 503}
     if row.auth is not Auth.NONE:
         statuses.add(403)
+    if row.price is not None:
+        statuses |= {402, 409}
     if "{" in row.path:
         statuses.add(404)
     if row.method not in ("GET", "HEAD"):

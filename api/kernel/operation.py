@@ -29,7 +29,7 @@ class NoInput(Command):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`body` is JSON: no Decimal, no float; of a row of another media type {"text": ...}. `headers` are added to the answer and are not replayed."""
+    """`body` is JSON: no Decimal, no float; {"text": ...} on a row of another media type. `headers` are added and not replayed."""
 
     body: Mapping[str, Any]
     status: int = 200

@@ -151,7 +151,11 @@ def measure(folder: Path, database_url: str) -> dict[str, Any]:
         api(folder, database_url, 0) as charging,
         served(bare_command, {"DATABASE_URL": database_url}, bare_port, "/docs") as bare,
     ):
-        keys = {"bare": (bare, "/bare", [None]), "free": (free, PAGE, agents_of(free)), "credits": (charging, PAGE, agents_of(charging))}
+        keys: dict[str, tuple[int, str, list[str | None]]] = {
+            "bare": (bare, "/bare", [None]),
+            "free": (free, PAGE, agents_of(free)),
+            "credits": (charging, PAGE, agents_of(charging)),
+        }
         for number in range(ROUNDS):
             for name, (port, path, of) in keys.items():
                 rounds[name].append(read_rps(port, path, of))

@@ -4,7 +4,7 @@ from api.areas.playbooks import schemas, service
 from api.kernel.operation import NoInput, Operation
 
 OPERATIONS = (
-    Operation("playbooks.index", NoInput, service.index, schemas.Markdown),
-    Operation("playbooks.atom", schemas.AtomPath, service.atom, schemas.Markdown),
-    Operation("playbooks.read", schemas.PagePath, service.read, schemas.Markdown),
+    Operation("playbooks.index", NoInput, service.index),
+    Operation("playbooks.atom", schemas.AtomPath, service.atom),
+    Operation("playbooks.read", schemas.PagePath, service.read),
 )

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.kernel.operation import Command
 
@@ -16,7 +16,3 @@ class AtomPath(Command):
 class PagePath(Command):
     pb: Name
     path: Name
-
-
-class Markdown(BaseModel):
-    text: str

@@ -28,8 +28,8 @@ class Price:
     status: FeeStatus
 
 
-def _price(key: str, credits: int | None, usdc_e6: int | None = None, status: FeeStatus = FeeStatus.NOT_CHARGED_YET) -> Price:
-    return Price(key, credits, None if usdc_e6 is None else UsdcE6(usdc_e6), status)
+def _price(key: str, in_credits: int | None, usdc_e6: int | None = None, status: FeeStatus = FeeStatus.NOT_CHARGED_YET) -> Price:
+    return Price(key, in_credits, None if usdc_e6 is None else UsdcE6(usdc_e6), status)
 
 
 PRICES: Final[Mapping[str, Price]] = {

@@ -8,6 +8,7 @@ import pytest
 from api.catalog import CATALOG, Auth, Row
 from api.kernel.operation import Operation
 from api.main import OPERATIONS
+from core.domain.credits.prices import PRICES
 
 SPEC = Path("tests/spec")
 # Lower it with every route that lands. It never rises.
@@ -51,6 +52,10 @@ def test_pending__only_shrinks() -> None:
 
 def test_the_catalogue__names_each_call_and_each_key_once() -> None:
     assert len(SERVED) == len(CATALOG) == len({row.key for row in CATALOG})
+
+
+def test_a_price__stands_on_reads_alone_and_is_in_the_table() -> None:
+    assert {(row.method, row.price in PRICES) for row in CATALOG if row.price is not None} == {("GET", True)}
 
 
 def test_every_tool_that_the_catalogue_names__is_of_the_specification() -> None:
