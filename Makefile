@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis docs demo up test check format test-deep prove coverage gas mutants bench bench-indexer bench-keeper deploy verify lock clean
+.PHONY: help setup build abis docs demo up test check format test-deep prove coverage gas mutants bench bench-indexer bench-keeper bench-api deploy verify lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -76,6 +76,7 @@ format: setup ## format Python and Solidity
 test-deep: build coverage prove ## slow proofs: 2,048 fuzz runs a contract property, invariants 500 x 50, Halmos, 2,000 examples a domain property, 200 stories of chaos
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/test_credit_ledger_histories.py
+	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
 	SEEDS=$(or $(SEEDS),1..100) $(PY) -m pytest tests/integration/differential
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..200) $(PY) -m pytest tests/integration/indexer/chaos
 
@@ -91,13 +92,16 @@ gas: build ## measure the contracts' gas, beside bounds and peers, and write tes
 mutants: node_modules/.ready .venv/.ready ## prove that the tests notice: each named defect in the contracts must fail one
 	@$(PY) -m scripts.mutate
 
-bench: bench-indexer bench-keeper ## every figure of speed, beside a bound measured in the same run
+bench: bench-indexer bench-keeper bench-api ## every figure of speed, beside a bound measured in the same run
 
 bench-indexer: build ## from a mined block to its committed row
 	@$(PY) -m tests.bench.indexer
 
 bench-keeper: build ## from a floor that is crossed to the stop that is mined
 	@$(PY) -m tests.bench.keeper
+
+bench-api: setup ## a counted read with a key, beside a bare route with one SELECT
+	@$(PY) -m tests.bench.api
 
 deploy: build ## deploy to NETWORK of ape-config.yaml (devnet, sepolia); idempotent; needs RPC_URL, ACCOUNT off the local chain
 	@test -n "$(NETWORK)" || { echo "say where: make deploy NETWORK=sepolia RPC_URL=https://... ACCOUNT=<ape account>"; exit 2; }

@@ -44,7 +44,8 @@ class Row:
     `block`: every refusal carries the machine-readable object; without it a core refusal is a sentence alone, but for
     401, 402 and 429 (decisions 1). `takes_body`: the command has fields that the path doesn't fill and that are required.
     `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
-    `status`: of a plain success.
+    `status`: of a plain success; `also`: others that are no refusal. `max_age_s`: how long anyone may keep an answer that no
+    credential was sent for (decisions 71); None: not at all.
     """
 
     key: str
@@ -62,6 +63,8 @@ class Row:
     price: str | None = None
     media_type: str = "application/json"
     status: int = 200
+    also: tuple[int, ...] = ()
+    max_age_s: int | None = None
     tool: str | None = None
 
     @property
@@ -148,6 +151,7 @@ _DISCOVERY = (
         auth=Auth.OPTIONAL,
         section="core 4.1",
         summary="Read every call of this service; with a key, which of them it may make.",
+        max_age_s=300,
     ),
     Row(
         key="discovery.service",
@@ -156,6 +160,7 @@ _DISCOVERY = (
         auth=Auth.NONE,
         section="core 4.1",
         summary="Read the discovery document: capabilities, endpoints, rate limits and instructions.",
+        max_age_s=300,
     ),
     Row(
         key="discovery.live",
@@ -172,11 +177,14 @@ _DISCOVERY = (
         auth=Auth.NONE,
         section="added",
         summary="Read the state of each part, with its lag; 503 while one is down.",
+        also=(503,),
     ),
 )
 
 _MANDATES = (
-    _wallet("mandates.door", "GET", "/door", Auth.NONE, "wallet 4", "Read what a mandate is and how to come by one; 402, free."),
+    _wallet(
+        "mandates.door", "GET", "/door", Auth.NONE, "wallet 4", "Read what a mandate is and how to come by one; 402, free.", status=402
+    ),
     _wallet("mandates.me", "GET", "/agents/me", Auth.KEY, "wallet 4", "Read the agent's own id, wallet and mandates."),
     _wallet(
         "mandates.offers",
@@ -200,7 +208,7 @@ _MANDATES = (
         tool="agent_policy_set",
     ),
     _wallet("mandates.list", "GET", "/mandates", Auth.KEY_OR_OWNER, "added", "List your mandates.", tool="mandate_list"),
-    _wallet("mandates.board", "GET", "/board", Auth.NONE, "added", "List mandates of the open board."),
+    _wallet("mandates.board", "GET", "/board", Auth.NONE, "added", "List mandates of the open board.", max_age_s=10),
     _wallet(
         "mandates.approvals",
         "GET",
@@ -210,7 +218,7 @@ _MANDATES = (
         "Read the reported actions above the owner's asking line.",
         tool="mandate_approvals",
     ),
-    _wallet("mandates.create", "POST", "/mandates", Auth.OWNER, "wallet 4", "Create a draft mandate.", takes_body=True),
+    _wallet("mandates.create", "POST", "/mandates", Auth.OWNER, "wallet 4", "Create a draft mandate.", takes_body=True, status=201),
     _wallet("mandates.update", "PUT", "/mandates/{id}", Auth.OWNER, "wallet 4", "Change a draft mandate.", takes_body=True),
     _wallet("mandates.assign", "POST", "/mandates/{id}/assign", Auth.OWNER, "wallet 4", "Name the agent of a draft.", takes_body=True),
     _wallet("mandates.terms", "GET", "/mandates/{id}/terms", Auth.OWNER, "added", "Read the typed data that the owner's wallet signs."),
@@ -261,6 +269,7 @@ _MANDATES = (
         "wallet 4",
         "Report what you did, with the chain call's tx_hash; a rule break is stored and flagged.",
         scope="tx",
+        also=(202,),
         takes_body=True,
         tool="mandate_report_event",
     ),
@@ -350,6 +359,7 @@ _CREDITS = (
         auth=Auth.NONE,
         section="core 4.2",
         block=False,
+        max_age_s=60,
         summary="Read every fee, in credits and USDC, whether it is charged today, and the limits.",
     ),
 )
@@ -361,6 +371,7 @@ _PLAYBOOKS = (
         path="/playbook",
         auth=Auth.NONE,
         section="core 4.7",
+        max_age_s=300,
         media_type="text/markdown",
         summary="Read the index of the guides.",
     ),
@@ -370,6 +381,7 @@ _PLAYBOOKS = (
         path="/playbook/{atom_id}",
         auth=Auth.NONE,
         section="core 4.7",
+        max_age_s=300,
         media_type="text/markdown",
         summary="Read one short guide.",
     ),

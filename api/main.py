@@ -29,13 +29,13 @@ from api.areas.playbooks.routes import OPERATIONS as PLAYBOOKS
 from api.areas.transfers.routes import OPERATIONS as TRANSFERS
 from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, require_catalogue, routes_of
 from api.kernel.openapi import document
-from api.kernel.operation import Deps, Limits, Operation
+from api.kernel.operation import WORKERS, Deps, Limits, Operation
 from api.kernel.payments.rails import Rails, Settler
 from api.kernel.payments.settlers import remote_settler, settler_in_process
 from api.kernel.tokens import token_hash
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
-from core.db.engine import Database
+from core.db.engine import Bounds, Database
 from core.db.repositories.identity import set_operator_key
 from core.domain.errors import InvalidParameterError
 from core.logs import configure_logs
@@ -43,6 +43,8 @@ from core.settings import Settings
 
 MIN_PEPPER_CHARACTERS = 32
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+# As many connections as workers: no call waits for one while another rests, and none is closed only to be opened again.
+BOUNDS = Bounds(pool_size=WORKERS, overflow=0, trust_s=1)
 GRACE_S = 10  # what an answer under way gets when the process is asked to end
 
 OPERATIONS: tuple[Operation, ...] = (*IDENTITY, *DISCOVERY, *MANDATES, *TRANSFERS, *CREDITS, *PLAYBOOKS)
@@ -57,14 +59,16 @@ def create_app(deps: Deps, operations: Sequence[Operation] = OPERATIONS) -> Fast
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
+        deps.workers.shutdown(wait=False)
         deps.database.close()
 
     app = FastAPI(title=NAME, version=VERSION, docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan)
-    app.router.routes.extend(routes_of(operations, deps))
+    routes = routes_of(operations, deps)
+    app.router.routes.extend(routes)
     app.add_exception_handler(HTTPException, not_routed(deps))  # type: ignore[arg-type]  # narrower than any Exception
     app.openapi = lambda: document(operations, NAME, VERSION, deps.base_url)  # type: ignore[method-assign]  # FastAPI's documented hook
-    app.add_middleware(Envelope, deps=deps)
     app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED_HEADERS)
+    app.add_middleware(Envelope, deps=deps, routes=routes)
     return app
 
 
@@ -75,7 +79,7 @@ def deps_of(settings: Settings) -> Deps:
         rule = f"it is {settings.chain_id}, the record in DEPLOYMENT_FILE is of chain {deployment.chain_id}; make them agree"
         raise InvalidParameterError("CHAIN_ID", rule)
     return Deps(
-        database=Database(settings.database_url, application_name="api"),
+        database=Database(settings.database_url, application_name="api", bounds=BOUNDS),
         chain=ChainReader(Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts),
         chain_id=settings.chain_id,
         base_url=settings.base_url.rstrip("/"),
@@ -144,6 +148,8 @@ def _pepper(settings: Settings) -> bytes:
 def _limits(settings: Settings) -> Limits:
     return Limits(
         daily_calls=settings.daily_ceiling,
+        daily_calls_plus=settings.daily_ceiling_plus,
+        daily_calls_pro=settings.daily_ceiling_pro,
         registrations_per_minute=settings.registrations_per_minute,
         registrations_per_day=settings.registrations_per_day,
         agents_per_owner=settings.agents_per_owner,

@@ -18,5 +18,6 @@ def configure_logs(log_format: str) -> None:
             *(machines if log_format == "json" else [plain]),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        cache_logger_on_first_use=True,
     )
     logging.basicConfig(level=logging.WARNING, stream=sys.stdout, format="%(levelname)s %(name)s %(message)s")

@@ -53,6 +53,8 @@ class Settings(BaseSettings):
     trusted_proxies: CommaList = Field(default=[], description="addresses whose X-Forwarded-For is believed")
     owner_session_hours: int = 24
     daily_ceiling: int = Field(default=2_000, description="calls a key and UTC day (plan Free)")
+    daily_ceiling_plus: int = Field(default=5_000, description="the same on plan Plus")
+    daily_ceiling_pro: int = Field(default=10_000, description="the same on plan Pro")
     registrations_per_minute: int = Field(default=10, description="unowned registrations a network address in 60 s")
     registrations_per_day: int = Field(default=30, description="unowned registrations a network address in a UTC day")
     agents_per_owner: int = 20

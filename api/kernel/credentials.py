@@ -14,8 +14,9 @@ from sqlalchemy.orm import Session
 from api.catalog import Auth, Family, Row
 from api.kernel.caller import AgentCaller, BearerCaller, Caller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.operation import Deps, Refusal
+from api.kernel.quota import Quota, ceilings
 from api.kernel.tokens import token_hash
-from core.db.repositories import identity
+from core.db.repositories import calls, identity
 
 KEY_HEADER = "X-SVC-User-Key"
 
@@ -31,38 +32,36 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """Who each credential belongs to. `key_id`: the key whose day counts this call."""
+    """Who each credential belongs to."""
 
     by_key: AgentCaller | OperatorCaller | None
     by_bearer: OwnerCaller | BearerCaller | None
-    key_id: int | None
 
 
-def prove(session: Session, credentials: Credentials, deps: Deps, now: datetime) -> Proven:
-    """Errors: Refusal auth_invalid."""
-    by_key = None if credentials.key is None else _by_key(session, credentials.key, deps)
-    by_bearer = None if credentials.bearer is None else _by_bearer(session, credentials.bearer, deps, now)
-    return Proven(by_key, by_bearer, None if by_key is None else by_key.key_id)
-
-
-def _by_key(session: Session, key: str, deps: Deps) -> AgentCaller | OperatorCaller:
-    found = identity.find_key(session, token_hash(deps.pepper, key))
+def prove_key(key: str, deps: Deps, now: datetime) -> tuple[AgentCaller | OperatorCaller, Quota]:
+    """Whose key it is; the call is counted with it, and committed. Errors: Refusal auth_invalid."""
+    with deps.database.statements() as connection:
+        found = calls.count_call(connection, token_hash(deps.pepper, key), now, ceilings(deps.limits))
     if found is None:
         raise Refusal("auth_invalid", f"The key in {KEY_HEADER} is not valid; send a live one, or register with /auth/agent/connect.")
-    row, account = found
-    if account.kind == "operator":
-        return OperatorCaller(account_id=account.id, key_id=row.id)
+    return _key_caller(found), Quota(found.ceiling, found.number, now)
+
+
+def _key_caller(found: calls.KeyCall) -> AgentCaller | OperatorCaller:
+    if found.kind == "operator":
+        return OperatorCaller(account_id=found.account_id, key_id=found.key_id)
     return AgentCaller(
-        account_id=account.id,
-        key_id=row.id,
-        name=account.name,
-        owner_id=account.owner_id,
-        wallet_address=identity.address_text(account.wallet_address),
-        scopes=None if row.scopes is None else tuple(row.scopes),
+        account_id=found.account_id,
+        key_id=found.key_id,
+        name=found.name,
+        owner_id=found.owner_id,
+        wallet_address=identity.address_text(found.wallet_address),
+        scopes=None if found.scopes is None else tuple(found.scopes),
     )
 
 
-def _by_bearer(session: Session, token: str, deps: Deps, now: datetime) -> OwnerCaller | BearerCaller:
+def prove_bearer(session: Session, token: str, deps: Deps, now: datetime) -> OwnerCaller | BearerCaller:
+    """Whose session it is. Errors: Refusal auth_invalid."""
     found = identity.find_session(session, token_hash(deps.pepper, token), now)
     if found is None:
         raise Refusal("auth_invalid", "The bearer token is not valid or has expired; sign in again and send the new one.")

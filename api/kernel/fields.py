@@ -137,8 +137,13 @@ Usdc = Annotated[UsdcE6, BeforeValidator(_usdc), WithJsonSchema(_AMOUNT_SCHEMA)]
 PositiveUsdc = Annotated[UsdcE6, BeforeValidator(lambda value: _positive(_usdc(value))), WithJsonSchema(_AMOUNT_SCHEMA)]
 """As Usdc, above 0."""
 
-Int = Annotated[int, BeforeValidator(_integer)]
-"""A whole number, in a body a JSON integer, in path and query its digits. Bounds: Annotated[Int, Field(ge=..., le=...)]."""
+WHOLE = BeforeValidator(_integer)
+
+Int = Annotated[int, WHOLE]
+"""A whole number, in a body a JSON integer, in path and query its digits.
+
+Bounds stand before the reader, Annotated[int, Field(ge=..., le=...), WHOLE]: JSON Schema loses those behind it.
+"""
 
 Flag = Annotated[bool, BeforeValidator(_flag)]
 """true or false; in a query 1 and 0 too."""

@@ -3,27 +3,32 @@
 Laws
 - A route knows nothing but its operation; what differs between routes stands in the catalogue.
 - Path, query and body are merged into the fields of one command; a name that comes twice is refused, not chosen from.
-- Every answer carries X-Request-Id, nosniff and no-store.
+- Every answer carries X-Request-Id, nosniff, what a browser of another site needs (any origin, no cookies), and no-store unless
+  its row says that it may be kept.
+- A call whose path is in the catalogue goes straight from the Envelope to its endpoint: the framework's layers are for the rest
+  (preflights, unknown paths, /openapi.json).
 """
 
+import asyncio
 import json
 import re
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import structlog
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.catalog import ROWS, Row
 from api.kernel.body import parse_object, require_storable
 from api.kernel.client_address import client_address
 from api.kernel.credentials import KEY_HEADER, Credentials
+from api.kernel.etag import kept
 from api.kernel.fields import QueryText
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.payments.offer import SentPayment
@@ -35,8 +40,17 @@ IDEMPOTENCY_HEADER = "Idempotency-Key"
 JSON = "application/json"
 EXPOSED_HEADERS = (
     REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
-    "PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-Free-Reads-Remaining", "X-Credits-Charged",
+    "ETag", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-Free-Reads-Remaining", "X-Credits-Charged",
 )  # fmt: skip
+
+STANDING_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", ", ".join(EXPOSED_HEADERS).encode()),
+)
+
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 log = structlog.get_logger("api")
 
@@ -57,35 +71,63 @@ def _pattern(path: str) -> str:
     return path.replace(f"{{{SEGMENTS}}}", f"{{{SEGMENTS}:path}}")
 
 
-def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Callable[[Request], Any]:
+def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
-        fields, unreadable = await _fields(request, operation.row, deps.limits.body_bytes)
-        outcome = await run_in_threadpool(
-            perform,
-            operation,
-            _credentials(request, deps),
-            fields,
-            deps,
-            idempotency_key=request.headers.get(IDEMPOTENCY_HEADER),
-            request_id=request.state.request_id,
-            unreadable=unreadable,
-            payment=SentPayment(request.headers.get("PAYMENT-SIGNATURE"), request.headers.get("X-PAYMENT")),
-        )
-        return response_of(outcome)
+        fields, unreadable = await fields_of(request, operation.row, deps.limits.body_bytes)
+        key = request.headers.get(IDEMPOTENCY_HEADER)
+        payment = SentPayment(request.headers.get("PAYMENT-SIGNATURE"), request.headers.get("X-PAYMENT"))
+        outcome = await enter(request, operation, fields, deps, idempotency_key=key, unreadable=unreadable, payment=payment)
+        return kept(response_of(outcome), operation.row, credentials_of(request, deps), request.headers.get("if-none-match"))
 
     return endpoint
 
 
+async def enter(
+    request: Request,
+    operation: Operation,
+    fields: Mapping[str, Any],
+    deps: Deps,
+    *,
+    idempotency_key: str | None = None,
+    unreadable: Refusal | None = None,
+    payment: SentPayment | None = None,
+) -> Outcome:
+    """Serve one call with the credentials of this request, beside the event loop; a defect of ours is an outcome too."""
+    call = partial(
+        perform,
+        operation,
+        credentials_of(request, deps),
+        fields,
+        deps,
+        idempotency_key=idempotency_key,
+        request_id=request.state.request_id,
+        unreadable=unreadable,
+        payment=payment,
+    )
+    try:
+        return await asyncio.get_running_loop().run_in_executor(deps.workers, call)
+    except Exception:  # the process's edge: a route and a tool answer alike
+        return defect(request.state.request_id, deps)
+
+
+def defect(request_id: str, deps: Deps) -> Outcome:
+    """What a caller hears of an exception that nothing else answers; the log has it whole."""
+    log.exception("defect", request_id=request_id)
+    detail = f"This service failed at this call; it is our defect. Name the request id {request_id} when you report it."
+    return refused(Refusal("internal_error", detail), None, {}, deps.clock())
+
+
 def response_of(outcome: Outcome) -> Response:
-    if outcome.media_type == JSON:
-        text = json.dumps(outcome.body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    else:
-        text = str(outcome.body["text"])
+    text = json_text(outcome.body) if outcome.media_type == JSON else str(outcome.body["text"])
     return Response(text, outcome.status, dict(outcome.headers), media_type=outcome.media_type)
 
 
-def _credentials(request: Request, deps: Deps) -> Credentials:
+def json_text(body: Mapping[str, Any]) -> str:
+    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def credentials_of(request: Request, deps: Deps) -> Credentials:
     peer = None if request.client is None else request.client.host
     client = client_address(peer, request.headers.getlist("x-forwarded-for"), deps.trusted_proxies)
     authorization = request.headers.get("authorization")
@@ -95,13 +137,13 @@ def _credentials(request: Request, deps: Deps) -> Credentials:
     return Credentials(request.headers.get(KEY_HEADER), bearer, client)
 
 
-async def _fields(request: Request, row: Row, body_bytes: int) -> tuple[dict[str, Any], Refusal | None]:
+async def fields_of(request: Request, row: Row, body_bytes: int) -> tuple[dict[str, Any], Refusal | None]:
     """The merged fields, and why they are not whole, if so. What could be read is given in either case."""
     fields: dict[str, Any] = {name: QueryText(value) for name, value in request.path_params.items()}
     try:
         _merge(fields, [(name, QueryText(value)) for name, value in request.query_params.multi_items()], "the query")
         if row.method not in ("GET", "DELETE"):
-            _merge(fields, parse_object(await _body(request, body_bytes)).items(), "the body")
+            _merge(fields, parse_object(await body_of(request, body_bytes)).items(), "the body")
         require_storable(dict(fields))
     except Refusal as refusal:
         return fields, refusal
@@ -115,7 +157,7 @@ def _merge(fields: dict[str, Any], more: Iterable[tuple[str, Any]], place: str) 
         fields[name] = value
 
 
-async def _body(request: Request, limit: int) -> bytes:
+async def body_of(request: Request, limit: int) -> bytes:
     raw = bytearray()
     async for chunk in request.stream():
         raw += chunk
@@ -127,12 +169,39 @@ async def _body(request: Request, limit: int) -> bytes:
     return bytes(raw)
 
 
-class Envelope:
-    """Gives each call its id and each answer its standing headers, and answers for defects of ours."""
+class Table:
+    """Finds the endpoint of a path among hundreds without trying them one by one: first literal paths, then by length."""
 
-    def __init__(self, app: ASGIApp, deps: Deps) -> None:
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._literal: dict[str, Route] = {}
+        self._patterns: dict[int, list[Route]] = {}
+        for route in routes:
+            if "{" in route.path:
+                self._patterns.setdefault(route.path.count("/"), []).append(route)
+            else:
+                self._literal[route.path] = route
+
+    def find(self, scope: Scope) -> Endpoint | None:
+        """The endpoint of path and method, its path's values put into the scope; None: the framework's layers answer."""
+        path: str = scope["path"]
+        route = self._literal.get(path)
+        if route is not None:
+            return route.endpoint if scope["method"] in (route.methods or ()) else None
+        for candidate in self._patterns.get(path.count("/"), ()):
+            match, found = candidate.matches(scope)
+            if match is Match.FULL:
+                scope.update(found)
+                return candidate.endpoint
+        return None
+
+
+class Envelope:
+    """Gives each call its id and each answer its standing headers, answers calls of the catalogue, and for defects of ours."""
+
+    def __init__(self, app: ASGIApp, deps: Deps, routes: Sequence[Route]) -> None:
         self.app = app
         self.deps = deps
+        self._table = Table(routes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -146,31 +215,37 @@ class Envelope:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message["headers"] = [*message.get("headers", []), *_standing_headers(request_id)]
+                message["headers"] = _with_standing(message.get("headers", ()), request_id)
             await send(message)
 
         try:
-            await self.app(scope, receive, send_with_headers)
+            await self._answer(scope, receive, send_with_headers)
         except Exception:  # the process's edge: nothing above it answers
-            log.exception("defect", request_id=request_id)
+            outcome = defect(request_id, self.deps)
             if started:
                 raise
-            detail = f"This service failed at this call; it is our defect. Name the request id {request_id} when you report it."
-            outcome = refused(Refusal("internal_error", detail), None, {}, self.deps.clock())
             await response_of(outcome)(scope, receive, send_with_headers)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = self._table.find(scope)
+        if endpoint is None:
+            await self.app(scope, receive, send)
+            return
+        answer = await endpoint(Request(scope, receive))
+        await answer(scope, receive, send)
+
+
+def _with_standing(headers: Iterable[tuple[bytes, bytes]], request_id: str) -> list[tuple[bytes, bytes]]:
+    """The answer's own headers, and the standing ones that it does not set itself."""
+    own = list(headers)
+    set_already = {name for name, _ in own}
+    return [*own, (b"x-request-id", request_id.encode()), *(one for one in STANDING_HEADERS if one[0] not in set_already)]
 
 
 def _request_id(scope: Scope) -> str:
-    sent = dict(scope["headers"]).get(REQUEST_ID_HEADER.lower().encode(), b"").decode("latin-1")
+    wanted = REQUEST_ID_HEADER.lower().encode()
+    sent = next((value for name, value in scope["headers"] if name == wanted), b"").decode("latin-1")
     return sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
-
-
-def _standing_headers(request_id: str) -> list[tuple[bytes, bytes]]:
-    return [
-        (REQUEST_ID_HEADER.lower().encode(), request_id.encode()),
-        (b"x-content-type-options", b"nosniff"),
-        (b"cache-control", b"no-store"),
-    ]
 
 
 def not_routed(deps: Deps) -> Callable[[Request, HTTPException], Response]:

@@ -8,8 +8,10 @@ from pydantic import BaseModel
 
 from api.catalog import Auth, Row
 from api.kernel.credentials import KEY_HEADER
+from api.kernel.examples import example_bodies, examples_of
 from api.kernel.http import IDEMPOTENCY_HEADER, JSON
 from api.kernel.operation import Operation
+from api.kernel.reasons import reasons_of
 from api.kernel.refusals import REASONS
 
 REF = "#/components/schemas/{model}"
@@ -63,7 +65,8 @@ _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
 def document(operations: Iterable[Operation], title: str, version: str, base_url: str) -> dict[str, Any]:
     schemas: dict[str, Any] = {"Refusal": REFUSAL_SCHEMA, "NextCall": NEXT_CALL_SCHEMA}
     paths: dict[str, Any] = {}
-    for operation in operations:
+    listed = tuple(operations)
+    for operation in listed:
         row = operation.row
         path = _PATH_NAME.sub(r"{\1}", row.path)
         paths.setdefault(path, {})[row.method.lower()] = _entry(operation, schemas)
@@ -74,6 +77,7 @@ def document(operations: Iterable[Operation], title: str, version: str, base_url
         "paths": paths,
         "components": {
             "schemas": schemas,
+            "examples": example_bodies(listed),
             "securitySchemes": {
                 "AgentKey": {"type": "apiKey", "in": "header", "name": KEY_HEADER},
                 "OwnerSession": {"type": "http", "scheme": "bearer", "description": "from /auth/owner/login"},
@@ -131,25 +135,20 @@ def _responses(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     if operation.answer_type is not None:
         schemas[operation.answer_type.__name__] = _schema(operation.answer_type, schemas)
         answer = {"$ref": REF.format(model=operation.answer_type.__name__)}
-    if row.media_type != JSON:
-        answer = {"type": "string"}
-    found: dict[str, Any] = {str(row.status): {"description": "OK", "content": {row.media_type: {"schema": answer}}}}
-    content = {"application/json": {"schema": {"$ref": REF.format(model="Refusal")}}}
-    for status in _refusal_statuses(row):
-        reasons = sorted(name for name, reason in REASONS.items() if reason.status == status)
-        found[str(status)] = {"description": "Refused: " + ", ".join(reasons), "content": content}
+    found: dict[str, Any] = {}
+    for status in (row.status, *row.also):
+        schema = answer if row.media_type == JSON else {"type": "string"}
+        found[str(status)] = {"description": "Answered", "content": {row.media_type: {"schema": schema}}}
+    if row.max_age_s is not None:
+        found["304"] = {"description": "What you have is still current: If-None-Match named its ETag"}
+    for status in sorted({REASONS[reason].status for reason in reasons_of(operation)}):
+        found[str(status)] = _refusal(operation, status, answer if status in (row.status, *row.also) else None)
     return found
 
 
-def _refusal_statuses(row: Row) -> list[int]:
-    """401 and 429 may answer every call: a credential that is sent must be valid, and a key's calls are counted."""
-    statuses = {400, 401, 429, 503}
-    if row.auth is not Auth.NONE:
-        statuses.add(403)
-    if row.price is not None:
-        statuses |= {402, 409}
-    if "{" in row.path:
-        statuses.add(404)
-    if row.method not in ("GET", "HEAD"):
-        statuses |= {409, 413, 415}
-    return sorted(statuses)
+def _refusal(operation: Operation, status: int, answer: Mapping[str, Any] | None) -> dict[str, Any]:
+    """`answer`: what else this status may carry."""
+    examples = examples_of(operation, status)
+    schema: dict[str, Any] = {"$ref": REF.format(model="Refusal")}
+    content = {"schema": schema if answer is None else {"anyOf": [answer, schema]}, "examples": examples}
+    return {"description": "Refused: " + ", ".join(sorted(examples)), "content": {"application/json": content}}

@@ -5,6 +5,7 @@ A service is `def name(call: Call, caller: AgentCaller | OwnerCaller | ..., comm
 """
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -88,7 +89,9 @@ class Refusal(Exception):
 class Limits:
     """Figures that the specification names and settings may change (decisions 16, 18, 53)."""
 
-    daily_calls: int = 2_000  # calls a key and UTC day
+    daily_calls: int = 2_000  # calls a key and UTC day, plan Free
+    daily_calls_plus: int = 5_000
+    daily_calls_pro: int = 10_000
     registrations_per_minute: int = 10  # unowned, a network address, sliding 60 s
     registrations_per_day: int = 30  # unowned, a network address, UTC day
     agents_per_owner: int = 20
@@ -106,11 +109,15 @@ class Limits:
     body_bytes: int = 256 * 1024
 
 
+WORKERS = 16  # calls that one process serves at a time; the others wait in order
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deps:
     """What create_app is given. `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here.
 
     `rails` None: payments in USDC are not set up, free reads and credits work.
+    `workers` serve the calls, since services wait for database and chain; create_app shuts them down.
     """
 
     database: Database
@@ -125,6 +132,7 @@ class Deps:
     trusted_proxies: tuple[str, ...] = ()
     is_local: bool = False
     rails: Rails | None = None
+    workers: Executor = field(default_factory=lambda: ThreadPoolExecutor(WORKERS, thread_name_prefix="call"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,12 +154,17 @@ Service = Callable[[Call, Any, Any], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`key` names a row of the catalogue. `answer_type` documents the answer in OpenAPI; it does not shape it."""
+    """`key` names a row of the catalogue. `answer_type` documents the answer in OpenAPI; it does not shape it.
+
+    `refuses`: the reasons that the service itself refuses with; what the kernel refuses follows from the row
+    (api.kernel.reasons). A reason that an answer names and this does not is a defect, and tests look for it.
+    """
 
     key: str
     command_type: type[Command]
     service: Service
     answer_type: type[BaseModel] | None = None
+    refuses: tuple[str, ...] = ()
 
     @property
     def row(self) -> Row:

@@ -1,17 +1,18 @@
 """The one way in: every HTTP route and every tool enters through `perform`.
 
-    secret guard -> who calls -> ceiling -> scope -> command -> idempotency -> [ savepoint: service ] -> count -> commit
+    key and count -> secret guard -> other credentials -> scope -> command -> idempotency -> service -> commit
 
 Laws
-- One call is one transaction, committed here and nowhere else. The service runs in a savepoint: a refusal undoes what it
-  wrote, unless it says `keeps_write`; the count of the call survives either way (law 8).
-- A GET reads one read-only snapshot; its count is a transaction of its own after it.
+- A key is proven and its call counted by one statement that commits at once, before anything else: whatever becomes of the
+  call, it is counted once, and a call over the ceiling reaches no service (decisions 16, 67).
+- What follows is one transaction, committed here and nowhere else; a refusal undoes it, unless it says `keeps_write` (law 8).
+  A GET reads one read-only snapshot.
 - A read that has a price is charged when its answer is ready (api/kernel/payments/metering.py), a refused one never.
 - Whatever happens, a caller gets a body that says what to do. Bodies, keys and tokens are never logged.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -22,8 +23,8 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from api.catalog import Family
 from api.kernel import idempotency
-from api.kernel.caller import AgentCaller, Caller, Nobody
-from api.kernel.credentials import Credentials, Proven, caller_for, prove
+from api.kernel.caller import AgentCaller, Caller, Nobody, OperatorCaller
+from api.kernel.credentials import Credentials, Proven, caller_for, prove_bearer, prove_key
 from api.kernel.operation import Answer, Call, Command, Deps, Operation, Outcome, Refusal
 from api.kernel.payments import metering
 from api.kernel.payments.offer import MeteredRead, SentPayment
@@ -42,7 +43,7 @@ UNDEFINED_TABLE, UNDEFINED_COLUMN = "42P01", "42703"
 
 @dataclass(slots=True)
 class _Run:
-    """One call on its way through the pipeline; `caller` and `quota` fill in as they become known."""
+    """One call on its way through the pipeline; what it proves fills in as it becomes known."""
 
     operation: Operation
     credentials: Credentials
@@ -53,8 +54,9 @@ class _Run:
     unreadable: Refusal | None
     payment: SentPayment
     now: datetime
-    caller: Caller = field(default_factory=Nobody)
+    by_key: AgentCaller | OperatorCaller | None = None
     quota: Quota | None = None
+    caller: Caller = field(default_factory=Nobody)
 
     @property
     def ids(self) -> dict[str, str]:
@@ -88,25 +90,42 @@ def perform(
 
 def _served(run: _Run) -> Outcome:
     try:
-        if run.operation.row.family is Family.WALLET:
-            refuse_secrets(run.fields)
-        return _read(run) if run.operation.row.method == "GET" else _write(run)
+        outcome = _answered(run)
     except Refusal as refusal:
-        return _refused(run, refusal)
+        outcome = _refused(run, refusal)
     except SQLAlchemyError as error:
-        return _refused(run, _database_refusal(error, run))
+        outcome = _refused(run, _database_refusal(error, run))
+    return outcome if run.quota is None else replace(outcome, headers={**outcome.headers, **run.quota.headers()})
+
+
+def _answered(run: _Run) -> Outcome:
+    secret = _secret(run)
+    if run.credentials.key is not None:
+        try:
+            run.by_key, run.quota = prove_key(run.credentials.key, run.deps, run.now)
+            run.quota.require_admitted()
+        except Refusal as refusal:
+            raise secret or refusal from None
+    if secret is not None:
+        raise secret
+    return _read(run) if run.operation.row.method == "GET" else _write(run)
+
+
+def _secret(run: _Run) -> Refusal | None:
+    """Why a wallet route does not look at this call at all, if so; it is the answer whatever the credentials are."""
+    if run.operation.row.family is Family.WALLET:
+        try:
+            refuse_secrets(run.fields)
+        except Refusal as refusal:
+            return refusal
+    return None
 
 
 def _read(run: _Run) -> Outcome:
     with run.deps.database.read() as session:
         # The snapshot stands where services expect a session; the database itself refuses a write on it.
-        outcome = _settle(run, lambda: _answer_read(run, cast("WriteSession", session)))
-    if run.operation.row.price is not None and outcome.status < 400:
-        outcome = _settle(run, lambda: _charged(run, outcome))
-    if run.quota is None:
-        return outcome
-    with run.deps.database.write() as counting:
-        return _counted(run.quota, counting, outcome)
+        outcome = _answer_read(run, cast("WriteSession", session))
+    return outcome if run.operation.row.price is None else _charged(run, outcome)
 
 
 def _charged(run: _Run, outcome: Outcome) -> Outcome:
@@ -121,16 +140,7 @@ def _charged(run: _Run, outcome: Outcome) -> Outcome:
 
 def _write(run: _Run) -> Outcome:
     with run.deps.database.write() as session:
-        outcome = _settle(run, lambda: _answer_write(run, session))
-        return outcome if run.quota is None else _counted(run.quota, session, outcome)
-
-
-def _settle(run: _Run, answer: Callable[[], Outcome]) -> Outcome:
-    """The outcome of a call whose transaction goes on: refusals become answers here, so that the call is still counted."""
-    try:
-        return answer()
-    except Refusal as refusal:
-        return _refused(run, refusal)
+        return _answer_write(run, session)
 
 
 def _answer_read(run: _Run, session: WriteSession) -> Outcome:
@@ -146,23 +156,17 @@ def _answer_write(run: _Run, session: WriteSession) -> Outcome:
     kept = None if slot is None else idempotency.claim(session, slot)
     if kept is not None:
         return kept
-    with session.begin_nested():
-        outcome = _serve_in_savepoint(run, session, command)
-        if slot is not None:
-            slot.keep(session, outcome, run.now)
+    outcome = _served_or_kept(run, session, command)
+    if slot is not None:
+        slot.keep(session, outcome, run.now)
     return outcome
 
 
 def _admit(run: _Run, session: WriteSession) -> None:
-    """Who calls, and whether they may: credentials, ceiling, route, scope. Errors: Refusal."""
-    proven = Proven(None, None, None)
-    if run.credentials.key is not None or run.credentials.bearer is not None:
-        proven = prove(session, run.credentials, run.deps, run.now)
-    if proven.key_id is not None:
-        quota = Quota(proven.key_id, run.deps.limits.daily_calls, run.now)
-        quota.require_left(session)
-        run.quota = quota
-    run.caller = caller_for(run.operation.row, proven, run.deps.operator_addresses)
+    """Who calls, and whether they may: the other credentials, route, scope. Errors: Refusal."""
+    bearer = run.credentials.bearer
+    by_bearer = None if bearer is None else prove_bearer(session, bearer, run.deps, run.now)
+    run.caller = caller_for(run.operation.row, Proven(run.by_key, by_bearer), run.deps.operator_addresses)
     require_scope(run.operation.row, run.caller)
 
 
@@ -172,8 +176,8 @@ def _command(run: _Run) -> Command:
     return command_of(run.operation.command_type, run.fields)
 
 
-def _serve_in_savepoint(run: _Run, session: WriteSession, command: Command) -> Outcome:
-    """A refusal that keeps what it wrote ends the savepoint like an answer; any other leaves it by raising."""
+def _served_or_kept(run: _Run, session: WriteSession, command: Command) -> Outcome:
+    """A refusal that keeps what it wrote ends the transaction like an answer; any other undoes it by raising."""
     try:
         return _outcome(run, _serve(run, session, command))
     except Refusal as refusal:
@@ -198,12 +202,6 @@ def _outside(run: _Run) -> Iterator[None]:
     except OutsideError as error:
         log.warning("outside", operation=run.operation.key, request_id=run.request_id, error=str(error))
         raise Refusal("temporarily_unavailable", "A part outside this service does not answer; send the call again later.") from error
-
-
-def _counted(quota: Quota, session: WriteSession, outcome: Outcome) -> Outcome:
-    """Errors: Refusal rate_limited, which undoes the whole call: another one took the day's last place meanwhile."""
-    left = quota.count(session)
-    return replace(outcome, headers={**outcome.headers, **quota.headers(left)})
 
 
 def _outcome(run: _Run, answer: Answer) -> Outcome:

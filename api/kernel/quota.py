@@ -1,58 +1,52 @@
 """The daily ceiling: every call with a valid key counts, in one Postgres row a key and UTC day (decisions 16, 67).
 
-    calls of today   0 ........... limit-1 | limit
-    the next call    is served             | rate_limited until 00:00 UTC
+    calls of today   0 ........... ceiling-1 | ceiling
+    the next call    is served               | rate_limited until 00:00 UTC
 
-The row is counted up as the call's last statement: it is held for the commit only, so that calls of one key run side by
-side. A call that is refused by the ceiling itself is not counted.
+A call is counted before it is served, by the statement that proves its key (core.db.repositories.calls.count_call). A call
+that the ceiling refuses is not counted, so that a higher plan serves at once.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 
-from sqlalchemy.orm import Session
+from api.kernel.operation import Limits, Refusal
 
-from api.kernel.operation import Refusal
-from core.db.engine import WriteSession
-from core.db.repositories import calls
+
+def ceilings(limits: Limits) -> Mapping[str, int]:
+    """Calls a key and UTC day, by the plan of its account (core spec 8)."""
+    return {"free": limits.daily_calls, "plus": limits.daily_calls_plus, "pro": limits.daily_calls_pro}
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """One key's day. `resets_at` is the next 00:00 UTC."""
+    """One key's day after this call. `number`: the call's own today, from 1; None: the ceiling refused it."""
 
-    key_id: int
-    limit: int
+    ceiling: int
+    number: int | None
     now: datetime
 
     @property
     def resets_at(self) -> datetime:
+        """The next 00:00 UTC."""
         return datetime.combine(self.now.date() + timedelta(days=1), time(0), self.now.tzinfo)
 
-    def require_left(self, session: Session) -> None:
-        """Errors: Refusal rate_limited when today's calls are used up."""
-        self._require(calls.calls_of_day(session, self.key_id, self.now.date()) + 1)
-
-    def count(self, session: WriteSession) -> int:
-        """Count this call; returns what is left. Errors: Refusal rate_limited when calls beside it took the last one."""
-        number = calls.count_call(session, self.key_id, self.now.date())
-        self._require(number)
-        return self.limit - number
-
-    def _require(self, number: int) -> None:
-        if number > self.limit:
+    def require_admitted(self) -> None:
+        """Errors: Refusal rate_limited when today's calls were used up before this one."""
+        if self.number is None:
             raise Refusal(
                 "rate_limited",
-                f"The {self.limit} calls of today are used up; call again from {self.resets_at:%Y-%m-%dT%H:%M:%SZ} on.",
+                f"The {self.ceiling} calls of today are used up; call again from {self.resets_at:%Y-%m-%dT%H:%M:%SZ} on.",
                 remaining={"calls_today": 0},
                 retry_at=self.resets_at,
-                headers=self.headers(0),
             )
 
-    def headers(self, left: int) -> dict[str, str]:
-        """`X-RateLimit-Reset` is in unix seconds."""
+    def headers(self) -> dict[str, str]:
+        """What every answer to a call with a key carries. `X-RateLimit-Reset` is in unix seconds."""
+        left = 0 if self.number is None else self.ceiling - self.number
         return {
-            "X-RateLimit-Limit": str(self.limit),
+            "X-RateLimit-Limit": str(self.ceiling),
             "X-RateLimit-Remaining": str(left),
             "X-RateLimit-Reset": str(int(self.resets_at.timestamp())),
         }

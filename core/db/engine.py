@@ -3,19 +3,34 @@
 Laws
 - A read is one snapshot (REPEATABLE READ, READ ONLY in the database itself); a write is READ COMMITTED and locks rows.
 - Nothing waits for ever: statements, locks, idle transactions and the wait for a connection all have a bound.
+- A connection that rested is asked before it is used, so that a database that restarted meanwhile costs no call.
 - One transition is one transaction, committed at the edge: by `Database.write`, or by the owner of a `write_session`.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Engine, create_engine
+from psycopg import Connection as Driver
+from psycopg import Error as PsycopgError
+from psycopg import IsolationLevel
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.orm import Session, sessionmaker
+from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 
 class ReadSession(Session):
     """A session whose connection refuses to write."""
+
+
+@event.listens_for(ReadSession, "after_begin")
+def _begin_snapshot(session: Session, transaction: Any, connection: Connection) -> None:
+    """Say how the transaction is to begin; psycopg sends it with the first statement. The pool takes it back."""
+    driver = _driver_of(connection.connection)
+    driver.isolation_level, driver.read_only = IsolationLevel.REPEATABLE_READ, True
 
 
 class WriteSession(Session):
@@ -24,7 +39,10 @@ class WriteSession(Session):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How long and how wide. Times are seconds, 0 = no bound; the pool holds `pool_size` to `pool_size + overflow`."""
+    """How long and how wide. Times are seconds, 0 = no bound; the pool holds `pool_size` to `pool_size + overflow`.
+
+    `trust_s`: how long a connection may have rested and be used unasked; 0: each is asked, at the price of a round trip.
+    """
 
     pool_size: int = 5
     overflow: int = 15
@@ -33,6 +51,7 @@ class Bounds:
     statement_s: int = 30
     lock_s: int = 10
     idle_in_transaction_s: int = 60
+    trust_s: float = 0
 
 
 class Database:
@@ -46,8 +65,7 @@ class Database:
         bounds = bounds or Bounds()
         self.engine = _engine(url, application_name, bounds)
         self._reading = self.engine if read_url is None else _engine(read_url, application_name, bounds)
-        snapshot = self._reading.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        self._read = sessionmaker(snapshot, class_=ReadSession, expire_on_commit=False)
+        self._read = sessionmaker(self._reading, class_=ReadSession, expire_on_commit=False)
         self._write = sessionmaker(self.engine, class_=WriteSession, expire_on_commit=False)
 
     @contextmanager
@@ -68,6 +86,31 @@ class Database:
         with self.engine.connect() as connection, WriteSession(connection, expire_on_commit=False) as session:
             yield session
 
+    @contextmanager
+    def statements(self) -> Iterator[Driver[Any]]:
+        """psycopg's own connection, on which each statement is a transaction of its own, committed when it has run.
+
+        For the one statement that every call makes: nothing of SQLAlchemy but its pool stands in the way.
+        """
+        lent = self.engine.raw_connection()
+        try:
+            driver = _driver_of(lent)
+            driver.autocommit = True
+            yield driver
+        except PsycopgError as error:
+            if driver.closed:
+                lent.invalidate(error)
+            raise _as_sqlalchemys(error) from error
+        finally:
+            lent.close()
+
+    @property
+    def connections_in_use(self) -> int:
+        """Connections that are lent out now, of the pool that writes."""
+        pool = self.engine.pool
+        assert isinstance(pool, QueuePool)
+        return pool.checkedout()
+
     def write_session(self) -> WriteSession:
         """A session whose owner commits, rolls back and closes."""
         return self._write()
@@ -85,15 +128,56 @@ def _engine(url: str, application_name: str, bounds: Bounds) -> Engine:
         "idle_in_transaction_session_timeout": bounds.idle_in_transaction_s * 1000,
     }
     settings = " ".join(f"-c {name}={value}" for name, value in milliseconds.items())
-    return create_engine(
+    engine = create_engine(
         url,
         pool_size=bounds.pool_size,
         max_overflow=bounds.overflow,
         pool_timeout=bounds.pool_wait_s,
-        pool_pre_ping=True,  # a connection that the database dropped meanwhile is replaced before it is used
         connect_args={
             "application_name": application_name,
             "connect_timeout": bounds.connect_s,
             "options": f"-c timezone=UTC {settings}",
         },
     )
+    _ask_before_use(engine, bounds.trust_s)
+    return engine
+
+
+def _driver_of(connection: PoolProxiedConnection) -> Driver[Any]:
+    driver = connection.dbapi_connection
+    assert isinstance(driver, Driver)
+    return driver
+
+
+def _as_sqlalchemys(error: PsycopgError) -> SQLAlchemyError:
+    """The error as SQLAlchemy raises it, without statement and parameters."""
+    found = DBAPIError.instance(None, None, error, PsycopgError)
+    assert isinstance(found, SQLAlchemyError)
+    return found
+
+
+def _ask_before_use(engine: Engine, trust_s: float) -> None:
+    """As SQLAlchemy's pre-ping, but for connections alone that rested longer than `trust_s` seconds.
+
+    What comes back to the pool is as it was made: modes that a reader or a lone statement set are undone.
+    """
+
+    @event.listens_for(engine, "checkin")
+    def rest(driver: Driver[Any] | None, record: Any) -> None:
+        record.info["rests_since"] = time.monotonic()
+        if driver is None or driver.closed:
+            return
+        if driver.autocommit:
+            driver.autocommit = False
+        if driver.read_only is not None:
+            driver.isolation_level, driver.read_only = None, None
+
+    @event.listens_for(engine, "checkout")
+    def ask(driver: Any, record: Any, proxy: Any) -> None:
+        rests_since = record.info.get("rests_since")
+        if rests_since is None or time.monotonic() - rests_since < trust_s:
+            return
+        try:
+            engine.dialect.do_ping(driver)
+        except engine.dialect.loaded_dbapi.Error as error:
+            raise DisconnectionError from error  # the pool takes a new one in its place

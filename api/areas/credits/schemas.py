@@ -1,18 +1,12 @@
 """Commands and answers of the credit routes (core spec 4.2)."""
 
-from typing import Annotated
-
 from pydantic import BaseModel, Field
 
-from api.kernel.fields import Int
-from api.kernel.operation import Command
-
-DEFAULT_LIMIT, MAX_LIMIT = 50, 200
+from api.kernel.pagination import Paged
 
 
-class LedgerQuery(Command):
-    cursor: Annotated[Int, Field(ge=1, description="next_cursor of the page before")] | None = None
-    limit: Annotated[Int, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+class LedgerQuery(Paged):
+    """The newest entries first."""
 
 
 class Balance(BaseModel):

@@ -5,6 +5,7 @@ from typing import Any
 from api.areas.credits.schemas import LedgerQuery
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, Call, NoInput
+from api.kernel.pagination import page_of
 from core.books import credit_ledger
 from core.db.repositories import credits
 from core.db.tables.credits import CreditEntry
@@ -30,11 +31,10 @@ def balance(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
 
 
 def ledger(call: Call, caller: AgentCaller, command: LedgerQuery) -> Answer:
-    """Newest first; the cursor is the seq of the last entry of the page before."""
-    rows = credits.entries_before(call.db, caller.account_id, command.cursor, command.limit + 1)
-    page = rows[: command.limit]
-    next_cursor = str(page[-1].seq) if len(rows) > command.limit else None
-    return Answer({"entries": [_entry(row) for row in page], "next_cursor": next_cursor})
+    page = page_of(call, "credits.ledger", command)
+    found = credits.entries_before(call.db, caller.account_id, page.before, page.limit + 1)
+    shown, next_cursor = page.cut(found, lambda row: row.seq)
+    return Answer({"entries": [_entry(row) for row in shown], "next_cursor": next_cursor})
 
 
 def _entry(row: CreditEntry) -> dict[str, Any]:

@@ -5,9 +5,15 @@ from api.kernel.operation import NoInput, Operation
 
 OPERATIONS = (
     Operation("identity.nonce", schemas.Nonce, service.nonce, schemas.NonceIssued),
-    Operation("identity.login", schemas.Login, service.login, schemas.LoggedIn),
+    Operation("identity.login", schemas.Login, service.login, schemas.LoggedIn, refuses=("signature_invalid", "wallet_taken")),
     Operation("identity.logout", NoInput, service.logout, schemas.Done),
-    Operation("identity.connect", schemas.Connect, service.connect, schemas.Connected),
-    Operation("identity.link", schemas.Link, service.link, schemas.WalletStatus),
+    Operation("identity.connect", schemas.Connect, service.connect, schemas.Connected, refuses=("owned_agents_limit",)),
+    Operation(
+        "identity.link",
+        schemas.Link,
+        service.link,
+        schemas.WalletStatus,
+        refuses=("signature_invalid", "account_has_wallet", "wallet_taken"),
+    ),
     Operation("identity.wallet_status", NoInput, service.wallet_status, schemas.WalletStatus),
 )

@@ -7,12 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import Address, Flag, Int, Json, JsonObject, PositiveUsdc, PublicId, Signature, TxHash, Usdc
+from api.kernel.fields import WHOLE, Address, Flag, Int, Json, JsonObject, PositiveUsdc, PublicId, Signature, TxHash, Usdc
 from api.kernel.operation import Command
+from api.kernel.pagination import Paged
 
-Bps = Annotated[Int, Field(ge=0, le=10_000)]
-Limit = Annotated[Int, Field(ge=1, le=200)]
-Seq = Annotated[Int, Field(ge=1)]
+Bps = Annotated[int, Field(ge=0, le=10_000), WHOLE]
 AgentId = Annotated[str, Field(pattern=r"^[0-9]{1,18}$", description="the agent's user id, as a string")]
 Selector = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{8}$")]
 HexData = Annotated[str, Field(pattern=r"^0x([0-9a-fA-F]{2})*$", max_length=65_536)]
@@ -30,9 +29,8 @@ class AgentPath(Command):
     id: AgentId
 
 
-class OffersQuery(AgentPath):
-    cursor: Seq | None = None
-    limit: Limit = 50
+class OffersQuery(AgentPath, Paged):
+    """Of one agent, the caller."""
 
 
 class ReplacePolicy(AgentPath):
@@ -48,7 +46,7 @@ class ReplacePolicy(AgentPath):
     min_net_bps: Int | None = None
     max_cost_bps: Bps | None = None
     slippage_bps: Bps | None = None
-    credit_budget_daily: Annotated[Int, Field(ge=0)] | None = None
+    credit_budget_daily: Annotated[int, Field(ge=0), WHOLE] | None = None
     auto_vs_approval: JsonObject | None = None
     accepts_mandates: Flag = False
 
@@ -164,25 +162,20 @@ class ReportRefusal(MandatePath):
 # Reading
 
 
-class ListQuery(Command):
+class ListQuery(Paged):
     status: Status | None = None
-    cursor: Seq | None = None
-    limit: Limit = 50
 
 
-class BoardQuery(Command):
-    cursor: Seq | None = None
-    limit: Limit = 50
+class BoardQuery(Paged):
+    """Anyone's."""
 
 
-class AlertsQuery(Command):
-    cursor: Seq | None = None
-    limit: Limit = 50
+class AlertsQuery(Paged):
+    """The caller's own."""
 
 
-class PageQuery(MandatePath):
-    cursor: Seq | None = None
-    limit: Limit = 50
+class PageQuery(MandatePath, Paged):
+    """A page of one mandate's record."""
 
 
 class WeekQuery(MandatePath):

@@ -3,4 +3,12 @@
 from api.areas.transfers import schemas, service
 from api.kernel.operation import Operation
 
-OPERATIONS = (Operation("transfers.report", schemas.ReportTransfer, service.report, schemas.TransferReported),)
+OPERATIONS = (
+    Operation(
+        "transfers.report",
+        schemas.ReportTransfer,
+        service.report,
+        schemas.TransferReported,
+        refuses=("duplicate_transfer", "insufficient_idle"),
+    ),
+)

@@ -1,27 +1,63 @@
 """All SQL of what the kernel counts and keeps of calls: daily counts of a key, first answers to idempotency keys."""
 
+import json
 from collections.abc import Mapping
-from datetime import date, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from psycopg import Connection
+from psycopg.rows import tuple_row
 from sqlalchemy import func, select
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
-from core.db.tables.identity import IdempotencyRecord, RequestCount
+from core.db.tables.identity import IdempotencyRecord
+
+# One statement proves the key, looks its ceiling up, counts the call unless the day is used up, and commits: one round trip a
+# call. The row is locked for that moment alone. The count's commit does not wait for the disk: a crash of the database itself
+# may forget the calls of its last second, a restart of anything forgets none.
+_COUNT_CALL = """
+with caller as (
+    select k.id as key_id, k.scopes, a.id as account_id, a.kind, a.name, a.owner_id, a.wallet_address,
+           (cast(%(ceilings)s as jsonb) ->> 'free')::int as ceiling -- the plan of the key: nobody can subscribe yet
+    from api_key k join account a on a.id = k.account_id
+    where k.key_hash = %(key_hash)s and k.revoked_at is null
+), counted as (
+    insert into request_count as c (key_id, day, n)
+    select key_id, %(day)s, 1 from caller where ceiling > 0
+    on conflict (key_id, day) do update set n = c.n + 1 where c.n < (select ceiling from caller)
+    returning n
+)
+select key_id, account_id, kind, name, owner_id, wallet_address, scopes, ceiling, counted.n,
+       set_config('synchronous_commit', 'off', true)
+from caller left join counted on true
+"""
 
 
-def calls_of_day(session: Session, key_id: int, day: date) -> int:
-    query = select(RequestCount.n).where(RequestCount.key_id == key_id, RequestCount.day == day)
-    return session.scalar(query) or 0
+@dataclass(frozen=True, slots=True)
+class KeyCall:
+    """Whose key it is, and the call's number today (1 = the first); None: the day's `ceiling` was used up before."""
+
+    key_id: int
+    account_id: int
+    kind: str
+    name: str
+    owner_id: int | None
+    wallet_address: bytes | None
+    scopes: list[Any] | None
+    ceiling: int
+    number: int | None
 
 
-def count_call(session: WriteSession, key_id: int, day: date) -> int:
-    """Count one call and return the day's number with it. Holds the row until the transaction ends: do it last."""
-    statement = insert(RequestCount).values(key_id=key_id, day=day, n=1)
-    statement = statement.on_conflict_do_update(index_elements=["key_id", "day"], set_={"n": RequestCount.n + 1})
-    return session.execute(statement.returning(RequestCount.n)).scalar_one()
+def count_call(connection: Connection[Any], key_hash: bytes, now: datetime, ceilings: Mapping[str, int]) -> KeyCall | None:
+    """Count one call of a live key in its UTC day; None: no live key has this hash. `ceilings`: calls a day by plan.
+
+    The connection commits each statement (core.db.engine.Database.statements).
+    """
+    values = {"key_hash": key_hash, "day": now.date(), "ceilings": json.dumps(dict(ceilings))}
+    row = connection.cursor(row_factory=tuple_row).execute(_COUNT_CALL, values, prepare=True).fetchone()
+    return None if row is None else KeyCall(*row[:-1])
 
 
 def try_lock_idempotency(session: WriteSession, scope: str, key: str) -> bool:

@@ -32,13 +32,6 @@ def address_text(raw: bytes | None) -> str | None:
 # Who a credential belongs to
 
 
-def find_key(session: Session, key_hash: bytes) -> tuple[ApiKey, Account] | None:
-    """The key and its account, unless it was revoked."""
-    query = select(ApiKey, Account).join(Account, Account.id == ApiKey.account_id)
-    row = session.execute(query.where(ApiKey.key_hash == key_hash, ApiKey.revoked_at.is_(None))).one_or_none()
-    return None if row is None else (row[0], row[1])
-
-
 def find_session(session: Session, token_hash: bytes, now: datetime) -> tuple[SessionRow, Account] | None:
     """The session and its account, unless it was revoked or has expired (`expires_at` itself is too late)."""
     alive = or_(SessionRow.expires_at.is_(None), SessionRow.expires_at > now)

@@ -8,9 +8,10 @@ Laws
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, cast
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import BigInteger, ColumnElement, Select, and_, bindparam, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.db.engine import WriteSession
@@ -47,25 +48,40 @@ def add_mandate(session: WriteSession, mandate: Mandate) -> Mandate:
     return mandate
 
 
-def _page(query: Select[Mandate], before_id: int | None, limit: int) -> Select[Mandate]:
-    if before_id is not None:
-        query = query.where(Mandate.id < before_id)
-    return query.order_by(Mandate.id.desc()).limit(limit)
+# Lists are what programs poll: each form of a list is built once, with names for its values, and not anew for every call.
+
+
+@cache
+def _list(of: str, by_status: bool, is_later_page: bool) -> Select[Mandate]:
+    """The newest first. Values: who, statuses, before_id, limit, as far as the form has them."""
+    who = bindparam("who", type_=BigInteger)
+    wanted: dict[str, ColumnElement[bool]] = {
+        "owner": Mandate.owner_id == who,
+        "agent": or_(Mandate.agent_id == who, Mandate.proposed_by_agent_id == who),
+        "offers": and_(Mandate.agent_id == who, Mandate.accepted_at.is_(None)),
+        "board": and_(Mandate.open_board.is_(True), Mandate.agent_id.is_(None)),
+    }
+    query = select(Mandate).where(wanted[of])
+    if by_status:
+        query = query.where(Mandate.status.in_(bindparam("statuses", expanding=True)))
+    if is_later_page:
+        query = query.where(Mandate.id < bindparam("before_id", type_=BigInteger))
+    return query.order_by(Mandate.id.desc()).limit(bindparam("limit", type_=BigInteger))
+
+
+def _page(session: Session, of: str, who: int | None, statuses: Sequence[str] | None, before_id: int | None, limit: int) -> list[Mandate]:
+    given = {"who": who, "statuses": statuses, "before_id": before_id, "limit": limit}
+    values = {name: value for name, value in given.items() if value}
+    return list(session.scalars(_list(of, bool(statuses), before_id is not None), values))
 
 
 def mandates_of_owner(session: Session, owner_id: int, statuses: Sequence[str] | None, before_id: int | None, limit: int) -> list[Mandate]:
-    query = select(Mandate).where(Mandate.owner_id == owner_id)
-    if statuses:
-        query = query.where(Mandate.status.in_(statuses))
-    return list(session.scalars(_page(query, before_id, limit)))
+    return _page(session, "owner", owner_id, statuses, before_id, limit)
 
 
 def mandates_of_agent(session: Session, agent_id: int, statuses: Sequence[str] | None, before_id: int | None, limit: int) -> list[Mandate]:
     """Mandates naming the agent, and drafts that it proposed."""
-    query = select(Mandate).where(or_(Mandate.agent_id == agent_id, Mandate.proposed_by_agent_id == agent_id))
-    if statuses:
-        query = query.where(Mandate.status.in_(statuses))
-    return list(session.scalars(_page(query, before_id, limit)))
+    return _page(session, "agent", agent_id, statuses, before_id, limit)
 
 
 def ended_mandates_of_agent(session: Session, agent_id: int, limit: int) -> list[Mandate]:
@@ -75,13 +91,11 @@ def ended_mandates_of_agent(session: Session, agent_id: int, limit: int) -> list
 
 def offers_of_agent(session: Session, agent_id: int, before_id: int | None, limit: int) -> list[Mandate]:
     """Signed or working mandates that name the agent and that it has not accepted."""
-    waiting = and_(Mandate.agent_id == agent_id, Mandate.accepted_at.is_(None), Mandate.status.in_(LIVE))
-    return list(session.scalars(_page(select(Mandate).where(waiting), before_id, limit)))
+    return _page(session, "offers", agent_id, LIVE, before_id, limit)
 
 
 def open_board(session: Session, before_id: int | None, limit: int) -> list[Mandate]:
-    free = and_(Mandate.open_board.is_(True), Mandate.agent_id.is_(None), Mandate.status.in_(LIVE))
-    return list(session.scalars(_page(select(Mandate).where(free), before_id, limit)))
+    return _page(session, "board", None, LIVE, before_id, limit)
 
 
 # The book, read

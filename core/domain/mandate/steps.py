@@ -17,7 +17,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.domain.errors import InvalidParameterError
 from core.domain.mandate.fold import effective, fee_class_of
 from core.domain.mandate.refusals import reason_code
 from core.domain.mandate.rows import Kind, LedgerRow, ReportedBy
@@ -29,7 +28,6 @@ from core.domain.times import instant_text
 _RANK = {kind: rank for rank, kind in enumerate(("research", "verify", "consent", "action", "outcome"))}
 _RANK |= {"funding": 5, "control": 5, "note": 5, "instruction": 6}
 _PERMITS = (1, 2, 3, 5, 8)  # budget, per_action, per_day, markets, period: what an action stays inside
-DEFAULT_LIMIT = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +59,16 @@ def step_groups(rows: Iterable[LedgerRow], purpose: str | None) -> list[StepGrou
     return sorted(made, key=lambda group: group.place, reverse=True)
 
 
-def steps_page(groups: Sequence[StepGroup], cursor: str | None, limit: int = DEFAULT_LIMIT) -> tuple[list[dict[str, Any]], str | None]:
-    """Whole groups, as many as fit into `limit` steps (at least one), and the cursor of the next page or None.
-
-    Errors: InvalidParameterError for a cursor that is none.
-    """
-    before = _cursor(cursor)
+def steps_page(groups: Sequence[StepGroup], before: int | None, limit: int) -> tuple[list[dict[str, Any]], int | None]:
+    """Whole groups, as many as fit into `limit` steps (at least one), from the place `before` (exclusive) on; and the last one's
+    place, when more follow."""
     left = [group for group in groups if before is None or group.place < before]
     steps: list[dict[str, Any]] = []
     for index, group in enumerate(left):
         if index and len(steps) + len(group.steps) > limit:
-            return steps, str(left[index - 1].place)
+            return steps, left[index - 1].place
         steps += group.steps
     return steps, None
-
-
-def _cursor(cursor: str | None) -> int | None:
-    if cursor is None:
-        return None
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= 18):
-        raise InvalidParameterError("cursor", "send the next_cursor of the page before, or leave it out")
-    return int(cursor)
 
 
 # What is shown

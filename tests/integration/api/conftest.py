@@ -20,6 +20,7 @@ from core.chain.rpc import RpcUnreachableError
 from core.db.engine import Database
 from core.domain.blocks import BlockHeader
 from tests.integration.api import probe
+from tests.integration.api.conformance import Conformance
 from tests.integration.api.probe import Gate
 
 with warnings.catch_warnings():
@@ -126,6 +127,7 @@ def limited(deps: Deps, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iterator
     def build(peer: str = "203.0.113.9", **limits: int) -> TestClient:
         app = create_app(replace(deps, limits=Limits(**limits)), (*OPERATIONS, probe.operation(gate)))
         client = TestClient(app, base_url=BASE_URL, client=(peer, 5000))
+        client.event_hooks = {"request": [], "response": [Conformance((*OPERATIONS, probe.operation(gate)), deps)]}
         clients.append(client)
         return client
 

@@ -28,6 +28,7 @@ ROW = Row(
     family=Family.WALLET,
     scope="tx",
     idempotent=True,
+    also=(202,),
 )
 
 
@@ -70,7 +71,7 @@ def operation(gate: Gate) -> Operation:
                 gate.wait()
         return Answer({"n": command.n, "amount": command.amount_usdc})
 
-    return Operation("probe.write", Probe, probe)
+    return Operation("probe.write", Probe, probe, refuses=("wrong_status",))
 
 
 def writes(database: Database) -> int:

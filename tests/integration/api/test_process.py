@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from api.kernel.caller import OperatorCaller
-from api.kernel.credentials import Credentials, prove
+from api.kernel.credentials import prove_key
 from api.kernel.operation import Deps, Refusal
 from api.main import admit_operator, listen
 from core.domain.errors import InvalidParameterError
@@ -30,8 +30,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def caller_of(deps: Deps, key: str) -> object:
-    with deps.database.read() as session:
-        return prove(session, Credentials(key, None, "127.0.0.1"), deps, deps.clock()).by_key
+    return prove_key(key, deps, deps.clock())[0]
 
 
 def test_the_operators_key__is_the_one_that_is_set_now(deps: Deps, settings: Settings) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from api.areas.mandates.schemas import AlertsQuery
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call
+from api.kernel.pagination import page_of
 from core.db.repositories.alerts import alerts_of_owner
 from core.db.tables.alerts import OwnerAlert
 from core.domain.times import instant_text, instant_text_or_none
@@ -12,10 +13,10 @@ from core.domain.times import instant_text, instant_text_or_none
 
 def alerts(call: Call, caller: OwnerCaller, command: AlertsQuery) -> Answer:
     """The newest first. One that a reorg took back stays, with `withdrawn_at`."""
-    found = alerts_of_owner(call.db, caller.account_id, command.cursor, command.limit + 1)
-    page = found[: command.limit]
-    next_cursor = str(page[-1].id) if len(found) > command.limit else None
-    return Answer({"alerts": [_view(alert) for alert in page], "next_cursor": next_cursor})
+    page = page_of(call, "mandates.alerts", command)
+    found = alerts_of_owner(call.db, caller.account_id, page.before, page.limit + 1)
+    shown, next_cursor = page.cut(found, lambda alert: alert.id)
+    return Answer({"alerts": [_view(alert) for alert in shown], "next_cursor": next_cursor})
 
 
 def _view(alert: OwnerAlert) -> dict[str, Any]:

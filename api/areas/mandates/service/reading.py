@@ -21,6 +21,7 @@ from api.areas.mandates.service.views import (
 )
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal
+from api.kernel.pagination import Page, page_of
 from core.chain.signatures import recovered_address
 from core.chain.typed_data import terms_digest
 from core.db.repositories import identity, mandates
@@ -33,7 +34,7 @@ from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.lock import chain_state, how_to_act, lock_of, lock_to_json, settle_note
 from core.domain.mandate.progress import ProgressFacts, progress_block
 from core.domain.mandate.record import genesis_hash, record_line
-from core.domain.mandate.steps import DEFAULT_LIMIT, step_groups, steps_page
+from core.domain.mandate.steps import step_groups, steps_page
 from core.domain.mandate.terms import rules_to_json, terms_to_json
 from core.domain.money import usdc_text_or_none
 from core.domain.times import instant_text
@@ -48,7 +49,7 @@ ENDED_SHOWN = 10
 def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
     mandate = readable_by(call, caller, command.id)
     standing = standing_of(call, mandate)
-    steps, next_cursor = _steps(call, mandate, None, DEFAULT_LIMIT)
+    steps, next_cursor = _steps(call, mandate, PageQuery(id=command.id))
     progress = _progress(call, standing)
     return Answer(
         {
@@ -133,23 +134,25 @@ def _locks(call: Call, standing: Standing) -> dict[str, Any]:
 
 def steps(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer:
     mandate = readable_by(call, caller, command.id)
-    cursor = None if command.cursor is None else str(command.cursor)
-    page, next_cursor = _steps(call, mandate, cursor, command.limit)
+    page, next_cursor = _steps(call, mandate, command)
     return Answer({"steps": page, "next_cursor": next_cursor})
 
 
-def _steps(call: Call, mandate: Mandate, cursor: str | None, limit: int) -> tuple[list[dict[str, Any]], str | None]:
+def _steps(call: Call, mandate: Mandate, command: PageQuery) -> tuple[list[dict[str, Any]], str | None]:
+    """A page of steps; the cursor that a whole read gives goes on with the steps alone."""
+    page = page_of(call, "mandates.steps", command)
     groups = step_groups(mandates.ledger_rows(call.db, mandate.id), mandate.purpose)
-    return steps_page(groups, cursor, limit)
+    steps, place = steps_page(groups, page.before, page.limit)
+    return steps, None if place is None else page.cursor(place)
 
 
 def ledger(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer:
     """The raw book, newest first, reversed rows and reversals included."""
     mandate = readable_by(call, caller, command.id)
-    rows = mandates.ledger_rows_before(call.db, mandate.id, command.cursor, command.limit + 1)
-    page = rows[: command.limit]
-    next_cursor = str(page[-1].seq) if len(rows) > command.limit else None
-    return Answer({"events": [event_view(row) for row in page], "next_cursor": next_cursor})
+    page = page_of(call, "mandates.ledger", command)
+    rows = mandates.ledger_rows_before(call.db, mandate.id, page.before, page.limit + 1)
+    shown, next_cursor = page.cut(rows, lambda row: row.seq)
+    return Answer({"events": [event_view(row) for row in shown], "next_cursor": next_cursor})
 
 
 def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
@@ -198,28 +201,31 @@ def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePat
 def list_own(call: Call, caller: AgentCaller | OwnerCaller, command: ListQuery) -> Answer:
     statuses = None if command.status is None else (command.status,)
     of_caller = mandates.mandates_of_owner if isinstance(caller, OwnerCaller) else mandates.mandates_of_agent
-    found = of_caller(call.db, caller.account_id, statuses, command.cursor, command.limit + 1)
-    return Answer(_page(call, found, command.limit, "mandates", with_card=False))
+    page = page_of(call, "mandates.list", command)
+    found = of_caller(call.db, caller.account_id, statuses, page.before, page.limit + 1)
+    return Answer(_shown(call, page, found, "mandates", with_card=False))
 
 
 def offers(call: Call, caller: AgentCaller, command: OffersQuery) -> Answer:
     """Mandates that wait for the agent, with their clauses. Errors: Refusal not_owner for another agent's offers."""
     if command.id != str(caller.account_id):
         raise Refusal("not_owner", f"These are the offers of agent {command.id}; read your own.")
-    found = mandates.offers_of_agent(call.db, caller.account_id, command.cursor, command.limit + 1)
-    return Answer(_page(call, found, command.limit, "offers", with_card=True))
+    page = page_of(call, "mandates.offers", command)
+    found = mandates.offers_of_agent(call.db, caller.account_id, page.before, page.limit + 1)
+    return Answer(_shown(call, page, found, "offers", with_card=True))
 
 
 def board(call: Call, caller: Nobody, command: BoardQuery) -> Answer:
     """Mandates that any agent may accept."""
-    found = mandates.open_board(call.db, command.cursor, command.limit + 1)
-    return Answer(_page(call, found, command.limit, "mandates", with_card=True))
+    page = page_of(call, "mandates.board", command)
+    found = mandates.open_board(call.db, page.before, page.limit + 1)
+    return Answer(_shown(call, page, found, "mandates", with_card=True))
 
 
-def _page(call: Call, found: list[Mandate], limit: int, name: str, *, with_card: bool) -> dict[str, Any]:
-    page = found[:limit]
-    items = [mandate_view(call, one) | (_card(call, one, standing_of(call, one)) if with_card else {}) for one in page]
-    return {name: items, "next_cursor": str(page[-1].id) if len(found) > limit else None}
+def _shown(call: Call, page: Page, found: list[Mandate], name: str, *, with_card: bool) -> dict[str, Any]:
+    shown, next_cursor = page.cut(found, lambda one: one.id)
+    items = [mandate_view(call, one) | (_card(call, one, standing_of(call, one)) if with_card else {}) for one in shown]
+    return {name: items, "next_cursor": next_cursor}
 
 
 def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer:

@@ -63,7 +63,7 @@ def test_steps__are_paged_without_loss(stage: Stage) -> None:
         if cursor is None:
             break
     assert paged == whole
-    assert reason(stage.call("GET", f"/mandates/{mandate_id}/steps", stage.owner, cursor="x")) == (400, "invalid_number")
+    assert reason(stage.call("GET", f"/mandates/{mandate_id}/steps", stage.owner, cursor="x")) == (400, "invalid_parameter")
 
 
 def test_ledger__is_paged_newest_first(stage: Stage) -> None:

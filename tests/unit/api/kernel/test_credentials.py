@@ -22,7 +22,7 @@ def row(auth: Auth, family: Family = Family.WALLET, scope: str | None = None) ->
 def proven(*callers: Caller) -> Proven:
     by_key = next((one for one in callers if isinstance(one, AgentCaller | OperatorCaller)), None)
     by_bearer = next((one for one in callers if isinstance(one, OwnerCaller | BearerCaller)), None)
-    return Proven(by_key, by_bearer, None)
+    return Proven(by_key, by_bearer)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,49 @@
+"""Answers that may be kept: the rows of the catalogue that name `max_age_s` (decisions 71).
+
+    no credential sent    Cache-Control: public, max-age=N
+    one sent              Cache-Control: private, no-cache      the answer may be the caller's alone: ask again each time
+    If-None-Match names what we would send                      304, the same headers, no body
+
+The ETag is strong: a digest of the body's bytes. Vary names the credential headers, so that no shared cache mixes callers up.
+Source: RFC 9110 8.8.3, 13.1.2; RFC 9111.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+from starlette.responses import Response
+
+from api.catalog import Row
+from api.kernel.credentials import KEY_HEADER, Credentials
+
+NOT_MODIFIED = 304
+
+_TAG = re.compile(r'(?:W/)?("[^"]*")')
+
+
+def kept(answer: Response, row: Row, credentials: Credentials, if_none_match: str | None) -> Response:
+    """The answer with what a cache needs, or 304 in its place; untouched where nothing may be kept."""
+    if row.max_age_s is None or answer.status_code != row.status:
+        return answer
+    tag = etag_of(bytes(answer.body))
+    headers = _headers(tag, row.max_age_s, is_public=credentials.key is None and credentials.bearer is None)
+    answer.headers.update(headers)
+    if if_none_match is None or not _names(if_none_match, tag):
+        return answer
+    same = {name: value for name, value in answer.headers.items() if name not in ("content-length", "content-type")}
+    return Response(status_code=NOT_MODIFIED, headers=same)
+
+
+def etag_of(body: bytes) -> str:
+    return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+
+def _headers(tag: str, max_age_s: int, *, is_public: bool) -> Mapping[str, str]:
+    control = f"public, max-age={max_age_s}" if is_public else "private, no-cache"
+    return {"ETag": tag, "Cache-Control": control, "Vary": f"{KEY_HEADER}, Authorization"}
+
+
+def _names(if_none_match: str, tag: str) -> bool:
+    """Whether the header's list has this tag, by weak comparison; `*` has every one."""
+    return if_none_match.strip() == "*" or tag in _TAG.findall(if_none_match)

@@ -1,0 +1,172 @@
+"""What the kernel costs: `make bench-api`.
+
+    keyed     GET /mandate-wallet/mandates with a key: credential, count, scope, snapshot, SELECT, log line, by the real process
+    bare      a FastAPI route that does one SELECT, under the same server in a process of its own
+    counter   64 writers on one key: answers beside the day's count in Postgres
+
+One worker each, one real Postgres, 64 clients. The two take turns in rounds, and medians count: a busy machine slows both.
+The last line is one JSON object.
+"""
+
+import json
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import psycopg
+
+from core.db import embedded, migrate
+from tests.bench import bare
+
+ROOT = Path(__file__).resolve().parents[2]
+ROUNDS = 7
+SECONDS = 3.0
+CLIENTS = 64
+PATH = "/mandate-wallet/mandates"
+HEAVIER_PATH = "/mandate-wallet/agents/me"
+UP_S = 30.0
+
+
+@dataclass
+class Place:
+    """A database, and the two servers on it."""
+
+    database_url: str
+    product_port: int
+    bare_port: int
+
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.product_port}{path}", json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return dict(json.load(answer))
+
+    def counted(self) -> int:
+        """Calls of all keys, as Postgres has them."""
+        with psycopg.connect(self.database_url.replace("+psycopg", "")) as connection:
+            row = connection.execute("select coalesce(sum(n), 0) from request_count").fetchone()
+        assert row is not None
+        return int(row[0])
+
+
+@contextmanager
+def place() -> Iterator[Place]:
+    folder = Path(mkdtemp(prefix="bench-api-"))
+    folder.chmod(0o755)
+    server = embedded.start(folder / "postgres")
+    processes: list[subprocess.Popen[bytes]] = []
+    try:
+        migrate.upgrade(server.url)
+        made = Place(server.url, _free_port(), _free_port())
+        environment = os.environ | _settings(folder, made)
+        with (folder / "api.log").open("wb") as log:
+            processes.append(subprocess.Popen([sys.executable, "-m", "api.main"], cwd=ROOT, env=environment, stdout=log, stderr=log))
+            command = [sys.executable, "-m", "tests.bench.bare", str(made.bare_port)]
+            processes.append(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log))
+        _until_up(made.product_port)
+        _until_up(made.bare_port)
+        yield made
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _settings(folder: Path, where: Place) -> dict[str, str]:
+    """Ceilings out of the way, all else as it comes. The chain is never asked."""
+    (folder / "deployment.json").write_text(json.dumps({"chain_id": 84532, "block": 0, "commit": "0" * 40, "contracts": []}))
+    return {
+        "DATABASE_URL": where.database_url,
+        "RPC_URLS": "http://127.0.0.1:9",
+        "DEPLOYMENT_FILE": str(folder / "deployment.json"),
+        "KEY_PEPPER": "p" * 32,
+        "LOG_FORMAT": "json",
+        "PORT": str(where.product_port),
+        "DAILY_CEILING": "1000000000",
+        "REGISTRATIONS_PER_MINUTE": "1000",
+        "REGISTRATIONS_PER_DAY": "1000",
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _until_up(port: int) -> None:
+    begun = time.monotonic()
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            if time.monotonic() - begun > UP_S:
+                raise
+            time.sleep(0.1)
+
+
+def load(port: int, heads: list[str], clients: int = CLIENTS, seconds: float = SECONDS) -> dict[str, Any]:
+    """One round from a client process of its own."""
+    command = [sys.executable, "-m", "tests.bench.load", str(port), str(clients), str(seconds)]
+    done = subprocess.run(command, cwd=ROOT, input=json.dumps(heads).encode(), stdout=subprocess.PIPE, check=True, timeout=seconds + 90)
+    answered = dict(json.loads(done.stdout))
+    assert set(answered["statuses"]) == {"200"}, answered
+    return answered
+
+
+def head(path: str, key: str | None = None) -> str:
+    return f"GET {path} HTTP/1.1\r\nHost: bench\r\n" + ("" if key is None else f"X-SVC-User-Key: {key}\r\n") + "\r\n"
+
+
+def lost_updates(where: Place, key: str) -> int:
+    """64 writers on one counter: calls of one key that were answered, less those that its row counts."""
+    before = where.counted()
+    one = load(where.product_port, [head(PATH, key)])
+    print(f"one key, {CLIENTS} clients: {one}", flush=True)
+    return int(one["answered"]) - (where.counted() - before)
+
+
+def main() -> None:
+    with place() as where:
+        keys = [str(where.post("/auth/agent/connect", {"agent_name": f"bench-{n}"})["api_key"]) for n in range(CLIENTS)]
+        rounds: dict[str, list[dict[str, Any]]] = {"bare": [], "keyed": []}
+        for number in range(ROUNDS):
+            rounds["bare"].append(load(where.bare_port, [head(bare.PATH)]))
+            rounds["keyed"].append(load(where.product_port, [head(PATH, key) for key in keys]))
+            print(f"round {number + 1}: bare {rounds['bare'][-1]}; keyed {rounds['keyed'][-1]}", flush=True)
+        heavier = load(where.product_port, [head(HEAVIER_PATH, key) for key in keys])
+        lost = lost_updates(where, keys[0])
+    keyed_rps, bare_rps = (statistics.median(_rps(one) for one in rounds[kind]) for kind in ("keyed", "bare"))
+    p99_ms = {kind: statistics.median(one["p99_ms"] for one in rounds[kind]) for kind in rounds}
+    print(f"{PATH}: {keyed_rps:.0f}/s, {keyed_rps / bare_rps:.2f} of a bare SELECT's {bare_rps:.0f}/s; p99 {p99_ms}")
+    print(f"{HEAVIER_PATH} (three SELECTs): {_rps(heavier):.0f}/s, p99 {heavier['p99_ms']} ms")
+    result = {
+        "keyed_read_rps": round(keyed_rps),
+        "bare_select_rps": round(bare_rps),
+        "p99_ratio_64": round(p99_ms["keyed"] / p99_ms["bare"], 2),
+        "lost_updates": lost,
+    }
+    print(json.dumps(result))
+
+
+def _rps(one: Mapping[str, Any]) -> float:
+    return float(one["requests"] / one["seconds"])
+
+
+if __name__ == "__main__":
+    main()

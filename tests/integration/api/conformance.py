@@ -1,0 +1,59 @@
+"""What holds for every answer of every test: its status and reason are declared, and its next calls can be made as written."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import httpx
+from starlette.routing import Match, Route
+
+from api.kernel.http import routes_of
+from api.kernel.operation import Deps, Operation
+from api.kernel.reasons import reasons_of
+from api.kernel.refusals import REASONS
+from api.kernel.validation import command_of
+
+EDGE = ("unknown_route", "method_not_allowed", "internal_error")  # of no operation
+
+
+class Conformance:
+    """Call it with a response; it raises AssertionError."""
+
+    def __init__(self, operations: Iterable[Operation], deps: Deps) -> None:
+        self._by_call = {(one.row.method, one.row.path): one for one in operations}
+        self._routes = routes_of(self._by_call.values(), deps)
+
+    def __call__(self, response: httpx.Response) -> None:
+        response.read()
+        found = self._find(response.request.method, response.request.url.path)
+        if found is None or response.headers.get("Content-Type") != "application/json":
+            return
+        operation, _ = found
+        body = response.json()
+        service = body.get("service") if isinstance(body, dict) else None
+        reason = service.get("reason") if isinstance(service, dict) else None
+        if reason in REASONS:
+            assert reason in (*reasons_of(operation), *EDGE), f"{operation.key} does not declare that it refuses with {reason}"
+            for call in service["next"]:
+                self._require_callable(call)
+        else:
+            declared = [operation.row.status, *operation.row.also]
+            if not operation.row.block:
+                declared += [REASONS[one].status for one in reasons_of(operation)]
+            assert response.status_code in declared, f"{operation.key} does not declare that it answers {response.status_code}"
+
+    def _find(self, method: str, path: str) -> tuple[Operation, dict[str, Any]] | None:
+        """The operation and the path's values; HEAD is answered as GET."""
+        scope = {"type": "http", "method": method, "path": path, "headers": []}
+        for route in self._routes:
+            match, values = route.matches(scope)
+            if match is Match.FULL:
+                assert isinstance(route, Route)
+                return self._by_call["GET" if method == "HEAD" else method, route.path.replace(":path", "")], dict(values["path_params"])
+        return None
+
+    def _require_callable(self, call: Mapping[str, Any]) -> None:
+        found = self._find(call["method"], call["path"])
+        assert found is not None, f"no such call: {call}"
+        operation, values = found
+        assert (call["auth"], call["cost"]) == (operation.row.auth.value, operation.row.price_credits)
+        command_of(operation.command_type, values | dict(call.get("body", {})))

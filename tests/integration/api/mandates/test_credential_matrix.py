@@ -1,0 +1,102 @@
+"""Every route x every credential answers as the matrix says, and the page shows that matrix."""
+
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from eth_account import Account
+
+from api.catalog import CATALOG, Row
+from api.kernel.operation import Deps
+from api.kernel.tokens import token_hash
+from core.db.repositories import identity
+from core.db.tables.identity import ApiKey
+from core.db.tables.identity import Session as SessionRow
+from tests.integration.api.conftest import KEY, bearer, connect, login
+from tests.integration.api.mandates.stage import ADAPTER, BUY, DRAFT, Stage
+from tests.integration.api.matrix import PAGE, SERVED, Who, expected, page
+
+KEEPS_OUT = {
+    "auth_required", "auth_invalid", "scope_denied", "agent_key_scope", "not_owner", "not_found", "not_authorized",
+    "agent_not_designated",
+}  # fmt: skip
+WALLET, SIGNATURE = "0x" + "ab" * 20, "0x" + "12" * 65
+PATHS = {"{atom_id}": "first-call", "{pb}": "agent", "{path}": "loop.md"}
+# What a call needs beside its path to reach its service.
+FIELDS: dict[str, dict[str, Any]] = {
+    "identity.nonce": {"wallet_address": WALLET},
+    "identity.login": {"message": "x", "signature": SIGNATURE},
+    "identity.link": {"wallet_address": WALLET, "signature": SIGNATURE},
+    "mandates.create": DRAFT,
+    "mandates.update": DRAFT,
+    "mandates.assign": {"agent_id": "1"},
+    "mandates.sign": {"signature": SIGNATURE},
+    "mandates.deposit_call": {"amount_usdc": "1"},
+    "mandates.report_event": {"kind": "note"},
+    "mandates.report_refusal": {"reason": "OverPerTxCap"},
+    "mandates.execute_call": {"target": ADAPTER, "selector": BUY, "amount_usdc": "1"},
+    "transfers.report": {
+        "chain_id": 84532, "asset": "USDC", "amount": "1", "tx_hash": "0x" + "ab" * 32, "direction": "in",
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def headers(stage: Stage, deps: Deps) -> dict[Who, dict[str, str]]:
+    """A working mandate's people, and everyone else who may knock."""
+    revoked, narrowed = connect(stage.client)["api_key"], connect(stage.client, stage.owner)["api_key"]
+    expired = login(stage.client, Account.create())
+    other = connect(stage.client)
+    now = stage.clock.now
+    with stage.database.write() as session:
+        hashes = {name: token_hash(deps.pepper, key) for name, key in (("revoked", revoked), ("narrowed", narrowed))}
+        session.query(ApiKey).filter_by(key_hash=hashes["revoked"]).one().revoked_at = now
+        session.query(ApiKey).filter_by(key_hash=hashes["narrowed"]).one().scopes = []
+        token = expired["Authorization"].removeprefix("Bearer ")
+        session.query(SessionRow).filter_by(token_hash=token_hash(deps.pepper, token)).one().expires_at = now - timedelta(seconds=1)
+        identity.set_operator_key(session, token_hash(deps.pepper, "the operator"), now)
+    return {
+        Who.NOBODY: {},
+        Who.GARBAGE_KEY: {KEY: "svc_key_garbage"},
+        Who.GARBAGE_BEARER: bearer("svc_own_garbage"),
+        Who.REVOKED_KEY: {KEY: revoked},
+        Who.EXPIRED_SESSION: expired,
+        Who.KEY_AND_GARBAGE: stage.agent | bearer("garbage"),
+        Who.NARROWED_KEY: {KEY: narrowed},
+        Who.STRANGERS_KEY: {KEY: other["api_key"]},
+        Who.AGENT: stage.agent,
+        Who.CONNECTS_BEARER: bearer(other["bearer_token"]),
+        Who.OPERATOR: {KEY: "the operator"},
+        Who.STRANGER: stage.new_owner(),
+        Who.KEY_AND_OWNER: {KEY: other["api_key"]} | login(stage.client, stage.owner_wallet),
+        Who.OWNER: stage.owner,
+    }
+
+
+@pytest.mark.parametrize("row", CATALOG, ids=lambda row: row.key)
+def test_each_credential__gets_what_the_matrix_says(stage: Stage, headers: dict[Who, dict[str, str]], row: Row) -> None:
+    mandate_id = stage.working()
+    path = row.path.replace("/mandates/{id}", f"/mandates/{mandate_id}").replace("/agents/{id}", f"/agents/{stage.agent_id}")
+    for name, filled in PATHS.items():
+        path = path.replace(name, filled)
+    assert "{" not in path, "say here what fills this path"
+    found = {who.says: _answer(stage, row, path, sent) for who, sent in headers.items()}
+    assert found == {who.says: expected(row, who) for who in Who}
+
+
+def _answer(stage: Stage, row: Row, path: str, sent: dict[str, str]) -> str:
+    fields = FIELDS.get(row.key, dict(row.example or {}))
+    answer: httpx.Response = (
+        stage.client.request(row.method, path, params=fields, headers=sent)
+        if row.method == "GET"
+        else stage.client.request(row.method, path, json=fields, headers=sent)
+    )
+    if answer.status_code < 400:
+        return SERVED
+    reason = str(answer.json().get("service", {}).get("reason"))
+    return reason if reason in KEEPS_OUT else SERVED
+
+
+def test_the_page__shows_the_matrix() -> None:
+    assert PAGE.read_text() == page(), "run `python -m tests.integration.api.matrix` and commit the page"

@@ -1,0 +1,57 @@
+"""Calls that a machine makes up from the OpenAPI document, sent as nobody, agent and owner, mostly as one whom the route takes.
+
+No answer is a 5xx that the document doesn't name, none has a status that it doesn't declare for the route, and each body fits
+its schema. FUZZ_EXAMPLES=300 looks longer (make test-deep).
+"""
+
+import os
+from itertools import cycle
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance, status_code_conformance
+
+from api.areas.discovery.service import NAME, VERSION
+from api.catalog import ROWS, Auth, Row
+from api.kernel.openapi import document
+from api.main import OPERATIONS
+from tests.integration.api.mandates.stage import Stage
+
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "8"))
+CHECKS = [status_code_conformance, content_type_conformance, response_schema_conformance]
+UNAVAILABLE = 503  # a route that needs the chain says so; the document declares it
+SCHEMA = schemathesis.openapi.from_dict(document(OPERATIONS, NAME, VERSION, "http://testserver"))
+BY_KEY = {one.ok().definition.raw["operationId"]: one.ok() for one in SCHEMA.get_all_operations()}
+
+
+@pytest.mark.parametrize("key", [one.key for one in OPERATIONS])
+def test_no_made_up_call__is_answered_otherwise_than_declared(stage: Stage, key: str) -> None:
+    ids = cycle([None, {"id": stage.working()}, {"id": stage.agent_id}])
+    callers = cycle([stage.agent, stage.owner, *_admitted(stage, ROWS[key]), {}])
+
+    @settings(max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(case=BY_KEY[key.replace(".", "_")].as_strategy())
+    def answers_as_declared(case: schemathesis.Case) -> None:
+        known, caller = next(ids), next(callers)
+        if known is not None and case.path_parameters:
+            case.path_parameters.update(known)
+        answer = _send(stage, case, caller)
+        checks: list[Any] = CHECKS if answer.status_code == UNAVAILABLE else [not_a_server_error, *CHECKS]
+        case.validate_response(answer, checks=checks)
+
+    answers_as_declared()
+
+
+def _admitted(stage: Stage, row: Row) -> list[dict[str, str]]:
+    """Callers that the route takes, twice, so that most calls get past the door."""
+    takes = {Auth.KEY: [stage.agent], Auth.OWNER: [stage.owner], Auth.KEY_OR_OWNER: [stage.agent, stage.owner]}
+    return 2 * takes.get(row.auth, [{}])
+
+
+def _send(stage: Stage, case: schemathesis.Case, caller: dict[str, str]) -> Any:
+    sent = case.as_transport_kwargs(base_url="http://testserver", headers=caller)
+    sent.pop("cookies", None)
+    return stage.client.request(**sent)

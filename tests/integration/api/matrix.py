@@ -1,0 +1,106 @@
+"""What each credential gets on each route, as the catalogue and decisions 26, 64, 67 say; `python -m tests.integration.api.matrix`
+writes docs/credential-matrix.md. test_credential_matrix.py holds the service to it.
+"""
+
+import re
+from enum import Enum
+from pathlib import Path
+
+from api.catalog import CATALOG, Family, Row
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "credential-matrix.md"
+SERVED = "served"
+
+
+class Who(Enum):
+    """A credential, and the kind of caller that it proves; None: nobody, or nothing valid."""
+
+    NOBODY = ("nothing", None)
+    GARBAGE_KEY = ("a made-up key", None)
+    GARBAGE_BEARER = ("a made-up bearer", None)
+    REVOKED_KEY = ("a revoked key", None)
+    EXPIRED_SESSION = ("an expired session", None)
+    KEY_AND_GARBAGE = ("the agent's key, a made-up bearer", None)
+    NARROWED_KEY = ("a key with no scopes", "key")
+    STRANGERS_KEY = ("another agent's key", "key")
+    AGENT = ("the agent's key", "key")
+    CONNECTS_BEARER = ("connect's bearer", "bearer")
+    OPERATOR = ("the operator's key", "operator")
+    STRANGER = ("another owner's session", "owner")
+    KEY_AND_OWNER = ("another agent's key, the owner's session", "key and owner")
+    OWNER = ("the owner's session", "owner")
+
+    @property
+    def says(self) -> str:
+        return self.value[0]
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        return frozenset((self.value[1] or "").split(" and ")) - {""}
+
+
+STRANGERS = (Who.STRANGERS_KEY, Who.STRANGER)
+
+
+def expected(row: Row, who: Who) -> str:
+    """A reason that keeps the caller out, or `served`: the call reached its service, whatever that then says."""
+    takes = {"none", "key", "owner"} if row.auth.value == "optional" else set(re.findall(r"none|key|owner|bearer|operator", row.auth.value))
+    if who is Who.NOBODY:
+        return SERVED if "none" in takes else "auth_required"
+    if not who.kinds:
+        return "auth_invalid"
+    seen = _kind_seen(takes, who)
+    return _without(row, takes, who) if seen is None else _of_a_caller(row, who, seen)
+
+
+def _kind_seen(takes: set[str], who: Who) -> str | None:
+    """Of several credentials the route's kind decides, a key before a session (decisions 64)."""
+    return next((kind for kind in ("key", "owner", "bearer", "operator") if kind in takes & who.kinds), None)
+
+
+def _without(row: Row, takes: set[str], who: Who) -> str:
+    """The caller has valid credentials, but none that the route takes."""
+    if "none" in takes:
+        return SERVED
+    if "operator" in takes:
+        return "not_authorized"
+    if takes == {"bearer"}:
+        return "auth_invalid" if "owner" in who.kinds else "auth_required"
+    if "owner" in takes and "bearer" in who.kinds:
+        return "auth_invalid"
+    is_owners_alone = takes == {"owner"} and row.family is Family.WALLET
+    return "scope_denied" if is_owners_alone and who.kinds & {"key", "operator"} else "auth_required"
+
+
+def _of_a_caller(row: Row, who: Who, seen: str) -> str:
+    if seen == "key" and who is Who.NARROWED_KEY and row.scope is not None:
+        return "scope_denied" if row.family is Family.WALLET else "agent_key_scope"
+    is_stranger = who in STRANGERS or (who is Who.KEY_AND_OWNER and seen == "key")
+    if not is_stranger or "{id}" not in row.path:
+        return SERVED
+    if row.key == "mandates.accept":
+        return "agent_not_designated"
+    return "not_owner" if "/agents/{id}" in row.path else "not_found"
+
+
+def page() -> str:
+    """The table, one row a route; `served` is a dot."""
+    rows = [f"| `{row.method} {row.path}` | {' | '.join(_cell(row, who) for who in Who)} |" for row in CATALOG]
+    heads = [who.says for who in Who]
+    return "\n".join([HEAD, f"| call | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|", *rows, ""])
+
+
+def _cell(row: Row, who: Who) -> str:
+    answer = expected(row, who)
+    return "·" if answer == SERVED else f"`{answer}`"
+
+
+HEAD = """# Who may make which call
+
+Every route against every credential, written by `python -m tests.integration.api.matrix` and held to the running service by
+`tests/integration/api/mandates/test_credential_matrix.py`. A dot: the call reaches its service. The path names a mandate of the owner,
+who designated the agent, and the agent itself.
+"""
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

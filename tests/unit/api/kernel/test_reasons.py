@@ -1,0 +1,89 @@
+"""What an operation may refuse with, and that OpenAPI shows exactly that."""
+
+from typing import Any
+
+import pytest
+
+from api.catalog import ROWS, Auth, Family
+from api.kernel.examples import SENTENCES
+from api.kernel.openapi import document
+from api.kernel.operation import Operation
+from api.kernel.reasons import reasons_of
+from api.kernel.refusals import REASONS
+from api.kernel.validation import command_of
+from api.main import OPERATIONS
+
+DOCUMENT = document(OPERATIONS, "t", "1", "https://api.example")
+BY_CALL = {(one.row.method, one.row.path): one for one in OPERATIONS}
+
+
+def responses(operation: Operation) -> dict[str, Any]:
+    return dict(DOCUMENT["paths"][operation.row.path][operation.row.method.lower()]["responses"])
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.key)
+def test_the_statuses_declared__are_those_that_are_possible(operation: Operation) -> None:
+    row = operation.row
+    refusals = {REASONS[reason].status for reason in reasons_of(operation)}
+    kept = {304} if row.max_age_s is not None else set()
+    assert {int(status) for status in responses(operation)} == {row.status, *row.also} | refusals | kept
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.key)
+def test_every_reason_of_a_route__has_an_example_under_its_status(operation: Operation) -> None:
+    shown = {name: int(status) for status, one in responses(operation).items() for name in _examples(one)}
+    assert shown == {reason: REASONS[reason].status for reason in reasons_of(operation)}
+
+
+def _examples(response: dict[str, Any]) -> list[str]:
+    return list(response.get("content", {}).get("application/json", {}).get("examples", {}))
+
+
+@pytest.mark.parametrize("name", DOCUMENT["components"]["examples"])
+def test_an_example__is_the_body_of_a_refusal_whose_next_calls_can_be_made(name: str) -> None:
+    body = DOCUMENT["components"]["examples"][name]["value"]
+    if name.endswith("_sentence"):
+        assert body == {"detail": SENTENCES[name.removesuffix("_sentence")]}
+        return
+    assert (body["detail"], body["service"]["reason"]) == (SENTENCES[name], name)
+    assert body["service"]["next"][-1]["path"] == "/agent/catalog"
+    for call in body["service"]["next"]:
+        values = _values(call)
+        operation = BY_CALL[call["method"], values.pop("path")]
+        command_of(operation.command_type, values | call.get("body", {}))
+
+
+def _values(call: dict[str, Any]) -> dict[str, Any]:
+    """The catalogue's path of this call, and what fills it."""
+    segments = call["path"].split("/")
+    for method, path in BY_CALL:
+        pattern = path.split("/")
+        same = len(pattern) == len(segments) and all(a == b or a.startswith("{") for a, b in zip(pattern, segments, strict=True))
+        if method == call["method"] and same:
+            filled = {a.strip("{}"): b for a, b in zip(pattern, segments, strict=True) if a.startswith("{")}
+            return {"path": path} | filled
+    raise AssertionError(f"no such call: {call}")
+
+
+def test_every_reason_that_some_route_answers__has_a_sentence() -> None:
+    assert {reason for one in OPERATIONS for reason in reasons_of(one)} <= SENTENCES.keys()
+
+
+@pytest.mark.parametrize(
+    ("key", "has", "has_not"),
+    [
+        ("discovery.live", {"auth_invalid", "rate_limited"}, {"auth_required", "not_found", "body_too_large", "secret_field_refused"}),
+        ("mandates.accept", {"auth_required", "scope_denied", "agent_not_designated", "idempotency_in_flight"}, {"agent_key_scope"}),
+        ("mandates.create", {"scope_denied", "body_too_large"}, {"wrong_status"}),
+    ],
+)
+def test_what_the_kernel_refuses__follows_from_the_row(key: str, has: set[str], has_not: set[str]) -> None:
+    found = set(reasons_of(next(one for one in OPERATIONS if one.key == key)))
+    assert has <= found
+    assert not has_not & found
+
+
+def test_wallet_routes__never_answer_the_cores_scope_refusal() -> None:
+    wallet = [one for one in OPERATIONS if one.row.family is Family.WALLET]
+    assert not any("agent_key_scope" in reasons_of(one) for one in wallet)
+    assert all(ROWS[one.key].auth is Auth.NONE or "secret_field_refused" in reasons_of(one) for one in wallet)
