@@ -117,16 +117,22 @@ def _unpaid(read: MeteredRead, shortfall: _Shortfall) -> Refusal:
         detail = "X-PAYMENT is x402 version 1; this service speaks version 2: answer PAYMENT-REQUIRED with PAYMENT-SIGNATURE."
         return unpaid(read, "payment_invalid", detail)
     if shortfall.available is None:
-        cost = f"{shortfall.needed} credits with an agent's key"
-        detail = f"This read costs {cost}, or a payment as accepts says; a registered agent has free reads every day."
+        detail = (
+            f"This read costs {_text(shortfall.needed)} with an agent's key, or a payment as accepts says; "
+            "a registered agent has free reads every day."
+        )
         return unpaid(read, "payment_required", detail)
     return _credit_insufficient(read, shortfall.needed, shortfall.available)
+
+
+def _text(amount: int) -> str:
+    return "1 credit" if amount == 1 else f"{amount} credits"
 
 
 def _credit_insufficient(read: MeteredRead, needed: int, available: int) -> Refusal:
     again = datetime.combine(read.now.date() + timedelta(days=1), time(0), read.now.tzinfo)
     detail = (
-        f"Today's free reads are used up and this read costs {needed} credits; you have {available}. "
+        f"Today's free reads are used up and this read costs {_text(needed)}; you have {available}. "
         f"Pay as accepts says, or read again from {again:%Y-%m-%dT%H:%M:%SZ} on."
     )
     counts = {"needed": needed, "available": available, "shortfall": needed - available}

@@ -144,3 +144,10 @@ def test_without_a_payee__no_offer_is_made_and_credits_still_work(shop: Shop) ->
 
 def test_an_invalid_key__is_401_and_not_an_offer(shop: Shop) -> None:
     assert reason(shop.get(headers={KEY: "wrong"})) == (401, "auth_invalid")
+
+
+def test_the_402__says_in_a_sentence_what_the_read_costs(shop: Shop) -> None:
+    assert shop.get().json()["detail"].startswith("This read costs 1 credit with an agent's key, or a payment as accepts says;")
+    shop.open(free_reads_per_day=0, welcome_credits=0)
+    refused = shop.get(headers=shop.agent()).json()["detail"]
+    assert refused.startswith("Today's free reads are used up and this read costs 1 credit; you have 0. Pay as accepts says, or read again")
