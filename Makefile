@@ -100,8 +100,9 @@ bench-indexer: build ## from a mined block to its committed row
 bench-keeper: build ## from a floor that is crossed to the stop that is mined
 	@$(PY) -m tests.bench.keeper
 
-bench-api: setup ## a counted read with a key, beside a bare route with one SELECT
+bench-api: setup ## counted and metered reads and postings of credit, beside a bare route with one SELECT
 	@$(PY) -m tests.bench.api
+	@$(PY) -m tests.bench.payments
 
 deploy: build ## deploy to NETWORK of ape-config.yaml (devnet, sepolia); idempotent; needs RPC_URL, ACCOUNT off the local chain
 	@test -n "$(NETWORK)" || { echo "say where: make deploy NETWORK=sepolia RPC_URL=https://... ACCOUNT=<ape account>"; exit 2; }

@@ -25,14 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
-from fastapi import FastAPI
-from sqlalchemy import create_engine, select
+from sqlalchemy import select
 
 from core.books import credit_ledger
 from core.db import embedded, migrate
-from core.db.engine import Bounds, Database
+from core.db.engine import Database
 from core.db.tables.identity import Account
+from tests.bench import bare
 from tests.integration.chain_fixtures import ROOT, free_port
 
 PAGE = "/playbooks/agent/loop.md"
@@ -87,19 +86,6 @@ def read_rps(port: int, path: str, keys: Sequence[str | None]) -> float:
     return asyncio.run(load())
 
 
-def bare_app(database_url: str) -> FastAPI:
-    engine = create_engine(database_url, pool_size=Bounds().pool_size, max_overflow=Bounds().overflow)
-    app = FastAPI()
-
-    @app.get("/bare")
-    def bare() -> dict[str, Any]:
-        with engine.connect() as connection:
-            row = connection.execute(select(Account.id, Account.name).order_by(Account.id).limit(1)).one()
-            return {"id": row.id, "name": row.name}
-
-    return app
-
-
 @contextmanager
 def served(command: list[str], environment: dict[str, str], port: int, path: str) -> Iterator[int]:
     process = subprocess.Popen([sys.executable, "-m", *command], cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.DEVNULL)
@@ -144,15 +130,14 @@ def agents_of(port: int) -> list[str | None]:
 
 def measure(folder: Path, database_url: str) -> dict[str, Any]:
     bare_port = free_port()
-    bare_command = ["tests.bench.payments", "bare", str(bare_port)]
     rounds: dict[str, list[float]] = {"bare": [], "free": [], "credits": []}
     with (
         api(folder, database_url, HEAP) as free,
         api(folder, database_url, 0) as charging,
-        served(bare_command, {"DATABASE_URL": database_url}, bare_port, "/docs") as bare,
+        served(["tests.bench.bare", str(bare_port)], {"DATABASE_URL": database_url}, bare_port, "/docs") as bare_select,
     ):
         keys: dict[str, tuple[int, str, list[str | None]]] = {
-            "bare": (bare, "/bare", [None]),
+            "bare": (bare_select, bare.PATH, [None]),
             "free": (free, PAGE, agents_of(free)),
             "credits": (charging, PAGE, agents_of(charging)),
         }
@@ -189,7 +174,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["bare"]:
-        uvicorn.run(bare_app(os.environ["DATABASE_URL"]), port=int(sys.argv[2]), log_config=None, access_log=False)
-    else:
-        main()
+    main()
