@@ -10,9 +10,9 @@ Laws
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final, cast
 
-from sqlalchemy import func, insert, literal, select, union_all
+from sqlalchemy import Row, Table, func, insert, literal, select, union_all, update
 from sqlalchemy.orm import Session
 
 from core.books.chain import Link, chain_faults, genesis, link_hash, lock_head, plain_payload
@@ -32,6 +32,10 @@ RESERVE = "reserve"  # credits converted from the reserve token
 SALES = "sales"  # what calls cost
 PENALTIES = "penalties"  # what debts are for
 BONDS = "bonds"  # bonds stay the account's own: this account never moves
+
+# The book is written and read as plain rows: a posting is three short statements under a lock that others may wait for.
+_ENTRY: Final = cast("Table", CreditEntry.__table__)
+_HEAD: Final = cast("Table", CreditHead.__table__)
 
 
 class CreditOverdraftError(MandateError):
@@ -122,28 +126,35 @@ def _post(
 ) -> Posting:
     """Post once; what the deltas are is decided on the balance as it stands under the lock."""
     head = _lock(session, account_id, now)
-    found = _entry(session, account_id, base_key)
+    found = _entry(session, account_id, base_key)  # A statement of its own: it sees what was committed while the lock was waited for.
+    balance = _balance(head)
     if found is not None:
-        return Posting(found.id, found.seq, _deltas(found), _balance(head), is_new=False)
-    deltas = deltas_of(_balance(head))
-    _refuse_overdraft(_balance(head), deltas)
-    entry = CreditEntry(
-        account_id=account_id,
-        seq=head.seq + 1,
-        kind=kind,
-        base_key=base_key,
-        counter=counter,
+        return Posting(found.id, found.seq, _deltas(found), balance, is_new=False)
+    deltas = deltas_of(balance)
+    _refuse_overdraft(balance, deltas)
+    entry: dict[str, Any] = {
+        "account_id": account_id,
+        "seq": head.seq + 1,
+        "kind": kind,
+        "base_key": base_key,
+        "counter": counter,
         **{f"{bucket}_delta": getattr(deltas, bucket) for bucket in BUCKETS},
-        counter_delta=-deltas.net,
-        payload=plain_payload(payload),
-        created_at=now.astimezone(UTC),
-        prev_hash=head.row_hash,
-    )
-    entry.row_hash = link_hash(entry.prev_hash, _body(entry))
-    columns = {column.name: getattr(entry, column.name) for column in CreditEntry.__table__.columns if column.name != "id"}
-    entry_id = session.scalars(insert(CreditEntry).returning(CreditEntry.id), columns).one()
-    _move_head(session, head, entry, now)
-    return Posting(entry_id, entry.seq, deltas, _balance(head), is_new=True)
+        "counter_delta": -deltas.net,
+        "payload": plain_payload(payload),
+        "created_at": now.astimezone(UTC),
+        "prev_hash": head.row_hash,
+    }
+    entry["row_hash"] = link_hash(head.row_hash, _body(entry))
+    after = Credits(**{bucket: getattr(balance, bucket) + getattr(deltas, bucket) for bucket in BUCKETS})
+    return Posting(_write(session, entry, after), entry["seq"], deltas, after, is_new=True)
+
+
+def _write(session: WriteSession, entry: Mapping[str, Any], after: Credits) -> int:
+    """The entry and its head, in one statement; answers the entry's id."""
+    moved = {bucket: getattr(after, bucket) for bucket in BUCKETS}
+    moved |= {"seq": entry["seq"], "row_hash": entry["row_hash"], "updated_at": entry["created_at"]}
+    head = update(_HEAD).where(_HEAD.c.account_id == entry["account_id"]).values(moved).returning(_HEAD.c.account_id).cte("moved")
+    return int(session.execute(insert(_ENTRY).values(entry).add_cte(head).returning(_ENTRY.c.id)).scalar_one())
 
 
 def trial_balance(session: Session) -> dict[str, int]:
@@ -162,16 +173,16 @@ def trial_balance(session: Session) -> dict[str, int]:
 
 def load_balance(session: Session, account_id: int) -> Credits:
     """The account's balance; all zero before the first posting."""
-    head = session.get(CreditHead, account_id)
+    head = session.execute(select(_HEAD).where(_HEAD.c.account_id == account_id)).one_or_none()
     return Credits() if head is None else _balance(head)
 
 
 def verify(session: Session, account_id: int) -> list[str]:
     """What is wrong with an account's book or its head; empty means sound."""
-    entries = session.scalars(select(CreditEntry).where(CreditEntry.account_id == account_id).order_by(CreditEntry.seq)).all()
-    links = [Link(entry.seq, entry.prev_hash, entry.row_hash, _body(entry)) for entry in entries]
+    entries = session.execute(select(_ENTRY).where(_ENTRY.c.account_id == account_id).order_by(_ENTRY.c.seq)).all()
+    links = [Link(entry.seq, entry.prev_hash, entry.row_hash, _body(entry._asdict())) for entry in entries]
     faults = chain_faults(links, genesis(BOOK, account_id))
-    head = session.get(CreditHead, account_id)
+    head = session.execute(select(_HEAD).where(_HEAD.c.account_id == account_id)).one_or_none()
     if head is None:
         return [*faults, "the book has rows and no head"] if entries else faults
     last = (entries[-1].seq, entries[-1].row_hash) if entries else (0, genesis(BOOK, account_id))
@@ -181,13 +192,19 @@ def verify(session: Session, account_id: int) -> list[str]:
     return faults + [f"head: {bucket} is not the sum of its rows" for bucket, total in totals.items() if getattr(head, bucket) != total]
 
 
-def _lock(session: WriteSession, account_id: int, now: datetime) -> CreditHead:
+def _lock(session: WriteSession, account_id: int, now: datetime) -> Row[Any]:
+    """The head, held until the transaction ends; an account's first posting makes it."""
+    query = select(_HEAD).where(_HEAD.c.account_id == account_id).with_for_update()
+    head = session.execute(query).one_or_none()
+    if head is not None:
+        return head
     empty = {"seq": 0, "row_hash": genesis(BOOK, account_id), "updated_at": now, **dict.fromkeys(BUCKETS, 0)}
-    return lock_head(session, CreditHead, {"account_id": account_id}, empty)
+    lock_head(session, CreditHead, {"account_id": account_id}, empty)
+    return session.execute(query).one()
 
 
-def _entry(session: Session, account_id: int, base_key: str) -> CreditEntry | None:
-    return session.scalar(select(CreditEntry).where(CreditEntry.account_id == account_id, CreditEntry.base_key == base_key))
+def _entry(session: Session, account_id: int, base_key: str) -> Row[Any] | None:
+    return session.execute(select(_ENTRY).where(_ENTRY.c.account_id == account_id, _ENTRY.c.base_key == base_key)).one_or_none()
 
 
 def _refuse_overdraft(balance: Credits, deltas: Credits) -> None:
@@ -197,22 +214,15 @@ def _refuse_overdraft(balance: Credits, deltas: Credits) -> None:
             raise CreditOverdraftError(bucket, needed, available)
 
 
-def _move_head(session: WriteSession, head: CreditHead, entry: CreditEntry, now: datetime) -> None:
-    head.seq, head.row_hash, head.updated_at = entry.seq, entry.row_hash, now
-    for bucket in BUCKETS:
-        setattr(head, bucket, getattr(head, bucket) + getattr(entry, f"{bucket}_delta"))
-    session.flush()
-
-
-def _balance(head: CreditHead) -> Credits:
+def _balance(head: Row[Any]) -> Credits:
     return Credits(**{bucket: getattr(head, bucket) for bucket in BUCKETS})
 
 
-def _deltas(entry: CreditEntry) -> Credits:
+def _deltas(entry: Row[Any]) -> Credits:
     return Credits(**{bucket: getattr(entry, f"{bucket}_delta") for bucket in BUCKETS})
 
 
-def _body(entry: CreditEntry) -> dict[str, Any]:
+def _body(entry: Mapping[str, Any]) -> dict[str, Any]:
     """What is hashed of an entry: all but its id, its account (which the genesis names) and the hashes."""
     names = ("seq", "kind", "base_key", "counter", *(f"{bucket}_delta" for bucket in BUCKETS), "counter_delta", "payload")
-    return {name: getattr(entry, name) for name in names} | {"created_at": utc_text(entry.created_at)}
+    return {name: entry[name] for name in names} | {"created_at": utc_text(entry["created_at"])}
