@@ -143,6 +143,11 @@ def _engine(url: str, application_name: str, bounds: Bounds) -> Engine:
     return engine
 
 
+def driver_of(session: Session) -> Driver[Any]:
+    """psycopg's own connection under the session's transaction."""
+    return _driver_of(session.connection().connection)
+
+
 def _driver_of(connection: PoolProxiedConnection) -> Driver[Any]:
     driver = connection.dbapi_connection
     assert isinstance(driver, Driver)

@@ -13,8 +13,9 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
-from typing import Final
+from typing import Any, Final
 
+from psycopg import Connection
 from x402.schemas import PaymentPayload
 
 from api.kernel import idempotency
@@ -26,7 +27,7 @@ from api.kernel.payments.offer import EXACT, VAULT, Keep, MeteredRead, unpaid
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.sent import payload_of
 from core.books import credit_ledger
-from core.db.engine import WriteSession
+from core.db.engine import WriteSession, driver_of
 from core.db.repositories import credits
 from core.domain.credits.buckets import NotEnoughCreditsError
 
@@ -51,11 +52,16 @@ def charged(read: MeteredRead, slot: Slot | None, outcome: Outcome) -> Outcome:
     Errors: Refusal payment_required, credit_insufficient, payment_invalid, payment_already_used, settlement_pending,
     agent_key_scope; FacilitatorError and errors of chain reads.
     """
+    if slot is None:
+        with read.deps.database.statements() as connection:
+            free = _free_read(connection, read)
+        if free is not None:
+            return _with(outcome, free)
     with read.deps.database.write() as session:
         kept = None if slot is None else idempotency.claim(session, slot)
         if kept is not None:
             return replace(kept, media_type=outcome.media_type)
-        paid = _by_account(session, read)
+        paid = (_free_read(driver_of(session), read) if slot is not None else None) or _by_credits(session, read)
         if not isinstance(paid, _Shortfall):
             if slot is not None:
                 slot.keep(session, outcome, read.now)
@@ -73,19 +79,24 @@ def _with(outcome: Outcome, headers: Mapping[str, str]) -> Outcome:
     return replace(outcome, headers={**outcome.headers, **headers})
 
 
-def _by_account(session: WriteSession, read: MeteredRead) -> dict[str, str] | _Shortfall:
-    """Take a free read, or else credits. Errors: Refusal agent_key_scope."""
+def _free_read(connection: Connection[Any], read: MeteredRead) -> dict[str, str] | None:
+    """Take one of the agent's free reads; None: the caller is no agent, or today's are used up."""
+    if not isinstance(read.caller, AgentCaller):
+        return None
+    limit = read.deps.limits.free_reads_per_day
+    taken = credits.take_free_read(connection, read.caller.account_id, read.now.date(), limit)
+    return None if taken is None else {FREE_HEADER: str(limit - taken), CREDITS_HEADER: "0"}
+
+
+def _by_credits(session: WriteSession, read: MeteredRead) -> dict[str, str] | _Shortfall:
+    """Errors: Refusal agent_key_scope."""
     needed = read.price.credits or 0
     if not isinstance(read.caller, AgentCaller):
         return _Shortfall(needed)
-    limit, account_id = read.deps.limits.free_reads_per_day, read.caller.account_id
-    taken = credits.take_free_read(session, account_id, read.now.date(), limit)
-    if taken is not None:
-        return {FREE_HEADER: str(limit - taken), CREDITS_HEADER: "0"}
     _require_spend(read.caller)
     try:
         payload = {"price": read.price.key, "resource": read.resource}
-        credit_ledger.spend(session, account_id, needed, f"read:{uuid.uuid4().hex}", payload, read.now)
+        credit_ledger.spend(session, read.caller.account_id, needed, f"read:{uuid.uuid4().hex}", payload, read.now)
     except NotEnoughCreditsError as error:
         return _Shortfall(error.needed, error.available)
     return {FREE_HEADER: "0", CREDITS_HEADER: str(needed)}
