@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from core.domain.credits.prices import PRICES
+
 
 class Auth(StrEnum):
     """Which credentials a route takes. Others that are sent must still be valid (decisions 64)."""
@@ -64,8 +66,10 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One route. `path` has {names} that are fields of the command. `price_credits` 0: nothing is charged.
+    """One route. `path` has {names} that are fields of the command; {path} stands for several segments.
 
+    `price` names the fee of a GET in core.domain.credits.prices; without one nothing is charged. `media_type` is of a plain
+    success; the body of another one than JSON is {"text": ...}.
     `block`: every refusal carries the machine-readable object; without it a core refusal is a sentence alone, but for
     401, 402 and 429 (decisions 1). `takes_body`: the command has fields that the path doesn't fill and that are required.
     `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
@@ -85,7 +89,8 @@ class Row:
     takes_body: bool = False
     example: Mapping[str, Any] | None = None
     idempotent: bool = False
-    price_credits: int = 0
+    price: str | None = None
+    media_type: str = "application/json"
     status: int = 200
     also: tuple[int, ...] = ()
     max_age_s: int | None = None
@@ -95,6 +100,11 @@ class Row:
     @property
     def area(self) -> str:
         return self.key.partition(".")[0]
+
+    @property
+    def price_credits(self) -> int:
+        """0: nothing is charged."""
+        return 0 if self.price is None else PRICES[self.price].credits or 0
 
 
 def _reads(name: str) -> Tool:
@@ -574,7 +584,73 @@ _CUSTODY = (
     ),
 )
 
-CATALOG: tuple[Row, ...] = _IDENTITY + _AGENTS + _SAFETY + _DISCOVERY + _MANDATES + _TRANSFERS + _CUSTODY + _TOOLS
+_CREDITS = (
+    Row(
+        key="credits.balance",
+        method="GET",
+        path="/credits/balance",
+        auth=Auth.KEY,
+        section="core 4.2",
+        block=False,
+        summary="Read your credits by bucket, what you owe, and today's free reads.",
+    ),
+    Row(
+        key="credits.ledger",
+        method="GET",
+        path="/credits/ledger",
+        auth=Auth.KEY,
+        section="core 4.2",
+        block=False,
+        summary="Page through every posting of your credits, newest first.",
+    ),
+    Row(
+        key="credits.prices",
+        method="GET",
+        path="/prices",
+        auth=Auth.NONE,
+        section="core 4.2",
+        block=False,
+        max_age_s=60,
+        summary="Read every fee, in credits and USDC, whether it is charged today, and the limits.",
+    ),
+)
+
+_PLAYBOOKS = (
+    Row(
+        key="playbooks.index",
+        method="GET",
+        path="/playbook",
+        auth=Auth.NONE,
+        section="core 4.7",
+        max_age_s=300,
+        media_type="text/markdown",
+        summary="Read the index of the guides.",
+    ),
+    Row(
+        key="playbooks.atom",
+        method="GET",
+        path="/playbook/{atom_id}",
+        auth=Auth.NONE,
+        section="core 4.7",
+        max_age_s=300,
+        media_type="text/markdown",
+        summary="Read one short guide.",
+    ),
+    Row(
+        key="playbooks.read",
+        method="GET",
+        path="/playbooks/{pb}/{path}",
+        auth=Auth.OPTIONAL,
+        section="core 4.7",
+        scope="read",
+        idempotent=True,
+        price="playbook_read",
+        media_type="text/markdown",
+        summary="Read a page of a playbook: a free read of yours, 1 credit, or 0.010000 USDC by x402.",
+    ),
+)
+
+CATALOG: tuple[Row, ...] = _IDENTITY + _AGENTS + _SAFETY + _DISCOVERY + _MANDATES + _TRANSFERS + _CUSTODY + _CREDITS + _PLAYBOOKS + _TOOLS
 ROWS: Mapping[str, Row] = {row.key: row for row in CATALOG}
 
 

@@ -1,9 +1,10 @@
 """The API process: `python -m api.main`. Reads settings, builds the parts, serves; nothing else."""
 
+import json
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +12,8 @@ from urllib.parse import urlsplit
 
 import structlog
 import uvicorn
+from eth_account import Account
+from eth_utils.address import is_address, to_checksum_address
 from fastapi import FastAPI
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -19,17 +22,21 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from api.areas.agents.routes import OPERATIONS as AGENTS
+from api.areas.credits.routes import OPERATIONS as CREDITS
 from api.areas.custody.routes import OPERATIONS as CUSTODY
 from api.areas.discovery.routes import OPERATIONS as DISCOVERY
 from api.areas.discovery.service import NAME, VERSION
 from api.areas.identity.routes import OPERATIONS as IDENTITY
 from api.areas.mandates.routes import OPERATIONS as MANDATES
+from api.areas.playbooks.routes import OPERATIONS as PLAYBOOKS
 from api.areas.safety.routes import OPERATIONS as SAFETY
 from api.areas.transfers.routes import OPERATIONS as TRANSFERS
 from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, require_catalogue, routes_of
 from api.kernel.metrics import Metrics
 from api.kernel.openapi import document
 from api.kernel.operation import WORKERS, Deps, Limits, Operation
+from api.kernel.payments.rails import Rails, Settler
+from api.kernel.payments.settlers import remote_settler, settler_in_process
 from api.kernel.tokens import token_hash
 from api.tools.endpoint import OPERATIONS as TOOLS
 from api.tools.endpoint import route_of
@@ -49,7 +56,17 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 BOUNDS = Bounds(pool_size=WORKERS, overflow=0, trust_s=1)
 GRACE_S = 10  # what an answer under way gets when the process is asked to end
 
-OPERATIONS: tuple[Operation, ...] = (*IDENTITY, *AGENTS, *SAFETY, *DISCOVERY, *MANDATES, *TRANSFERS, *CUSTODY)
+OPERATIONS: tuple[Operation, ...] = (
+    *IDENTITY,
+    *AGENTS,
+    *SAFETY,
+    *DISCOVERY,
+    *MANDATES,
+    *TRANSFERS,
+    *CUSTODY,
+    *CREDITS,
+    *PLAYBOOKS,
+)
 
 log = structlog.get_logger("api")
 
@@ -103,7 +120,44 @@ def deps_of(settings: Settings) -> Deps:
         trusted_proxies=tuple(settings.trusted_proxies),
         is_local=_is_local(settings),
         custody=KeyMaker(KeyRing(custody_keys)) if custody_keys else None,
+        rails=_rails(settings, deployment.contracts),
     )
+
+
+def _rails(settings: Settings, contracts: Mapping[str, str]) -> Rails | None:
+    """None: no payee is named. Errors: InvalidParameterError."""
+    if settings.x402_pay_to is None:
+        return None
+    if not is_address(settings.x402_pay_to):
+        raise InvalidParameterError("X402_PAY_TO", "write the address that is paid: 0x and 40 hex characters")
+    network = f"eip155:{settings.chain_id}"
+    pay_to = to_checksum_address(settings.x402_pay_to)
+    return Rails(settler=_settler(settings, network), network=network, asset=contracts["usdc"], pay_to=pay_to)
+
+
+def _settler(settings: Settings, network: str) -> Settler:
+    """The facilitator behind a URL, or one in this process with a key of ours. Errors: InvalidParameterError."""
+    if settings.x402_facilitator_url is not None:
+        return remote_settler(settings.x402_facilitator_url)
+    return settler_in_process(_settle_key(settings), settings.rpc_urls[0], network)
+
+
+def _settle_key(settings: Settings) -> str:
+    """Errors: InvalidParameterError."""
+    if settings.x402_settle_private_key is not None:
+        if not _is_local(settings):
+            raise InvalidParameterError("X402_SETTLE_PRIVATE_KEY", "it is for a local chain only; use X402_SETTLE_KEYSTORE")
+        return settings.x402_settle_private_key.get_secret_value()
+    keystore, password = settings.x402_settle_keystore, settings.x402_settle_keystore_password_file
+    if keystore is None or password is None:
+        rule = "name who settles: X402_FACILITATOR_URL, or X402_SETTLE_KEYSTORE and X402_SETTLE_KEYSTORE_PASSWORD_FILE"
+        raise InvalidParameterError("X402_PAY_TO", f"payments need more than a payee; {rule}")
+    try:
+        return bytes(Account.decrypt(json.loads(keystore.read_text()), password.read_text().strip())).hex()
+    except (OSError, ValueError) as error:
+        raise InvalidParameterError(
+            "X402_SETTLE_KEYSTORE", f"it cannot be opened ({type(error).__name__}); check file and password"
+        ) from error
 
 
 def _is_local(settings: Settings) -> bool:
@@ -133,6 +187,12 @@ def _limits(settings: Settings) -> Limits:
         welcome_per_address_per_day=settings.welcome_per_address_per_day,
         recovery_failures_per_hour=settings.recovery_failures_per_hour,
         custodial_transfers_per_day=settings.custodial_transfers_per_day,
+        free_reads_per_day=settings.free_reads_per_day,
+        new_account_payout_credits_per_day=settings.new_account_payout_credits_per_day,
+        rooms_payout_credits_per_day=settings.rooms_payout_credits_per_day,
+        rooms_payout_credits_per_person_per_day=settings.rooms_payout_credits_per_person_per_day,
+        targets_tier_1=settings.targets_tier_1,
+        targets_tier_2=settings.targets_tier_2,
         owner_session_s=settings.owner_session_hours * 3600,
     )
 

@@ -88,6 +88,18 @@ class Settings(BaseSettings):
     custody_key_file: Path | None = Field(default=None, description="file with these keys instead, one a line, the one for new seals first")
     custodial_transfers_per_day: int = Field(default=20, ge=0, description="transfers out of a starter wallet, an account and UTC day")
 
+    free_reads_per_day: int = Field(default=100, ge=0, description="metered reads of an agent account in a UTC day that are free")
+    new_account_payout_credits_per_day: int = Field(default=200, description="payout cap of an account without standing")
+    rooms_payout_credits_per_day: int = Field(default=1_000, description="payout cap of all Rooms")
+    rooms_payout_credits_per_person_per_day: int = Field(default=100, description="payout cap of one person in the Rooms")
+    targets_tier_1: int = Field(default=20, description="priority targets of a Tier 1 subscriber")
+    targets_tier_2: int = Field(default=100, description="priority targets of a Tier 2 subscriber")
+    x402_pay_to: str | None = Field(default=None, description="who is paid in USDC for calls; without it no payment is taken")
+    x402_settle_private_key: SecretStr | None = Field(default=None, description="settles payments itself; accepted on a local chain only")
+    x402_settle_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the key that settles payments")
+    x402_settle_keystore_password_file: Path | None = None
+    x402_facilitator_url: str | None = Field(default=None, description="an x402 facilitator that settles instead of a key of ours")
+
     # Indexer
     poll_interval_ms: int = Field(default=250, description="how often the tip is asked for")
     indexer_metrics_port: int = Field(default=0, ge=0, le=65_535, description="where the indexer serves its metrics, on HOST; 0: nowhere")

@@ -36,9 +36,12 @@ CHAIN_ID = 84532
 # anvil's public test phrase: everybody has these keys, so nothing but a local chain accepts them.
 TEST_PHRASE = "test test test test test test test test test test test junk"
 PERSONAS = ("deployer", "owner", "agent", "keeper", "guard", "operator", "stranger")
+# Further accounts of the phrase: who settles payments sends its own transactions, so that nobody else may.
+SETTLER_NUMBER, TREASURY_NUMBER = 7, 8
 PROCESSES = ("indexer", "keeper", "api")
 MINT_SELECTOR = keccak(b"mint(address,uint256)")[:4]  # MockUSDC's, which anyone may call
 OWNER_USDC = 100_000
+AGENT_USDC = 100  # for calls that cost something
 VENUE_USDC = 1_000_000
 READY_WITHIN_S = 60
 RESTART_PAUSE_S = 1.0
@@ -86,11 +89,14 @@ def free_port() -> int:
 
 def personas() -> dict[str, dict[str, str]]:
     """The stack's accounts by role: {address, private_key}."""
+    return {role: _test_wallet(number) for number, role in enumerate(PERSONAS)}
+
+
+def _test_wallet(number: int) -> dict[str, str]:
+    """One of the phrase's accounts: {address, private_key}."""
     Account.enable_unaudited_hdwallet_features()
-    wallets = [Account.from_mnemonic(TEST_PHRASE, account_path=f"m/44'/60'/0'/0/{n}") for n in range(len(PERSONAS))]
-    return {
-        role: {"address": wallet.address, "private_key": wallet.key.to_0x_hex()} for role, wallet in zip(PERSONAS, wallets, strict=True)
-    }
+    wallet = Account.from_mnemonic(TEST_PHRASE, account_path=f"m/44'/60'/0'/0/{number}")
+    return {"address": wallet.address, "private_key": wallet.key.to_0x_hex()}
 
 
 def run_ape(script: str, rpc_url: str, record: Path) -> subprocess.CompletedProcess[str]:
@@ -289,8 +295,8 @@ class Stack:
         return {c["name"]: c["address"] for c in json.loads(record.read_text())["contracts"]}
 
     def _fund(self, contracts: dict[str, str]) -> None:
-        """Mint mock USDC to the owner, and to the venue so that it can pay whoever sells at a gain."""
-        for role, usdc in (("owner", OWNER_USDC), ("test_venue", VENUE_USDC)):
+        """Mint mock USDC to the owner and the agent, and to the venue so that it can pay whoever sells at a gain."""
+        for role, usdc in (("owner", OWNER_USDC), ("agent", AGENT_USDC), ("test_venue", VENUE_USDC)):
             to = personas()[role]["address"] if role in PERSONAS else contracts[role]
             data = MINT_SELECTOR + bytes.fromhex(to[2:]).rjust(32, b"\0") + (usdc * 10**6).to_bytes(32, "big")
             self._rpc(
@@ -327,6 +333,8 @@ class Stack:
             "CUSTODY_KEY": self.custody_key,
             "OPERATOR_KEY": self.facts["operator_key"],
             "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],
+            "X402_PAY_TO": _test_wallet(TREASURY_NUMBER)["address"],
+            "X402_SETTLE_PRIVATE_KEY": _test_wallet(SETTLER_NUMBER)["private_key"],
             # Everybody on this machine shares one address: the limits per address would only be in the way.
             "REGISTRATIONS_PER_MINUTE": "10000",
             "REGISTRATIONS_PER_DAY": "100000",

@@ -47,6 +47,11 @@ SENTENCES: Mapping[str, str] = {
     "origin_not_allowed": "This origin may not call the tools.",
     "owned_agents_limit": "You own 20 agents already, the most that one owner may have; use one of them.",
     "not_authorized": "not authorized",
+    "payment_required": "This read costs 1 credits with an agent's key, or a payment as accepts says.",
+    "credit_insufficient": "Today's free reads are used up and this read costs 1 credits; you have 0. Pay as accepts says.",
+    "payment_invalid": "PAYMENT-SIGNATURE: authorization.value is 9999; pay exactly 10000 base units.",
+    "payment_already_used": "This payment has served a call, or serves one now; sign a new payment for this one.",
+    "settlement_pending": "The payment is being settled and is not on the chain yet; send the same call with the same payment again.",
     "body_too_large": "The body is larger than 262144 bytes; send less.",
     "unsupported_media_type": "The body is not JSON; send it with Content-Type: application/json.",
 }

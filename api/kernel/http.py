@@ -31,14 +31,16 @@ from api.kernel.credentials import KEY_HEADER, Credentials
 from api.kernel.etag import kept
 from api.kernel.fields import QueryText
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
+from api.kernel.payments.offer import SentPayment
 from api.kernel.pipeline import perform
-from api.kernel.refusals import refused
+from api.kernel.refusals import SEGMENTS, refused
 
 REQUEST_ID_HEADER = "X-Request-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
+JSON = "application/json"
 EXPOSED_HEADERS = (
     REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
-    "ETag", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE",
+    "ETag", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-Free-Reads-Remaining", "X-Credits-Charged",
 )  # fmt: skip
 
 STANDING_HEADERS = (
@@ -61,7 +63,12 @@ def routes_of(operations: Iterable[Operation], deps: Deps) -> list[Route]:
     for operation in operations:
         by_path.setdefault(operation.row.path, {})[operation.row.method] = operation
     paths = sorted(by_path, key=lambda path: [segment.startswith("{") for segment in path.split("/")])
-    return [Route(path, _endpoint(by_path[path], deps), methods=list(by_path[path])) for path in paths]
+    return [Route(_pattern(path), _endpoint(by_path[path], deps), methods=list(by_path[path])) for path in paths]
+
+
+def _pattern(path: str) -> str:
+    """Starlette's form: {path} takes several segments."""
+    return path.replace(f"{{{SEGMENTS}}}", f"{{{SEGMENTS}:path}}")
 
 
 def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Endpoint:
@@ -69,8 +76,9 @@ def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Endpoint:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
         fields, unreadable = await fields_of(request, operation.row, deps.limits.body_bytes)
         key = request.headers.get(IDEMPOTENCY_HEADER)
-        answer = response_of(await enter(request, operation, fields, deps, idempotency_key=key, unreadable=unreadable))
-        return kept(answer, operation.row, credentials_of(request, deps), request.headers.get("if-none-match"))
+        payment = SentPayment(request.headers.get("PAYMENT-SIGNATURE"), request.headers.get("X-PAYMENT"))
+        outcome = await enter(request, operation, fields, deps, idempotency_key=key, unreadable=unreadable, payment=payment)
+        return kept(response_of(outcome), operation.row, credentials_of(request, deps), request.headers.get("if-none-match"))
 
     return endpoint
 
@@ -83,6 +91,7 @@ async def enter(
     *,
     idempotency_key: str | None = None,
     unreadable: Refusal | None = None,
+    payment: SentPayment | None = None,
 ) -> Outcome:
     """Serve one call with the credentials of this request, beside the event loop; a defect of ours is an outcome too."""
     call = partial(
@@ -94,6 +103,7 @@ async def enter(
         idempotency_key=idempotency_key,
         request_id=request.state.request_id,
         unreadable=unreadable,
+        payment=payment,
     )
     try:
         return await asyncio.get_running_loop().run_in_executor(deps.workers, call)
@@ -102,7 +112,8 @@ async def enter(
 
 
 def response_of(outcome: Outcome) -> Response:
-    return Response(json_text(outcome.body), outcome.status, dict(outcome.headers), media_type="application/json")
+    text = json_text(outcome.body) if outcome.media_type == JSON else str(outcome.body["text"])
+    return Response(text, outcome.status, dict(outcome.headers), media_type=outcome.media_type)
 
 
 def json_text(body: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from api.catalog import Auth, Row
 from api.kernel.credentials import KEY_HEADER
 from api.kernel.examples import example_bodies, examples_of
-from api.kernel.http import IDEMPOTENCY_HEADER
+from api.kernel.http import IDEMPOTENCY_HEADER, JSON
 from api.kernel.operation import Operation
 from api.kernel.reasons import reasons_of
 from api.kernel.refusals import REASONS
@@ -138,7 +138,8 @@ def _responses(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
         answer = {"$ref": REF.format(model=operation.answer_type.__name__)}
     found: dict[str, Any] = {}
     for status in (row.status, *row.also):
-        found[str(status)] = {"description": "Answered", "content": {"application/json": {"schema": answer}}}
+        schema = answer if row.media_type == JSON else {"type": "string"}
+        found[str(status)] = {"description": "Answered", "content": {row.media_type: {"schema": schema}}}
     if row.max_age_s is not None:
         found["304"] = {"description": "What you have is still current: If-None-Match named its ETag"}
     for status in sorted({REASONS[reason].status for reason in reasons_of(operation)}):

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from api.catalog import ROWS, Row
 from api.kernel.metrics import Metrics
+from api.kernel.payments.rails import Rails
 from core.chain.custody import KeyMaker
 from core.chain.reader import ChainReader
 from core.db.engine import Database, WriteSession
@@ -31,7 +32,7 @@ class NoInput(Command):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`body` is JSON: no Decimal, no float. `headers` are added to the answer and are not replayed."""
+    """`body` is JSON: no Decimal, no float; {"text": ...} on a row of another media type. `headers` are added and not replayed."""
 
     body: Mapping[str, Any]
     status: int = 200
@@ -53,6 +54,7 @@ class Refusal(Exception):
     `status` differs from the reason's own only where a decision says so. `remaining` and `missing` are JSON values,
     `retry_at` is aware UTC. `extra` adds top-level keys to the body (`recorded`, `codes`). `next_calls` names calls first to
     last; without it the reason's own list stands; ids of the refused call's path are filled in either way.
+    `block` adds fields to the machine-readable block.
     `keeps_write`: what the service wrote before it raised is kept, and so is the call's idempotency key.
     """
 
@@ -69,6 +71,7 @@ class Refusal(Exception):
         next_calls: tuple[str | NextCall, ...] | None = None,
         headers: Mapping[str, str] | None = None,
         keeps_write: bool = False,
+        block: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
         self.reason = reason
@@ -81,6 +84,7 @@ class Refusal(Exception):
         self.next_calls = next_calls
         self.headers = dict(headers or {})
         self.keeps_write = keeps_write
+        self.block = dict(block or {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +103,13 @@ class Limits:
     custodial_transfers_per_day: int = 20  # an account and UTC day; the service pays their gas
     owner_session_s: int = 24 * 3600
     nonce_s: int = 300
+    free_reads_per_day: int = 100  # metered reads, an agent account and UTC day
+    # The specification names these without a figure (decisions 18); GET /prices shows them.
+    new_account_payout_credits_per_day: int = 200
+    rooms_payout_credits_per_day: int = 1_000
+    rooms_payout_credits_per_person_per_day: int = 100
+    targets_tier_1: int = 20
+    targets_tier_2: int = 100
     body_bytes: int = 256 * 1024
 
 
@@ -109,6 +120,7 @@ WORKERS = 16  # calls that one process serves at a time; the others wait in orde
 class Deps:
     """What create_app is given. `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here.
 
+    `rails` None: payments in USDC are not set up, free reads and credits work.
     `workers` serve the calls, since services wait for database and chain; create_app shuts them down.
     """
 
@@ -124,6 +136,7 @@ class Deps:
     trusted_proxies: tuple[str, ...] = ()
     is_local: bool = False
     metrics: Metrics
+    rails: Rails | None = None
     workers: Executor = field(default_factory=lambda: ThreadPoolExecutor(WORKERS, thread_name_prefix="call"))
     custody: KeyMaker | None = None  # None: starter wallets are off
 
@@ -171,3 +184,4 @@ class Outcome:
     status: int
     body: Mapping[str, Any]
     headers: Mapping[str, str]
+    media_type: str = "application/json"  # of another one the body is {"text": ...}

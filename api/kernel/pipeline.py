@@ -7,10 +7,12 @@ Laws
   call, it is counted once, and a call over the ceiling reaches no service (decisions 16, 67).
 - What follows is one transaction, committed here and nowhere else; a refusal undoes it, unless it says `keeps_write` (law 8).
   A GET reads one read-only snapshot.
+- A read that has a price is charged when its answer is ready (api/kernel/payments/metering.py), a refused one never.
 - Whatever happens, a caller gets a body that says what to do. Bodies, keys and tokens are never logged.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, cast
@@ -24,8 +26,10 @@ from api.kernel.caller import AgentCaller, Caller, Nobody, OperatorCaller
 from api.kernel.credentials import Credentials, Proven, caller_for, prove_bearer, prove_key
 from api.kernel.metrics import NO_REASON, Served
 from api.kernel.operation import Answer, Call, Command, Deps, Operation, Outcome, Refusal
+from api.kernel.payments import metering
+from api.kernel.payments.offer import MeteredRead, SentPayment
 from api.kernel.quota import Quota
-from api.kernel.refusals import path_ids, refusal_of, refused
+from api.kernel.refusals import fill_path, path_ids, refusal_of, refused
 from api.kernel.scopes import require_scope
 from api.kernel.secrets_guard import refuse_secrets
 from api.kernel.validation import command_of
@@ -48,6 +52,7 @@ class _Run:
     idempotency_key: str | None
     request_id: str
     unreadable: Refusal | None
+    payment: SentPayment
     now: datetime
     by_key: AgentCaller | OperatorCaller | None = None
     quota: Quota | None = None
@@ -68,6 +73,7 @@ def perform(
     idempotency_key: str | None = None,
     request_id: str,
     unreadable: Refusal | None = None,
+    payment: SentPayment | None = None,
 ) -> Outcome:
     """Serve one call. `fields` are path, query and body merged, as api.kernel.body read them.
 
@@ -75,7 +81,7 @@ def perform(
 
     Errors: none that a caller can cause; what is left (a defect of ours) is the edge's to answer.
     """
-    run = _Run(operation, credentials, fields, deps, idempotency_key, request_id, unreadable, deps.clock())
+    run = _Run(operation, credentials, fields, deps, idempotency_key, request_id, unreadable, payment or SentPayment(), deps.clock())
     with deps.metrics.serving(operation.key) as served:
         outcome = _served(run)
         served.answered(outcome.status, outcome.body)
@@ -119,7 +125,18 @@ def _secret(run: _Run) -> Refusal | None:
 def _read(run: _Run) -> Outcome:
     with run.deps.database.read() as session:
         # The snapshot stands where services expect a session; the database itself refuses a write on it.
-        return _answer_read(run, cast("WriteSession", session))
+        outcome = _answer_read(run, cast("WriteSession", session))
+    return outcome if run.operation.row.price is None else _charged(run, outcome)
+
+
+def _charged(run: _Run, outcome: Outcome) -> Outcome:
+    row = run.operation.row
+    path = fill_path(row.path, {name: str(value) for name, value in run.fields.items()}, {})
+    resource = f"{run.deps.base_url}{path}"
+    read = MeteredRead(operation=run.operation, caller=run.caller, resource=resource, payment=run.payment, deps=run.deps, now=run.now)
+    slot = idempotency.slot_of(run.operation, run.caller, run.ids, _command(run), run.idempotency_key)
+    with _outside(run):
+        return metering.charged(read, slot, outcome)
 
 
 def _write(run: _Run) -> Outcome:
@@ -130,7 +147,7 @@ def _write(run: _Run) -> Outcome:
 def _answer_read(run: _Run, session: WriteSession) -> Outcome:
     _admit(run, session)
     command = _command(run)
-    return _outcome(_serve(run, session, command))
+    return _outcome(run, _serve(run, session, command))
 
 
 def _answer_write(run: _Run, session: WriteSession) -> Outcome:
@@ -163,7 +180,7 @@ def _command(run: _Run) -> Command:
 def _served_or_kept(run: _Run, session: WriteSession, command: Command) -> Outcome:
     """A refusal that keeps what it wrote ends the transaction like an answer; any other undoes it by raising."""
     try:
-        return _outcome(_serve(run, session, command))
+        return _outcome(run, _serve(run, session, command))
     except Refusal as refusal:
         if not refusal.keeps_write:
             raise
@@ -172,8 +189,15 @@ def _served_or_kept(run: _Run, session: WriteSession, command: Command) -> Outco
 
 def _serve(run: _Run, session: WriteSession, command: Command) -> Answer:
     call = Call(db=session, now=run.now, deps=run.deps, request_id=run.request_id, client=run.credentials.client)
-    try:
+    with _outside(run):
         return run.operation.service(call, run.caller, command)
+
+
+@contextmanager
+def _outside(run: _Run) -> Iterator[None]:
+    """Errors: Refusal, for the domain's rules and for parts outside this service."""
+    try:
+        yield
     except MandateError as error:
         raise refusal_of(error) from error
     except OutsideError as error:
@@ -181,8 +205,8 @@ def _serve(run: _Run, session: WriteSession, command: Command) -> Answer:
         raise Refusal("temporarily_unavailable", "A part outside this service does not answer; send the call again later.") from error
 
 
-def _outcome(answer: Answer) -> Outcome:
-    return Outcome(answer.status, answer.body, answer.headers)
+def _outcome(run: _Run, answer: Answer) -> Outcome:
+    return Outcome(answer.status, answer.body, answer.headers, run.operation.row.media_type)
 
 
 def _refused(run: _Run, refusal: Refusal) -> Outcome:

@@ -17,7 +17,7 @@ TAKES_BODY = ("POST", "PUT", "PATCH")
 
 def reasons_of(operation: Operation) -> tuple[str, ...]:
     """Each once, in the order of the table of reasons."""
-    possible = {*_of_every_call(), *_of_credentials(operation), *_of_input(operation), *operation.refuses}
+    possible = {*_of_every_call(), *_of_credentials(operation), *_of_input(operation), *_of_payment(operation), *operation.refuses}
     return tuple(reason for reason in REASONS if reason in possible)
 
 
@@ -37,6 +37,11 @@ def _of_credentials(operation: Operation) -> Iterator[str]:
         yield "scope_denied" if is_wallet else "agent_key_scope"
     if row.auth is Auth.OWNER and is_wallet:
         yield "scope_denied"
+
+
+def _of_payment(operation: Operation) -> Iterator[str]:
+    if operation.row.price is not None:
+        yield from ("payment_required", "credit_insufficient", "payment_invalid", "payment_already_used", "settlement_pending")
 
 
 def _of_input(operation: Operation) -> Iterator[str]:

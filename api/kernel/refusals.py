@@ -21,6 +21,7 @@ from core.domain.errors import InvalidNumberError, InvalidParameterError, Mandat
 LAST_RESORT = "discovery.catalog"
 ALWAYS_WITH_BLOCK = (401, 402, 429)
 SCOPE_REFUSAL = "agent_key_scope"  # carries the block on every route (decisions 70)
+SEGMENTS = "path"  # the placeholder that stands for several segments
 
 _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
 
@@ -76,6 +77,12 @@ REASONS: Mapping[str, Reason] = {
     "method_not_allowed": Reason(405, False, "caller"),
     "body_too_large": Reason(413, False, "caller"),
     "unsupported_media_type": Reason(415, False, "caller"),
+    # payments of reads (core spec 7.3, 8; decisions 4, 17, 69)
+    "payment_required": Reason(402, False, "caller", ("identity.connect", "credits.prices")),
+    "credit_insufficient": Reason(402, True, "agent", ("credits.balance", "credits.prices")),
+    "payment_invalid": Reason(402, False, "caller", ("credits.prices",)),
+    "payment_already_used": Reason(402, False, "caller", ("credits.prices",)),
+    "settlement_pending": Reason(503, True, "service"),
     "internal_error": Reason(500, False, "service"),
 }
 
@@ -124,7 +131,7 @@ def _block(refusal: Refusal, reason: Reason, ids: Mapping[str, str]) -> dict[str
         block["retry_at"] = _rfc3339(refusal.retry_at)
     if refusal.missing is not None:
         block["missing"] = refusal.missing
-    return block
+    return block | refusal.block
 
 
 def next_items(calls: tuple[str | NextCall, ...], ids: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -150,7 +157,7 @@ def fill_path(path: str, by_name: Mapping[str, str], by_segment: Mapping[str, st
     values = {name: by_name.get(name) or by_segment.get(segment) for segment, name in _placeholders(path)}
     if None in values.values():
         return None
-    return _PATH_NAME.sub(lambda found: quote(str(values[found[1]]), safe=""), path)
+    return _PATH_NAME.sub(lambda found: quote(str(values[found[1]]), safe="/" if found[1] == SEGMENTS else ""), path)
 
 
 def path_ids(path: str, fields: Mapping[str, Any]) -> dict[str, str]:

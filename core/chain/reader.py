@@ -340,6 +340,10 @@ class ChainReader:
         answers = self.rpc.batch(calls) if calls else []
         return frozenset(one for one, answer in zip(nonces, answers, strict=True) if state.decode_output(hex_bytes(answer))[0])
 
+    def is_authorization_used(self, token: str, authorizer: str, nonce: str, at: At = LATEST) -> bool:
+        """Whether an EIP-3009 nonce is used or cancelled. Errors: RpcRevertedError when the token knows no EIP-3009."""
+        return bool(self._read("MockUSDC", "authorizationState", token, at, authorizer, nonce))
+
     def is_erc6492_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool:
         """The factory's validator's word on the signature of a wallet that may not exist yet; nothing is created by asking."""
         data = calldata.call_by_signature("isValidSignature(address,bytes32,bytes)", [wallet, digest, signature])

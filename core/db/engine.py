@@ -81,6 +81,12 @@ class Database:
             yield session
 
     @contextmanager
+    def pinned(self) -> Iterator[WriteSession]:
+        """A session whose transactions all run on one connection, so that a lock of the connection spans them. Its owner commits."""
+        with self.engine.connect() as connection, WriteSession(connection, expire_on_commit=False) as session:
+            yield session
+
+    @contextmanager
     def statements(self) -> Iterator[Driver[Any]]:
         """psycopg's own connection, on which each statement is a transaction of its own, committed when it has run.
 
@@ -135,6 +141,11 @@ def _engine(url: str, application_name: str, bounds: Bounds) -> Engine:
     )
     _ask_before_use(engine, bounds.trust_s)
     return engine
+
+
+def driver_of(session: Session) -> Driver[Any]:
+    """psycopg's own connection under the session's transaction."""
+    return _driver_of(session.connection().connection)
 
 
 def _driver_of(connection: PoolProxiedConnection) -> Driver[Any]:

@@ -13,6 +13,7 @@ from api.kernel.tokens import TokenKind, mint, token_hash
 from core.books import credit_ledger
 from core.db.repositories import identity, mandates, policies, safety
 from core.db.tables.identity import Account, ApiKey
+from core.domain.credits.buckets import BUCKETS
 from core.domain.money import usdc_text_or_none
 from core.domain.times import instant_text, instant_text_or_none
 
@@ -130,13 +131,13 @@ def _standing(call: Call, agent: Account) -> dict[str, Any]:
     return {
         "user_id": agent.id,
         "status": _status(agent.id, safety.locked_agents(call.db, [agent.id])),
-        "credit_balance": balance.total - balance.bonded,
+        "credit_balance": balance.available,
     }
 
 
 def _credits(call: Call, agent_id: int) -> dict[str, int]:
     balance = credit_ledger.load_balance(call.db, agent_id)
-    return {bucket: getattr(balance, bucket) for bucket in credit_ledger.BUCKETS}
+    return {bucket: getattr(balance, bucket) for bucket in BUCKETS}
 
 
 def _contributions(call: Call, agent_id: int) -> dict[str, Any]:

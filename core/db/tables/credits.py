@@ -1,15 +1,16 @@
 """The credit book: one row is one posting, its deltas sum to zero with the counter account's (double entry).
 
-Credits are integers. Buckets in spend order: welcome, earned, converted; bonded is what a bond holds.
+Credits are integers. Buckets in spend order: welcome, earned, converted; bonded is what bonds hold, owed what the account owes.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Identity, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, Date, ForeignKey, Identity, Integer, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.tables.base import Base, Hash32
+from core.domain.credits.buckets import BUCKETS
 
 
 class CreditEntry(Base):
@@ -17,7 +18,9 @@ class CreditEntry(Base):
     __table_args__ = (
         UniqueConstraint("account_id", "seq"),
         UniqueConstraint("account_id", "base_key"),
-        CheckConstraint("welcome_delta + earned_delta + converted_delta + bonded_delta + counter_delta = 0", name="sums_to_zero"),
+        CheckConstraint(
+            "welcome_delta + earned_delta + converted_delta + bonded_delta - owed_delta + counter_delta = 0", name="sums_to_zero"
+        ),
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
@@ -25,11 +28,12 @@ class CreditEntry(Base):
     seq: Mapped[int]
     kind: Mapped[str] = mapped_column(Text)  # welcome, earn, spend, convert, bond, release, debt ...
     base_key: Mapped[str] = mapped_column(Text)
-    counter: Mapped[str] = mapped_column(Text)  # the service's account on the other side: issuance, sales, reserve, bonds
+    counter: Mapped[str] = mapped_column(Text)  # the service's account on the other side: issuance, sales, reserve, penalties, bonds
     welcome_delta: Mapped[int]
     earned_delta: Mapped[int]
     converted_delta: Mapped[int]
     bonded_delta: Mapped[int]
+    owed_delta: Mapped[int]
     counter_delta: Mapped[int]
     payload: Mapped[dict[str, Any]]
     created_at: Mapped[datetime]
@@ -39,10 +43,7 @@ class CreditEntry(Base):
 
 class CreditHead(Base):
     __tablename__ = "credit_head"
-    __table_args__ = (
-        CheckConstraint("welcome >= 0", name="welcome"),
-        CheckConstraint("bonded >= 0", name="bonded"),
-    )
+    __table_args__ = tuple(CheckConstraint(f"{bucket} >= 0", name=bucket) for bucket in BUCKETS)
 
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id"), primary_key=True)
     seq: Mapped[int]
@@ -51,4 +52,15 @@ class CreditHead(Base):
     earned: Mapped[int]
     converted: Mapped[int]
     bonded: Mapped[int]
+    owed: Mapped[int]
     updated_at: Mapped[datetime]
+
+
+class FreeReadCount(Base):
+    """Free metered reads of an agent account in a UTC day."""
+
+    __tablename__ = "free_read_count"
+
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"), primary_key=True)
+    day: Mapped[date] = mapped_column(Date, primary_key=True)
+    n: Mapped[int] = mapped_column(Integer)

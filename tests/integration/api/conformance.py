@@ -36,7 +36,9 @@ class Conformance:
             for call in service["next"]:
                 self._require_callable(call)
         else:
-            declared = (operation.row.status, *operation.row.also)
+            declared = [operation.row.status, *operation.row.also]
+            if not operation.row.block:
+                declared += [REASONS[one].status for one in reasons_of(operation)]
             assert response.status_code in declared, f"{operation.key} does not declare that it answers {response.status_code}"
 
     def _find(self, method: str, path: str) -> tuple[Operation, dict[str, Any]] | None:
@@ -46,7 +48,7 @@ class Conformance:
             match, values = route.matches(scope)
             if match is Match.FULL:
                 assert isinstance(route, Route)
-                return self._by_call["GET" if method == "HEAD" else method, route.path], dict(values["path_params"])
+                return self._by_call["GET" if method == "HEAD" else method, route.path.replace(":path", "")], dict(values["path_params"])
         return None
 
     def _require_callable(self, call: Mapping[str, Any]) -> None:

@@ -76,7 +76,7 @@ def _of_a_caller(row: Row, who: Who, seen: str) -> str:
     if seen == "key" and who is Who.NARROWED_KEY and row.scope is not None:
         return "scope_denied" if row.family is Family.WALLET else "agent_key_scope"
     is_stranger = who in STRANGERS or (who is Who.KEY_AND_OWNER and seen == "key")
-    if not is_stranger or "{" not in row.path:
+    if not is_stranger or "{id}" not in row.path:
         return SERVED
     if row.key == "mandates.accept":
         return "agent_not_designated"

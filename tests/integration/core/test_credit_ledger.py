@@ -7,8 +7,9 @@ import pytest
 from sqlalchemy import text
 
 from core.books import credit_ledger
-from core.books.credit_ledger import CreditOverdraftError, Credits, Posting
+from core.books.credit_ledger import CreditOverdraftError, Posting
 from core.db.engine import Database, WriteSession
+from core.domain.credits.buckets import Credits, NotEnoughCreditsError
 from core.domain.errors import InvalidParameterError
 from tests.integration.core.rows import NOW, add_account
 
@@ -38,18 +39,49 @@ def test_post__the_whole_balance__leaves_zero_and_one_more_is_refused(write: Wri
     assert credit_ledger.verify(write, account) == []
 
 
-def test_post__a_debt__may_leave_earned_below_zero_but_not_welcome(write: WriteSession) -> None:
+def test_owe__takes_nothing_now_and_earnings_repay_it_first(write: WriteSession) -> None:
     account = add_account(write, "agent")
-    assert _post(write, account, "debt", Credits(earned=-3), "debt").balance == Credits(earned=-3)
-    with pytest.raises(CreditOverdraftError):
-        _post(write, account, "debt of welcome", Credits(welcome=-3), "debt")
+    assert credit_ledger.owe(write, account, 60, "verdict", {}, NOW).balance == Credits(owed=60)
+    assert credit_ledger.earn(write, account, 20, "a", {}, NOW).balance == Credits(owed=40)
+    assert credit_ledger.earn(write, account, 50, "b", {}, NOW).balance == Credits(earned=10)
+    assert credit_ledger.trial_balance(write)["service:penalties"] == 60
+    assert credit_ledger.verify(write, account) == []
 
 
-def test_post__a_move_between_buckets__keeps_the_total(write: WriteSession) -> None:
+def test_spend__goes_through_welcome_earned_converted_in_one_posting(write: WriteSession) -> None:
     account = add_account(write, "agent")
-    _post(write, account, "earn", Credits(earned=5), "earn")
-    bonded = _post(write, account, "bond", Credits(earned=-3, bonded=3), "bond")
-    assert (bonded.balance, bonded.balance.total) == (Credits(earned=2, bonded=3), 5)
+    credit_ledger.grant_welcome(write, account, 10, NOW)
+    credit_ledger.earn(write, account, 20, "earn", {}, NOW)
+    credit_ledger.convert(write, account, 5, "convert", {}, NOW)
+    spent = credit_ledger.spend(write, account, 32, "buy", {}, NOW)
+    assert (spent.deltas, spent.balance) == (Credits(welcome=-10, earned=-20, converted=-2), Credits(converted=3))
+    with pytest.raises(NotEnoughCreditsError) as refused:
+        credit_ledger.spend(write, account, 4, "more", {}, NOW)
+    assert (refused.value.needed, refused.value.available) == (4, 3)
+
+
+def test_spend__the_same_key_again__takes_nothing(write: WriteSession) -> None:
+    account = add_account(write, "agent")
+    credit_ledger.grant_welcome(write, account, 10, NOW)
+    first = credit_ledger.spend(write, account, 4, "buy", {}, NOW)
+    again = credit_ledger.spend(write, account, 9, "buy", {}, NOW)
+    assert (first.is_new, again.is_new, again.id, again.balance) == (True, False, first.id, Credits(welcome=6))
+
+
+def test_hold__never_takes_the_welcome_credit__and_release_gives_back_once(write: WriteSession) -> None:
+    account = add_account(write, "agent")
+    credit_ledger.grant_welcome(write, account, 10, NOW)
+    credit_ledger.earn(write, account, 3, "earn", {}, NOW)
+    credit_ledger.convert(write, account, 5, "convert", {}, NOW)
+    with pytest.raises(NotEnoughCreditsError):
+        credit_ledger.hold(write, account, 9, "too much", {}, NOW)
+    held = credit_ledger.hold(write, account, 4, "post 1", {}, NOW)
+    assert held.balance == Credits(welcome=10, converted=4, bonded=4)
+    credit_ledger.spend(write, account, 1, "read", {}, NOW)
+    assert credit_ledger.release(write, account, "post 1", NOW).balance == Credits(welcome=9, earned=3, converted=5)
+    assert not credit_ledger.release(write, account, "post 1", NOW).is_new
+    with pytest.raises(InvalidParameterError):
+        credit_ledger.release(write, account, "read", NOW)
 
 
 def test_post__from_eight_threads__spends_no_credit_twice(database: Database) -> None:

@@ -553,6 +553,7 @@ CREATE TABLE credit_entry (
     earned_delta BIGINT NOT NULL,
     converted_delta BIGINT NOT NULL,
     bonded_delta BIGINT NOT NULL,
+    owed_delta BIGINT NOT NULL,
     counter_delta BIGINT NOT NULL,
     payload JSONB NOT NULL,
     created_at TIMESTAMP WITH TIME ZONE NOT NULL,
@@ -561,7 +562,7 @@ CREATE TABLE credit_entry (
     CONSTRAINT pk_credit_entry PRIMARY KEY (id),
     CONSTRAINT uq_credit_entry_account_id_seq UNIQUE (account_id, seq),
     CONSTRAINT uq_credit_entry_account_id_base_key UNIQUE (account_id, base_key),
-    CONSTRAINT ck_credit_entry_sums_to_zero CHECK (welcome_delta + earned_delta + converted_delta + bonded_delta + counter_delta = 0),
+    CONSTRAINT ck_credit_entry_sums_to_zero CHECK (welcome_delta + earned_delta + converted_delta + bonded_delta - owed_delta + counter_delta = 0),
     CONSTRAINT fk_credit_entry_account_id FOREIGN KEY(account_id) REFERENCES account (id)
 );
 
@@ -573,11 +574,61 @@ CREATE TABLE credit_head (
     earned BIGINT NOT NULL,
     converted BIGINT NOT NULL,
     bonded BIGINT NOT NULL,
+    owed BIGINT NOT NULL,
     updated_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT pk_credit_head PRIMARY KEY (account_id),
     CONSTRAINT ck_credit_head_welcome CHECK (welcome >= 0),
+    CONSTRAINT ck_credit_head_earned CHECK (earned >= 0),
+    CONSTRAINT ck_credit_head_converted CHECK (converted >= 0),
     CONSTRAINT ck_credit_head_bonded CHECK (bonded >= 0),
+    CONSTRAINT ck_credit_head_owed CHECK (owed >= 0),
     CONSTRAINT fk_credit_head_account_id FOREIGN KEY(account_id) REFERENCES account (id)
+);
+
+CREATE TABLE free_read_count (
+    account_id BIGINT NOT NULL,
+    day DATE NOT NULL,
+    n INTEGER NOT NULL,
+    CONSTRAINT pk_free_read_count PRIMARY KEY (account_id, day),
+    CONSTRAINT fk_free_read_count_account_id FOREIGN KEY(account_id) REFERENCES account (id)
+);
+
+
+-- payments
+CREATE TABLE vault_payment (
+    chain_id BIGINT NOT NULL,
+    tx_hash BYTEA NOT NULL,
+    log_index INTEGER NOT NULL,
+    vault BYTEA NOT NULL,
+    account_id BIGINT NOT NULL,
+    resource TEXT NOT NULL,
+    price_key TEXT NOT NULL,
+    amount_usdc_e6 NUMERIC(78, 0) NOT NULL,
+    served_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT pk_vault_payment PRIMARY KEY (chain_id, tx_hash, log_index),
+    CONSTRAINT fk_vault_payment_account_id FOREIGN KEY(account_id) REFERENCES account (id)
+);
+
+CREATE TABLE x402_payment (
+    asset BYTEA NOT NULL,
+    payer BYTEA NOT NULL,
+    nonce BYTEA NOT NULL,
+    account_id BIGINT,
+    resource TEXT NOT NULL,
+    price_key TEXT NOT NULL,
+    amount_usdc_e6 NUMERIC(78, 0) NOT NULL,
+    pay_to BYTEA NOT NULL,
+    signature_hash BYTEA NOT NULL,
+    state TEXT NOT NULL,
+    claimed_block BIGINT NOT NULL,
+    tx_hash BYTEA,
+    failure TEXT,
+    claimed_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    settled_at TIMESTAMP WITH TIME ZONE,
+    served_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_x402_payment PRIMARY KEY (asset, payer, nonce),
+    CONSTRAINT ck_x402_payment_state CHECK (state in ('claimed', 'settled', 'served', 'failed')),
+    CONSTRAINT fk_x402_payment_account_id FOREIGN KEY(account_id) REFERENCES account (id)
 );
 
 

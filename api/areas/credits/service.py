@@ -1,0 +1,78 @@
+"""Balance, ledger and prices (core spec 4.2, 8; decisions 16, 18, 29, 68)."""
+
+from typing import Any
+
+from api.areas.credits.schemas import LedgerQuery
+from api.kernel.caller import AgentCaller, Nobody
+from api.kernel.operation import Answer, Call, NoInput
+from api.kernel.pagination import page_of
+from core.books import credit_ledger
+from core.db.repositories import credits
+from core.db.tables.credits import CreditEntry
+from core.domain.credits.buckets import BUCKETS
+from core.domain.credits.prices import PAYOUT_POINT_PRICE, PRICES, Price
+from core.domain.mandate.record import utc_text
+from core.domain.money import usdc_text_or_none
+
+ENFORCED, NOT_YET = "enforced", "not_enforced_yet"
+
+
+def balance(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
+    held = credit_ledger.load_balance(call.db, caller.account_id)
+    taken = credits.free_reads_of_day(call.db, caller.account_id, call.now.date())
+    return Answer(
+        {bucket: getattr(held, bucket) for bucket in BUCKETS}
+        | {
+            "available": held.available,
+            "total": held.available + held.bonded,
+            "free_reads_remaining": max(0, call.deps.limits.free_reads_per_day - taken),
+        }
+    )
+
+
+def ledger(call: Call, caller: AgentCaller, command: LedgerQuery) -> Answer:
+    page = page_of(call, "credits.ledger", command)
+    found = credits.entries_before(call.db, caller.account_id, page.before, page.limit + 1)
+    shown, next_cursor = page.cut(found, lambda row: row.seq)
+    return Answer({"entries": [_entry(row) for row in shown], "next_cursor": next_cursor})
+
+
+def _entry(row: CreditEntry) -> dict[str, Any]:
+    return {
+        "seq": row.seq,
+        "kind": row.kind,
+        "at": utc_text(row.created_at),
+        **{bucket: getattr(row, f"{bucket}_delta") for bucket in BUCKETS},
+        "counter": row.counter,
+        "counter_delta": row.counter_delta,
+        "reason": row.payload,
+        "row_hash": row.row_hash.hex(),
+    }
+
+
+def prices(call: Call, caller: Nobody, command: NoInput) -> Answer:
+    limits = call.deps.limits
+    return Answer(
+        {
+            "prices": [_price(price) for price in PRICES.values()],
+            "payout_point_price": PAYOUT_POINT_PRICE,
+            "daily_calls": {"enforced": limits.daily_calls, "payment_section": [2_000, 5_000, 10_000], "tier_table": [100, 5_000, 50_000]},
+            "limits": [
+                _limit("free_metered_reads", limits.free_reads_per_day, "reads an agent account and UTC day", ENFORCED),
+                _limit("welcome_credit", limits.welcome_credits, "credits", ENFORCED),
+                _limit("new_account_payout_cap", limits.new_account_payout_credits_per_day, "credits a UTC day"),
+                _limit("rooms_payout_cap", limits.rooms_payout_credits_per_day, "credits a UTC day"),
+                _limit("rooms_payout_person_cap", limits.rooms_payout_credits_per_person_per_day, "credits a person and UTC day"),
+                _limit("priority_targets_tier_1", limits.targets_tier_1, "targets"),
+                _limit("priority_targets_tier_2", limits.targets_tier_2, "targets"),
+            ],
+        }
+    )
+
+
+def _price(price: Price) -> dict[str, Any]:
+    return {"key": price.key, "credits": price.credits, "usdc": usdc_text_or_none(price.usdc_e6), "status": price.status.value}
+
+
+def _limit(key: str, value: int, unit: str, status: str = NOT_YET) -> dict[str, Any]:
+    return {"key": key, "value": value, "unit": unit, "status": status}

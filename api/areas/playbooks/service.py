@@ -1,0 +1,40 @@
+"""Index, atoms and metered pages of the guides, as markdown (core spec 4.7)."""
+
+from api.areas.playbooks.schemas import AtomPath, PagePath
+from api.areas.playbooks.shelf import Page, shelf
+from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
+from api.kernel.operation import Answer, Call, NoInput, Refusal
+from core.domain.credits.prices import PRICES
+from core.domain.money import usdc_text_or_none
+
+
+def index(call: Call, caller: Nobody, command: NoInput) -> Answer:
+    """Every guide by its path, with what it costs."""
+    price, free = PRICES["playbook_read"], call.deps.limits.free_reads_per_day
+    cost = f"{price.credits} credit or {usdc_text_or_none(price.usdc_e6)} USDC; the first {free} reads of an agent's day are free"
+    lines = ["# Playbooks", "", "## Short guides, free", ""]
+    lines += [_line(f"/playbook/{name}", page) for name, page in shelf().atoms.items()]
+    for name, book in shelf().playbooks.items():
+        lines += ["", f"## {book.title}, {cost}", ""]
+        lines += [_line(f"/playbooks/{name}/{path}", page) for path, page in book.pages.items()]
+    return Answer({"text": "\n".join(lines) + "\n"})
+
+
+def _line(path: str, page: Page) -> str:
+    return f"- [{page.title}]({path}): {page.summary}"
+
+
+def atom(call: Call, caller: Nobody, command: AtomPath) -> Answer:
+    return _found(shelf().atoms.get(command.atom_id))
+
+
+def read(call: Call, caller: AgentCaller | OwnerCaller | Nobody, command: PagePath) -> Answer:
+    """A page of a playbook; it is charged by the kernel once it is found."""
+    book = shelf().playbooks.get(command.pb)
+    return _found(None if book is None else book.pages.get(command.path))
+
+
+def _found(page: Page | None) -> Answer:
+    if page is None:
+        raise Refusal("not_found", "There is no such guide; GET /playbook lists every one.", next_calls=("playbooks.index",))
+    return Answer({"text": page.text})

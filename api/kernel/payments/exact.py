@@ -1,0 +1,217 @@
+"""A payment by authorization: claim, commit, settle, commit, serve, commit. It is charged once and serves once.
+
+    (none) --verify--> claimed --settle--> settled --serve--> served
+                          |  ^                ^
+                          v  | the next try   | the chain has it after all
+                         failed --------------+
+
+Laws
+- One call at a time works on a payment: it holds a lock that dies with its connection, so that a crash frees it at once.
+- Whether a payment has settled is read from the chain, never taken from the facilitator's word, be it yes or no.
+- A call that comes back with the same payment goes on where the last one ended; settling twice is no danger, since the token
+  takes a nonce once. What another resource, account or signature is used with is a payment already used.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+import structlog
+from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse
+
+from api.kernel.caller import AgentCaller
+from api.kernel.operation import Refusal
+from api.kernel.payments.offer import Keep, MeteredRead, exact_requirements, receipt_header, unpaid
+from api.kernel.payments.rails import FacilitatorError, Rails
+from api.kernel.payments.sent import SignedAuthorization, authorization_of, require_in_time, require_offered
+from core.chain.abi import hex_bytes, hex_text
+from core.chain.x402 import is_paid, settlement_of
+from core.db.engine import WriteSession
+from core.db.repositories import payments
+from core.db.tables.payments import X402Payment
+from core.domain.errors import OutsideError
+
+RETRY_S: Final = 5  # after that a settlement under way has mostly ended
+PENDING: Final = "settlement_pending"  # the facilitator's word for: sent, outcome not known
+
+log = structlog.get_logger("api")
+
+
+@dataclass(frozen=True, slots=True)
+class _Payment:
+    """One payment under its lock. `session` stays on one connection; each step commits it."""
+
+    session: WriteSession
+    read: MeteredRead
+    rails: Rails
+    payload: PaymentPayload
+    offer: PaymentRequirements
+    signed: SignedAuthorization
+
+    @property
+    def identity(self) -> payments.Identity:
+        return self.signed.identity
+
+
+def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload, keep: Keep) -> dict[str, str]:
+    """Take the payment; answers the receipt's header. Errors: Refusal payment_invalid, payment_already_used, settlement_pending."""
+    offer = exact_requirements(read, rails)
+    require_offered(read, payload.accepted, offer)
+    signed = authorization_of(read, payload, offer)
+    with _alone(read, signed) as session:
+        payment = _Payment(session, read, rails, payload, offer, signed)
+        tx_hash = _settled(payment)
+        if not payments.mark_served(session, signed.identity, read.now):
+            raise already_used(read)
+        keep(session)
+        session.commit()
+    settled = SettleResponse(success=True, transaction=tx_hash, network=rails.network, payer=signed.authorization.payer)
+    return receipt_header(settled)
+
+
+@contextmanager
+def _alone(read: MeteredRead, signed: SignedAuthorization) -> Iterator[WriteSession]:
+    """Errors: Refusal payment_already_used while another call works on the payment."""
+    with read.deps.database.pinned() as session:
+        if not payments.try_lock(session, signed.identity):
+            raise already_used(read)
+        try:
+            yield session
+        finally:
+            session.rollback()
+            payments.unlock(session, signed.identity)
+            session.commit()
+
+
+def _settled(payment: _Payment) -> str:
+    """The hash of the transaction that paid. Errors: Refusal."""
+    row = payments.find(payment.session, payment.identity)
+    if row is None:
+        from_block = _claim(payment)
+        return _settle(payment, from_block)
+    _require_same(payment, row)
+    if row.state == "settled":
+        return _hash_of(row)
+    found = _on_chain(payment, row.claimed_block)
+    return _keep_settled(payment, found) if found is not None else _settle(payment, row.claimed_block)
+
+
+def _claim(payment: _Payment) -> int:
+    """Verify, and write the row; answers the height below which it can't have settled. Errors: Refusal payment_invalid."""
+    read, signed = payment.read, payment.signed
+    require_in_time(read, signed)
+    height = read.deps.chain.block_number()
+    verdict = payment.rails.verify(payment.payload, payment.offer)
+    if not verdict.is_valid:
+        raise _invalid(payment, verdict.invalid_reason or "no reason given")
+    claimed = payments.claim(
+        payment.session,
+        payment.identity,
+        account_id=_account_id(read),
+        resource=read.resource,
+        price_key=read.price.key,
+        amount_usdc_e6=signed.authorization.amount,
+        pay_to=hex_bytes(signed.authorization.pay_to),
+        signature_hash=_signature_hash(signed),
+        claimed_block=height,
+        claimed_at=read.now,
+    )
+    payment.session.commit()
+    if not claimed:
+        raise already_used(read)
+    return height
+
+
+def _invalid(payment: _Payment, reason: str) -> Refusal:
+    """A facilitator rarely says that the money is not there, so it is looked for here."""
+    wanted = payment.signed.authorization
+    held = payment.read.deps.chain.usdc_balance(wanted.payer)
+    if held < wanted.amount:
+        reason += f", and {wanted.payer} holds {held} base units, {wanted.amount} are needed"
+    return unpaid(payment.read, "payment_invalid", f"The payment was refused: {reason}; sign a new one.")
+
+
+def _settle(payment: _Payment, from_block: int) -> str:
+    """Settle, and ask the chain what came of it. Errors: Refusal payment_invalid, settlement_pending."""
+    try:
+        answer: SettleResponse | None = payment.rails.settle(payment.payload, payment.offer)
+    except FacilitatorError as error:
+        log.warning("facilitator", error=str(error))
+        answer = None
+    try:
+        found = _by_receipt(payment, answer) or _on_chain(payment, from_block)
+    except OutsideError as error:
+        log.warning("outside", error=str(error))
+        raise _pending(payment.read) from error
+    if found is not None:
+        return _keep_settled(payment, found)
+    if answer is None or answer.success or answer.error_reason == PENDING:
+        raise _pending(payment.read)
+    raise _failed(payment, answer)
+
+
+def _by_receipt(payment: _Payment, answer: SettleResponse | None) -> str | None:
+    """The transaction that the facilitator names, if it is the payment."""
+    if answer is None or not answer.transaction.startswith("0x") or len(answer.transaction) != 66:
+        return None
+    receipt = payment.read.deps.chain.receipt(answer.transaction.lower())
+    return receipt.tx_hash if receipt is not None and is_paid(receipt, payment.signed.authorization) else None
+
+
+def _on_chain(payment: _Payment, from_block: int) -> str | None:
+    """The transaction that paid, whoever sent it. Errors: Refusal payment_invalid when the nonce went into something else."""
+    chain, wanted = payment.read.deps.chain, payment.signed.authorization
+    if not chain.is_authorization_used(wanted.token, wanted.payer, wanted.nonce):
+        return None
+    found = settlement_of(chain, wanted, from_block)
+    if found is None:
+        payments.mark_failed(payment.session, payment.identity, "nonce used for something else")
+        payment.session.commit()
+        raise unpaid(payment.read, "payment_invalid", "The payment's nonce was cancelled or used for something else; sign a new payment.")
+    return found
+
+
+def _keep_settled(payment: _Payment, tx_hash: str) -> str:
+    payments.mark_settled(payment.session, payment.identity, hex_bytes(tx_hash), payment.read.now)
+    payment.session.commit()
+    return tx_hash
+
+
+def _failed(payment: _Payment, answer: SettleResponse) -> Refusal:
+    reason = answer.error_reason or "no reason given"
+    payments.mark_failed(payment.session, payment.identity, reason[:200])
+    payment.session.commit()
+    detail = f"The payment did not settle: {reason}; nothing was charged. Send it again, or sign a new one."
+    return unpaid(payment.read, "payment_invalid", detail, failed=answer)
+
+
+def _require_same(payment: _Payment, row: X402Payment) -> None:
+    read = payment.read
+    same = (row.resource, row.account_id, row.signature_hash) == (read.resource, _account_id(read), _signature_hash(payment.signed))
+    if row.state == "served" or not same:
+        raise already_used(read)
+
+
+def already_used(read: MeteredRead) -> Refusal:
+    return unpaid(read, "payment_already_used", "This payment has served a call, or serves one now; sign a new payment for this one.")
+
+
+def _pending(read: MeteredRead) -> Refusal:
+    detail = "The payment is being settled and is not on the chain yet; send the same call with the same payment again."
+    return Refusal("settlement_pending", detail, retry_at=read.now + timedelta(seconds=RETRY_S))
+
+
+def _account_id(read: MeteredRead) -> int | None:
+    return read.caller.account_id if isinstance(read.caller, AgentCaller) else None
+
+
+def _signature_hash(signed: SignedAuthorization) -> bytes:
+    return hashlib.sha256(signed.signature.encode()).digest()
+
+
+def _hash_of(row: X402Payment) -> str:
+    assert row.tx_hash is not None  # written with the state settled
+    return hex_text(row.tx_hash)

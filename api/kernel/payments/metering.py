@@ -1,0 +1,152 @@
+"""How a metered read is paid: one function decides and charges, last, when the answer is ready (decisions 17).
+
+    a free read of today's -> credits -> a payment in USDC -> 402
+
+Laws
+- A read that was refused or failed does not come here: it costs nothing.
+- A payment is not looked at while a free read or credits cover the call; it can be used for another one.
+- One call is charged at most once. With an Idempotency-Key the first answer is kept in the transaction that charges, and
+  a repeated call gets it again, uncharged.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
+from typing import Any, Final
+
+from psycopg import Connection
+from x402.schemas import PaymentPayload
+
+from api.kernel import idempotency
+from api.kernel.caller import AgentCaller
+from api.kernel.idempotency import Slot
+from api.kernel.operation import Outcome, Refusal
+from api.kernel.payments import exact, vault
+from api.kernel.payments.offer import EXACT, VAULT, Keep, MeteredRead, unpaid
+from api.kernel.payments.rails import Rails
+from api.kernel.payments.sent import payload_of
+from core.books import credit_ledger
+from core.db.engine import WriteSession, driver_of
+from core.db.repositories import credits
+from core.domain.credits.buckets import NotEnoughCreditsError
+
+FREE_HEADER = "X-Free-Reads-Remaining"
+CREDITS_HEADER = "X-Credits-Charged"
+SPEND_SCOPE = "spend"
+
+_SCHEMES: Final[Mapping[str, Callable[[MeteredRead, Rails, PaymentPayload, Keep], dict[str, str]]]] = {EXACT: exact.pay, VAULT: vault.pay}
+
+
+@dataclass(frozen=True, slots=True)
+class _Shortfall:
+    """Why neither a free read nor credits cover the call. `available` None: the caller has no credits at all."""
+
+    needed: int
+    available: int | None = None
+
+
+def charged(read: MeteredRead, slot: Slot | None, outcome: Outcome) -> Outcome:
+    """The outcome once it is paid, with headers that say how.
+
+    Errors: Refusal payment_required, credit_insufficient, payment_invalid, payment_already_used, settlement_pending,
+    agent_key_scope; FacilitatorError and errors of chain reads.
+    """
+    if slot is None:
+        with read.deps.database.statements() as connection:
+            free = _free_read(connection, read)
+        if free is not None:
+            return _with(outcome, free)
+    with read.deps.database.write() as session:
+        kept = None if slot is None else idempotency.claim(session, slot)
+        if kept is not None:
+            return replace(kept, media_type=outcome.media_type)
+        paid = (_free_read(driver_of(session), read) if slot is not None else None) or _by_credits(session, read)
+        if not isinstance(paid, _Shortfall):
+            if slot is not None:
+                slot.keep(session, outcome, read.now)
+            return _with(outcome, paid)
+    return _with(outcome, _by_payment(read, paid, lambda serving: _keep(serving, slot, outcome, read.now)))
+
+
+def _keep(session: WriteSession, slot: Slot | None, outcome: Outcome, now: datetime) -> None:
+    """Errors: Refusal idempotency_in_flight; the payment then stays settled and serves the repeated call."""
+    if slot is not None and idempotency.claim(session, slot) is None:
+        slot.keep(session, outcome, now)
+
+
+def _with(outcome: Outcome, headers: Mapping[str, str]) -> Outcome:
+    return replace(outcome, headers={**outcome.headers, **headers})
+
+
+def _free_read(connection: Connection[Any], read: MeteredRead) -> dict[str, str] | None:
+    """Take one of the agent's free reads; None: the caller is no agent, or today's are used up."""
+    if not isinstance(read.caller, AgentCaller):
+        return None
+    limit = read.deps.limits.free_reads_per_day
+    taken = credits.take_free_read(connection, read.caller.account_id, read.now.date(), limit)
+    return None if taken is None else {FREE_HEADER: str(limit - taken), CREDITS_HEADER: "0"}
+
+
+def _by_credits(session: WriteSession, read: MeteredRead) -> dict[str, str] | _Shortfall:
+    """Errors: Refusal agent_key_scope."""
+    needed = read.price.credits or 0
+    if not isinstance(read.caller, AgentCaller):
+        return _Shortfall(needed)
+    _require_spend(read.caller)
+    try:
+        payload = {"price": read.price.key, "resource": read.resource}
+        credit_ledger.spend(session, read.caller.account_id, needed, f"read:{uuid.uuid4().hex}", payload, read.now)
+    except NotEnoughCreditsError as error:
+        return _Shortfall(error.needed, error.available)
+    return {FREE_HEADER: "0", CREDITS_HEADER: str(needed)}
+
+
+def _require_spend(caller: AgentCaller) -> None:
+    """Free reads need the scope read alone; what costs something needs spend too."""
+    if caller.scopes is not None and SPEND_SCOPE not in caller.scopes:
+        detail = "Today's free reads are used up and this key lacks the scope spend; its owner can grant it."
+        raise Refusal(
+            "agent_key_scope", detail, missing=SPEND_SCOPE, extra={"error": "agent_key_scope", "scope": SPEND_SCOPE}, next_calls=()
+        )
+
+
+def _by_payment(read: MeteredRead, shortfall: _Shortfall, keep: Keep) -> dict[str, str]:
+    rails = read.deps.rails
+    if read.payment.v2 is None or rails is None:
+        raise _unpaid(read, shortfall)
+    payload = payload_of(read, read.payment.v2)
+    pay = _SCHEMES.get(payload.accepted.scheme)
+    if pay is None:
+        detail = f"PAYMENT-SIGNATURE: the scheme is {payload.accepted.scheme[:20]}; pay with one of {', '.join(_SCHEMES)}."
+        raise unpaid(read, "payment_invalid", detail)
+    return pay(read, rails, payload, keep)
+
+
+def _unpaid(read: MeteredRead, shortfall: _Shortfall) -> Refusal:
+    if read.payment.v1 is not None:
+        detail = "X-PAYMENT is x402 version 1; this service speaks version 2: answer PAYMENT-REQUIRED with PAYMENT-SIGNATURE."
+        return unpaid(read, "payment_invalid", detail)
+    if shortfall.available is None:
+        detail = (
+            f"This read costs {_text(shortfall.needed)} with an agent's key, or a payment as accepts says; "
+            "a registered agent has free reads every day."
+        )
+        return unpaid(read, "payment_required", detail)
+    return _credit_insufficient(read, shortfall.needed, shortfall.available)
+
+
+def _text(amount: int) -> str:
+    return "1 credit" if amount == 1 else f"{amount} credits"
+
+
+def _credit_insufficient(read: MeteredRead, needed: int, available: int) -> Refusal:
+    again = datetime.combine(read.now.date() + timedelta(days=1), time(0), read.now.tzinfo)
+    detail = (
+        f"Today's free reads are used up and this read costs {_text(needed)}; you have {available}. "
+        f"Pay as accepts says, or read again from {again:%Y-%m-%dT%H:%M:%SZ} on."
+    )
+    counts = {"needed": needed, "available": available, "shortfall": needed - available}
+    refusal = unpaid(read, "credit_insufficient", detail, block={"credit": counts})
+    refusal.retry_at = again
+    return refusal

@@ -1,0 +1,108 @@
+"""The payable 402: what a call costs, and the forms of payment that it takes (x402 v2; decisions 4, 69).
+
+Body and header PAYMENT-REQUIRED carry the same `accepts`: first `exact`, an EIP-3009 authorization that any x402 client signs,
+then `vault`, the adapter's event of a vault, which signs nothing.
+"""
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from x402.http.constants import PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER
+from x402.schemas import PaymentRequired, PaymentRequirements, ResourceInfo, SettleResponse
+
+from api.kernel.caller import Caller
+from api.kernel.operation import Deps, Operation, Refusal
+from api.kernel.payments.rails import MAX_TIMEOUT_S, Rails
+from core.chain.x402 import resource_hash
+from core.db.engine import WriteSession
+from core.domain.credits.prices import PRICES, Price
+
+Keep = Callable[[WriteSession], None]
+"""What else the transaction that serves writes: the answer to an Idempotency-Key."""
+
+EXACT, VAULT = "exact", "vault"
+ADAPTER = "x402_adapter"
+
+
+@dataclass(frozen=True, slots=True)
+class SentPayment:
+    """The payment headers of a call as they came: x402 v2's, and v1's, which is refused."""
+
+    v2: str | None = None
+    v1: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeteredRead:
+    """A read that has a price and an answer, before it is paid. `resource` is its URL."""
+
+    operation: Operation
+    caller: Caller
+    resource: str
+    payment: SentPayment
+    deps: Deps
+    now: datetime
+
+    @property
+    def price(self) -> Price:
+        """Errors: KeyError for a row without a price."""
+        return PRICES[self.operation.row.price or ""]
+
+    @property
+    def amount_usdc_e6(self) -> int | None:
+        return self.price.usdc_e6
+
+
+def exact_requirements(read: MeteredRead, rails: Rails) -> PaymentRequirements:
+    extra = {"name": rails.asset_name, "version": rails.asset_version}
+    return _requirements(read, rails, EXACT, extra)
+
+
+def vault_requirements(read: MeteredRead, rails: Rails) -> PaymentRequirements | None:
+    """None: no adapter is deployed."""
+    adapter = read.deps.contracts.get(ADAPTER)
+    if adapter is None:
+        return None
+    return _requirements(read, rails, VAULT, {"adapter": adapter, "resourceHash": resource_hash(read.resource)})
+
+
+def _requirements(read: MeteredRead, rails: Rails, scheme: str, extra: Mapping[str, Any]) -> PaymentRequirements:
+    return PaymentRequirements(
+        scheme=scheme,
+        network=rails.network,
+        asset=rails.asset,
+        amount=str(read.amount_usdc_e6),
+        pay_to=rails.pay_to,
+        max_timeout_seconds=MAX_TIMEOUT_S,
+        extra=dict(extra),
+    )
+
+
+def unpaid(
+    read: MeteredRead, reason: str, detail: str, *, failed: SettleResponse | None = None, block: Mapping[str, Any] | None = None
+) -> Refusal:
+    """The 402 that says how to pay. `failed` adds the facilitator's answer in PAYMENT-RESPONSE, `block` fields to the block."""
+    rails = read.deps.rails
+    if rails is None or read.amount_usdc_e6 is None:
+        return Refusal(reason, detail, block=block)
+    offers = (exact_requirements(read, rails), vault_requirements(read, rails))
+    required = PaymentRequired(
+        error=detail,
+        resource=ResourceInfo(url=read.resource, description=read.operation.row.summary, mime_type=read.operation.row.media_type),
+        accepts=[offer for offer in offers if offer is not None],
+    )
+    headers = {PAYMENT_REQUIRED_HEADER: _header(required)}
+    if failed is not None:
+        headers[PAYMENT_RESPONSE_HEADER] = _header(failed)
+    return Refusal(reason, detail, extra=required.model_dump(by_alias=True, exclude_none=True), block=block, headers=headers)
+
+
+def receipt_header(settled: SettleResponse) -> dict[str, str]:
+    return {PAYMENT_RESPONSE_HEADER: _header(settled)}
+
+
+def _header(model: PaymentRequired | SettleResponse) -> str:
+    return base64.b64encode(model.model_dump_json(by_alias=True, exclude_none=True).encode()).decode()

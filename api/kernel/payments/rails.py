@@ -1,0 +1,60 @@
+"""What a payment of a call goes over: who is paid, in what, and who settles it. Built in api/main.py, handed down in Deps."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import httpx
+from requests.exceptions import RequestException
+from web3.exceptions import Web3Exception
+from x402.http.facilitator_client import FacilitatorResponseError
+from x402.mechanisms.evm.constants import ERR_FAILED_TO_VERIFY_SIGNATURE
+from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse
+
+from core.domain.errors import OutsideError
+
+MAX_TIMEOUT_S = 60  # how long a payer's authorization should hold
+
+
+class Settler(Protocol):
+    """x402's facilitators, in this process and behind a URL, have these two."""
+
+    def verify(self, payload: PaymentPayload, requirements: PaymentRequirements) -> VerifyResponse: ...
+
+    def settle(self, payload: PaymentPayload, requirements: PaymentRequirements) -> SettleResponse: ...
+
+
+class FacilitatorError(OutsideError):
+    """The facilitator does not answer, or answers nonsense: what it did is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rails:
+    """`network` is CAIP-2. `asset` is the token, with the name and version of its EIP-712 domain. Addresses in checksum form."""
+
+    settler: Settler
+    network: str
+    asset: str
+    pay_to: str
+    asset_name: str = "USDC"
+    asset_version: str = "2"
+
+    def verify(self, payload: PaymentPayload, requirements: PaymentRequirements) -> VerifyResponse:
+        """Errors: FacilitatorError."""
+        try:
+            verdict = self.settler.verify(payload, requirements)
+        except _FAILURES as error:
+            raise FacilitatorError(f"verify: {type(error).__name__}") from error
+        if verdict.invalid_reason == ERR_FAILED_TO_VERIFY_SIGNATURE:  # its word for: my node failed while I looked
+            raise FacilitatorError(f"verify: {verdict.invalid_message}")
+        return verdict
+
+    def settle(self, payload: PaymentPayload, requirements: PaymentRequirements) -> SettleResponse:
+        """Errors: FacilitatorError; the payment may have settled all the same."""
+        try:
+            return self.settler.settle(payload, requirements)
+        except _FAILURES as error:
+            raise FacilitatorError(f"settle: {type(error).__name__}") from error
+
+
+# What the two kinds raise: no answer, an answer that is no x402, a node that fails (ValueError is x402's and web3's own).
+_FAILURES = (FacilitatorResponseError, httpx.HTTPError, RequestException, Web3Exception, ValueError, OSError)

@@ -1,0 +1,117 @@
+"""The header PAYMENT-SIGNATURE, read strictly: what is not exactly an offer of ours is refused with the field's name."""
+
+import base64
+import binascii
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from eth_utils.address import to_checksum_address
+from pydantic import ValidationError
+from x402.schemas import PaymentPayload, PaymentRequirements
+
+from api.kernel.operation import Refusal
+from api.kernel.payments.offer import MeteredRead, unpaid
+from core.chain.abi import hex_bytes
+from core.chain.x402 import Authorization
+
+VERSION = 2
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+_NUMBER = re.compile(r"\d{1,78}", re.ASCII)
+_WORD = re.compile(r"0x[0-9a-fA-F]{64}")
+_SIGNATURE = re.compile(r"0x([0-9a-fA-F]{2}){65,4096}")
+
+
+@dataclass(frozen=True, slots=True)
+class SignedAuthorization:
+    """What the scheme `exact` carries. Times are unix seconds: valid_after < time < valid_before."""
+
+    authorization: Authorization
+    valid_after: int
+    valid_before: int
+    signature: str
+
+    @property
+    def identity(self) -> tuple[bytes, bytes, bytes]:
+        """What a payment is told from others by: asset, payer, nonce."""
+        wanted = self.authorization
+        return hex_bytes(wanted.token), hex_bytes(wanted.payer), hex_bytes(wanted.nonce)
+
+
+def payload_of(read: MeteredRead, header: str) -> PaymentPayload:
+    """Errors: Refusal payment_invalid."""
+    try:
+        raw = json.loads(base64.b64decode(header, validate=True))
+        version = raw.get("x402Version") if isinstance(raw, dict) else None
+        if version != VERSION:
+            raise _invalid(read, f"PAYMENT-SIGNATURE: x402Version is {str(version)[:20]}; this service speaks version 2")
+        payload = PaymentPayload.model_validate(raw)
+    except (binascii.Error, ValueError, RecursionError, ValidationError):
+        raise _invalid(read, "PAYMENT-SIGNATURE: it is not the base64 of a JSON payment of x402 version 2") from None
+    if payload.resource is not None and payload.resource.url != read.resource:
+        raise _invalid(read, f"PAYMENT-SIGNATURE: the payment names another resource; this one is {read.resource}")
+    return payload
+
+
+def require_offered(read: MeteredRead, accepted: PaymentRequirements, offer: PaymentRequirements) -> None:
+    """`accepted` is what the payer says that it pays. Errors: Refusal payment_invalid that names the first field that differs."""
+    for field in ("network", "asset", "amount", "pay_to"):
+        said, wanted = str(getattr(accepted, field)), str(getattr(offer, field))
+        if said.lower() != wanted.lower():
+            raise _invalid(read, f"PAYMENT-SIGNATURE: accepted.{_camel(field)} is {said[:80]}; pay {wanted}")
+
+
+def authorization_of(read: MeteredRead, payload: PaymentPayload, offer: PaymentRequirements) -> SignedAuthorization:
+    """Errors: Refusal payment_invalid."""
+    sent = payload.payload.get("authorization")
+    if not isinstance(sent, dict):
+        raise _invalid(read, "PAYMENT-SIGNATURE: payload.authorization is missing; sign an EIP-3009 transfer")
+    payer = _text(read, sent, "from", _ADDRESS, "an address")
+    pay_to = _text(read, sent, "to", _ADDRESS, "an address")
+    amount = int(_text(read, sent, "value", _NUMBER, "base units in decimal digits"))
+    signed = SignedAuthorization(
+        Authorization(
+            token=to_checksum_address(offer.asset),
+            payer=to_checksum_address(payer),
+            nonce=_text(read, sent, "nonce", _WORD, "32 bytes in hex").lower(),
+            pay_to=to_checksum_address(pay_to),
+            amount=amount,
+        ),
+        valid_after=int(_text(read, sent, "validAfter", _NUMBER, "unix seconds")),
+        valid_before=int(_text(read, sent, "validBefore", _NUMBER, "unix seconds")),
+        signature=_text(read, payload.payload, "signature", _SIGNATURE, "65 bytes or more in hex").lower(),
+    )
+    if pay_to.lower() != offer.pay_to.lower():
+        raise _invalid(read, f"PAYMENT-SIGNATURE: authorization.to is {pay_to}; pay {offer.pay_to}")
+    if amount != int(offer.amount):
+        raise _invalid(read, f"PAYMENT-SIGNATURE: authorization.value is {amount}; pay exactly {offer.amount} base units")
+    return signed
+
+
+def require_in_time(read: MeteredRead, signed: SignedAuthorization) -> None:
+    """Errors: Refusal payment_invalid, for a payment that the token would not take now."""
+    now = int(read.now.timestamp())
+    if now <= signed.valid_after:
+        raise _invalid(read, f"PAYMENT-SIGNATURE: the authorization holds only after unix second {signed.valid_after}; it is {now}")
+    if now >= signed.valid_before:
+        raise _invalid(
+            read, f"PAYMENT-SIGNATURE: the authorization ended at unix second {signed.valid_before}; it is {now}; sign a new one"
+        )
+
+
+def _text(read: MeteredRead, holder: dict[str, Any], field: str, form: re.Pattern[str], rule: str) -> str:
+    value = holder.get(field)
+    if not isinstance(value, str) or not form.fullmatch(value):
+        raise _invalid(read, f"PAYMENT-SIGNATURE: {field} is not written as it must be; write {rule}")
+    return value
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
+def _invalid(read: MeteredRead, sentence: str) -> Refusal:
+    return unpaid(read, "payment_invalid", sentence + ".")

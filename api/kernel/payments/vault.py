@@ -1,0 +1,96 @@
+"""A payment by a vault: the adapter's event X402Paid, that the chain has, is presented by its transaction and serves once.
+
+    PAYMENT-SIGNATURE: base64({"x402Version": 2, "accepted": <the offer of scheme vault>, "payload": {"transaction": "0x..."}})
+
+Laws
+- The event must name our payee, the price and the resource, in a transaction that is at or below the chain's `safe` block.
+- An event is public, so that only the agent of the vault's mandate may present it.
+"""
+
+from datetime import timedelta
+from typing import Final
+
+from x402.schemas import PaymentPayload, SettleResponse
+
+from api.kernel.caller import AgentCaller
+from api.kernel.operation import Refusal
+from api.kernel.payments.offer import ADAPTER, Keep, MeteredRead, receipt_header, unpaid, vault_requirements
+from api.kernel.payments.rails import Rails
+from api.kernel.payments.sent import require_offered
+from core.chain.abi import hex_bytes
+from core.chain.x402 import resource_hash, vault_payments_of
+from core.db.repositories import payments
+from core.domain.blocks import Receipt
+from core.domain.events import X402Paid
+
+RETRY_S: Final = 10
+HASH_CHARACTERS: Final = 66
+
+
+def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload, keep: Keep) -> dict[str, str]:
+    """Take the payment; answers the receipt's header. Errors: Refusal payment_invalid, payment_already_used, settlement_pending."""
+    offer = vault_requirements(read, rails)
+    if offer is None:
+        raise unpaid(read, "payment_invalid", "Vaults can't pay here: no adapter is deployed; pay with the scheme exact.")
+    if not isinstance(read.caller, AgentCaller):
+        raise unpaid(read, "payment_invalid", "A vault's payment is presented by its agent; send the agent's key too.")
+    require_offered(read, payload.accepted, offer)
+    receipt = _safe_receipt(read, _transaction(read, payload))
+    paid = [(index, event) for index, event in vault_payments_of(receipt, read.deps.contracts[ADAPTER]) if _is_for(read, rails, event)]
+    if not paid:
+        wanted = f"{offer.amount} base units to {offer.pay_to} for {read.resource}"
+        raise unpaid(read, "payment_invalid", f"The transaction holds no X402Paid of {wanted}; present the one that paid for this.")
+    vault = _serve(read, read.caller, receipt, paid, keep)
+    return receipt_header(SettleResponse(success=True, transaction=receipt.tx_hash, network=rails.network, payer=vault))
+
+
+def _transaction(read: MeteredRead, payload: PaymentPayload) -> str:
+    sent = payload.payload.get("transaction")
+    if isinstance(sent, str) and len(sent) == HASH_CHARACTERS and sent.startswith("0x"):
+        try:
+            hex_bytes(sent)
+        except ValueError:
+            pass
+        else:
+            return sent.lower()
+    raise unpaid(read, "payment_invalid", "PAYMENT-SIGNATURE: payload.transaction is no transaction hash; write 0x and 64 hex characters.")
+
+
+def _safe_receipt(read: MeteredRead, tx_hash: str) -> Receipt:
+    chain = read.deps.chain
+    receipt, safe = chain.receipt(tx_hash), chain.header("safe")
+    if receipt is None or safe is None or receipt.block_number > safe.number:
+        detail = "The vault's payment is not in a safe block yet; send the same call with the same payment again."
+        raise Refusal("settlement_pending", detail, retry_at=read.now + timedelta(seconds=RETRY_S))
+    return receipt
+
+
+def _is_for(read: MeteredRead, rails: Rails, event: X402Paid) -> bool:
+    said = (event.pay_to, event.amount, event.resource_hash)
+    return said == (rails.pay_to, read.amount_usdc_e6, resource_hash(read.resource))
+
+
+def _serve(read: MeteredRead, agent: AgentCaller, receipt: Receipt, paid: list[tuple[int, X402Paid]], keep: Keep) -> str:
+    """The vault whose payment serves; of several equal events of one transaction each serves once."""
+    chain_id = read.deps.chain_id
+    with read.deps.database.write() as session:
+        own = [(i, e) for i, e in paid if payments.is_agent_of_vault(session, chain_id, hex_bytes(e.vault), agent.account_id)]
+        if not own:
+            raise unpaid(read, "payment_invalid", "The paying vault is of no mandate that names you; only its agent presents its payments.")
+        for log_index, event in own:
+            is_new = payments.serve_vault_payment(
+                session,
+                chain_id=chain_id,
+                tx_hash=hex_bytes(receipt.tx_hash),
+                log_index=log_index,
+                vault=hex_bytes(event.vault),
+                account_id=agent.account_id,
+                resource=read.resource,
+                price_key=read.price.key,
+                amount_usdc_e6=event.amount,
+                served_at=read.now,
+            )
+            if is_new:
+                keep(session)
+                return event.vault
+    raise unpaid(read, "payment_already_used", "This payment of the vault has served a call; pay again for this one.")

@@ -1,0 +1,82 @@
+"""What the chain says of payments for resources: EIP-3009 authorizations that were used, and events of the x402 adapter.
+
+Law: a payment is proven by the token's or the adapter's own log in a successful transaction, never by anybody's word.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from eth_utils.crypto import keccak
+
+from core.chain.abi import events_by_topic, hex_text
+from core.chain.decode import decode_log
+from core.chain.reader import ChainReader
+from core.domain.blocks import RawLog, Receipt
+from core.domain.events import X402Paid
+
+LOG_WINDOW_BLOCKS = 2_000  # public nodes answer no wider range
+
+_TOPICS = {event.name: event.topic for event in events_by_topic().values()}
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """A transfer by authorization: `token` moves `amount` (base units) from `payer` to `pay_to`. Addresses in checksum form."""
+
+    token: str
+    payer: str
+    nonce: str
+    pay_to: str
+    amount: int
+
+
+def resource_hash(url: str) -> str:
+    """What a vault's payment names its resource by: keccak256 of the URL's UTF-8 bytes."""
+    return hex_text(keccak(text=url))
+
+
+def settlement_of(chain: ChainReader, wanted: Authorization, from_block: int) -> str | None:
+    """The hash of the transaction that paid exactly this, at `from_block` or above; None when there is none.
+
+    Errors: those of all reads.
+    """
+    topics = [_TOPICS["AuthorizationUsed"], _word(wanted.payer), wanted.nonce]
+    head = chain.block_number()
+    for first in range(from_block, head + 1, LOG_WINDOW_BLOCKS):
+        last = min(first + LOG_WINDOW_BLOCKS - 1, head)
+        logs, _ = chain.range_logs(first, last, [{"address": wanted.token, "topics": topics}])
+        for log in logs:
+            receipt = chain.receipt(log.tx_hash)
+            return log.tx_hash if receipt is not None and is_paid(receipt, wanted) else None  # a nonce is used once
+    return None
+
+
+def is_paid(receipt: Receipt, wanted: Authorization) -> bool:
+    """Whether the transaction used this nonce for this transfer: the token logs the use, and right after it what it moved.
+
+    The two must be neighbours: one transfer beside two uses would otherwise pay twice.
+    """
+    used = [_TOPICS["AuthorizationUsed"], _word(wanted.payer), wanted.nonce]
+    moved = [_TOPICS["Transfer"], _word(wanted.payer), _word(wanted.pay_to)]
+    return receipt.status == 1 and any(
+        _says(use, wanted.token, used) and _says(move, wanted.token, moved) and int(move.data, 16) == wanted.amount
+        for use, move in pairwise(receipt.logs)
+    )
+
+
+def vault_payments_of(receipt: Receipt, adapter: str) -> Iterator[tuple[int, X402Paid]]:
+    """(log index, event) of each payment through the adapter in a successful transaction. Errors: AbiDecodeError."""
+    for log in receipt.logs:
+        if receipt.status == 1 and log.address == adapter:
+            event = decode_log(log)
+            if isinstance(event, X402Paid):
+                yield log.log_index, event
+
+
+def _says(log: RawLog, token: str, topics: list[str]) -> bool:
+    return log.address == token and list(log.topics) == topics
+
+
+def _word(address: str) -> str:
+    return "0x" + address.lower().removeprefix("0x").rjust(64, "0")

@@ -1,0 +1,73 @@
+"""All SQL of payments in USDC. Each change of state is one statement that names the state it leaves."""
+
+import hashlib
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import exists, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from core.db.engine import WriteSession
+from core.db.tables.mandate import Mandate
+from core.db.tables.payments import VaultPayment, X402Payment
+
+Identity = tuple[bytes, bytes, bytes]  # asset, payer, nonce
+
+
+def try_lock(session: WriteSession, identity: Identity) -> bool:
+    """Take the payment for this connection, across its transactions, or answer False at once: another call works on it."""
+    return bool(session.scalar(select(func.pg_try_advisory_lock(_lock_number(identity)))))
+
+
+def unlock(session: WriteSession, identity: Identity) -> None:
+    session.execute(select(func.pg_advisory_unlock(_lock_number(identity))))
+
+
+def _lock_number(identity: Identity) -> int:
+    digest = hashlib.sha256(b"x402:" + b"".join(identity)).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def find(session: Session, identity: Identity) -> X402Payment | None:
+    """The row as it stands in the database now."""
+    return session.get(X402Payment, identity, populate_existing=True)
+
+
+def claim(session: WriteSession, identity: Identity, **columns: Any) -> bool:
+    """Write the row in state claimed; False when it exists."""
+    asset, payer, nonce = identity
+    statement = insert(X402Payment).values(asset=asset, payer=payer, nonce=nonce, state="claimed", **columns)
+    return session.execute(statement.on_conflict_do_nothing().returning(X402Payment.state)).scalar() is not None
+
+
+def mark_settled(session: WriteSession, identity: Identity, tx_hash: bytes, now: datetime) -> None:
+    _move(session, identity, ("claimed", "failed"), state="settled", tx_hash=tx_hash, failure=None, settled_at=now)
+
+
+def mark_failed(session: WriteSession, identity: Identity, failure: str) -> None:
+    _move(session, identity, ("claimed", "failed"), state="failed", failure=failure)
+
+
+def mark_served(session: WriteSession, identity: Identity, now: datetime) -> bool:
+    """False: it was served already."""
+    return _move(session, identity, ("settled",), state="served", served_at=now)
+
+
+def _move(session: WriteSession, identity: Identity, leaves: tuple[str, ...], **columns: Any) -> bool:
+    asset, payer, nonce = identity
+    mine = (X402Payment.asset == asset, X402Payment.payer == payer, X402Payment.nonce == nonce)
+    statement = update(X402Payment).where(*mine, X402Payment.state.in_(leaves)).values(**columns).returning(X402Payment.state)
+    return session.execute(statement.execution_options(synchronize_session=False)).scalar() is not None
+
+
+def is_agent_of_vault(session: Session, chain_id: int, vault: bytes, account_id: int) -> bool:
+    """Whether a mandate with this vault names the agent."""
+    named = exists().where(Mandate.chain_id == chain_id, Mandate.vault_address == vault, Mandate.agent_id == account_id)
+    return bool(session.scalar(select(named)))
+
+
+def serve_vault_payment(session: WriteSession, **columns: Any) -> bool:
+    """Write the row; False when that event was served before."""
+    statement = insert(VaultPayment).values(**columns).on_conflict_do_nothing()
+    return session.execute(statement.returning(VaultPayment.log_index)).scalar() is not None

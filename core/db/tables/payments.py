@@ -1,0 +1,52 @@
+"""Payments of calls in USDC. A row is written before anything leaves the process, so that a payment serves once.
+
+Not a book: a row of x402_payment moves on, claimed -> settled -> served; the chain is what proves it.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, ForeignKey, Integer, Text
+from sqlalchemy.dialects.postgresql import BYTEA
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.db.tables.base import Base, Hash32, Uint256
+
+
+class X402Payment(Base):
+    """An EIP-3009 authorization that somebody sent for a resource. One a (asset, payer, nonce), whatever it is sent for."""
+
+    __tablename__ = "x402_payment"
+    __table_args__ = (CheckConstraint("state in ('claimed', 'settled', 'served', 'failed')", name="state"),)
+
+    asset: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
+    payer: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
+    nonce: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))  # null: the call came without a key
+    resource: Mapped[str] = mapped_column(Text)  # the URL that was paid for
+    price_key: Mapped[str] = mapped_column(Text)
+    amount_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    pay_to: Mapped[bytes] = mapped_column(BYTEA)
+    signature_hash: Mapped[bytes] = mapped_column(Hash32)  # SHA-256: who retries holds the very payment
+    state: Mapped[str] = mapped_column(Text)
+    claimed_block: Mapped[int]  # the chain's height when it was claimed: it can't have settled below
+    tx_hash: Mapped[bytes | None] = mapped_column(Hash32)
+    failure: Mapped[str | None] = mapped_column(Text)  # why the last try to settle failed
+    claimed_at: Mapped[datetime]
+    settled_at: Mapped[datetime | None]
+    served_at: Mapped[datetime | None]
+
+
+class VaultPayment(Base):
+    """An event X402Paid of a vault that was presented for a resource. The chain settled it before; it is served once."""
+
+    __tablename__ = "vault_payment"
+
+    chain_id: Mapped[int] = mapped_column(primary_key=True)
+    tx_hash: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    log_index: Mapped[int] = mapped_column(Integer, primary_key=True)
+    vault: Mapped[bytes] = mapped_column(BYTEA)
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    resource: Mapped[str] = mapped_column(Text)
+    price_key: Mapped[str] = mapped_column(Text)
+    amount_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    served_at: Mapped[datetime]

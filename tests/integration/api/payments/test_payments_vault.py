@@ -1,0 +1,121 @@
+"""A vault pays through the adapter: its event serves once, for its agent, at the safe block."""
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from httpx import Response
+
+from core.chain import calldata, typed_data
+from core.chain.abi import hex_bytes
+from core.chain.calldata import Call
+from core.db.tables.mandate import Mandate
+from core.domain.blocks import Receipt
+from core.domain.mandate.terms import Rule
+from tests.integration.api.payments.shop import KEY, OTHER_PAGE, PAGE, PRICE, Shop, decoded, encoded, reason
+from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
+from tests.integration.core.rows import add_mandate
+from tests.personas import AGENT, GUARD
+
+SAFE_AFTER_BLOCKS = 70
+
+
+class PayingChain(DeployedChain):
+    """Its vaults may pay through the x402 adapter too."""
+
+    def rules(self) -> tuple[Rule, ...]:
+        both = (*DeployedChain.rules(self), *self.reader.adapter_rules(self.contracts["x402_adapter"]))
+        return tuple(sorted(both, key=lambda rule: (int(rule.target, 16), rule.selector)))
+
+
+@dataclass
+class Fund:
+    """A vault whose mandate names the shop's agent."""
+
+    shop: Shop
+    vault: str
+    headers: dict[str, str]
+
+    def pay(self, **changes: Any) -> Receipt:
+        offer = self.shop.offer("vault", headers=self.headers)
+        paid: dict[str, Any] = {
+            "pay_to": offer["payTo"],
+            "amount": int(offer["amount"]),
+            "resource_hash": offer["extra"]["resourceHash"],
+            "nonce": "0x" + secrets.token_hex(32),
+            "deadline": self.shop.chain.now + 600,
+        } | changes
+        adapter = offer["extra"]["adapter"]
+        guard = GUARD.signer.sign_digest(typed_data.x402_payment_digest(adapter, CHAIN_ID, self.vault, **paid))
+        data = calldata.execute(Call(adapter, paid["amount"], calldata.x402_pay(*paid.values(), guard)))
+        return self.shop.chain.succeed(AGENT, self.vault, data)
+
+    def present(self, tx_hash: str, path: str = PAGE, headers: dict[str, str] | None = None, **accepted: Any) -> Response:
+        own = self.headers if headers is None else headers
+        offer = self.shop.offer("vault", path, own) | accepted
+        payment = {"x402Version": 2, "accepted": offer, "payload": {"transaction": tx_hash}}
+        return self.shop.client.get(path, headers={**own, "PAYMENT-SIGNATURE": encoded(payment)})
+
+    def settle(self) -> None:
+        self.shop.chain.anvil.mine(SAFE_AFTER_BLOCKS)
+
+
+@pytest.fixture
+def fund(shop: Shop) -> Fund:
+    shop.chain = PayingChain(shop.chain.anvil, shop.chain.contracts, shop.chain.start_block)
+    shop.open(free_reads_per_day=0, welcome_credits=0)
+    vault = shop.chain.create_vault(shop.chain.terms("m_payingvlt", nonce=secrets.randbits(60)))
+    agent = shop.client.post("/auth/agent/connect", json={"agent_name": "payer"}).json()
+    with shop.database.write() as session:
+        mandate = session.get_one(Mandate, add_mandate(session, "m_payingvlt"))
+        mandate.agent_id, mandate.vault_address = agent["user_id"], hex_bytes(vault)
+    return Fund(shop, vault, {KEY: agent["api_key"]})
+
+
+def test_a_payment_of_a_vault__serves_once_it_is_safe_and_never_again(fund: Fund) -> None:
+    tx_hash = fund.pay().tx_hash
+    early = fund.present(tx_hash)
+    assert (reason(early), early.headers["Retry-After"]) == ((503, "settlement_pending"), "10")
+    fund.settle()
+    served = fund.present(tx_hash)
+    assert (served.status_code, served.headers["content-type"]) == (200, "text/markdown; charset=utf-8")
+    receipt = decoded(served.headers["PAYMENT-RESPONSE"])
+    assert receipt == {"success": True, "transaction": tx_hash, "network": "eip155:84532", "payer": fund.vault}
+    assert reason(fund.present(tx_hash)) == (402, "payment_already_used")
+    assert fund.shop.income == PRICE
+
+
+@pytest.mark.parametrize("changes", [{"amount": PRICE - 1}, {"pay_to": "0x" + "12" * 20}, {"resource_hash": "0x" + "34" * 32}])
+def test_a_payment_of_a_vault__of_something_else__does_not_serve(fund: Fund, changes: dict[str, Any]) -> None:
+    tx_hash = fund.pay(**changes).tx_hash
+    fund.settle()
+    answer = fund.present(tx_hash)
+    assert reason(answer) == (402, "payment_invalid")
+    assert "holds no X402Paid of 10000 base units" in answer.json()["detail"]
+
+
+def test_a_payment_of_a_vault__for_one_page__does_not_serve_another(fund: Fund) -> None:
+    tx_hash = fund.pay().tx_hash
+    fund.settle()
+    assert reason(fund.present(tx_hash, OTHER_PAGE)) == (402, "payment_invalid")
+    assert fund.present(tx_hash).status_code == 200
+
+
+def test_a_payment_of_a_vault__is_presented_by_its_own_agent_only(fund: Fund) -> None:
+    tx_hash = fund.pay().tx_hash
+    fund.settle()
+    nobody, stranger = fund.present(tx_hash, headers={}), fund.present(tx_hash, headers=fund.shop.agent())
+    assert [reason(nobody), reason(stranger)] == [(402, "payment_invalid")] * 2
+    assert "presented by its agent" in nobody.json()["detail"]
+    assert "of no mandate that names you" in stranger.json()["detail"]
+    assert fund.present(tx_hash).status_code == 200
+
+
+@pytest.mark.parametrize("tx_hash", ["", "0x12", "0x" + "zz" * 32])
+def test_a_transaction__that_is_no_hash__is_refused(fund: Fund, tx_hash: str) -> None:
+    assert reason(fund.present(tx_hash)) == (402, "payment_invalid")
+
+
+def test_a_transaction__that_nobody_knows__is_pending(fund: Fund) -> None:
+    assert reason(fund.present("0x" + "56" * 32)) == (503, "settlement_pending")
