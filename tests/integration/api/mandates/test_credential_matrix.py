@@ -32,7 +32,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "identity.link": {"wallet_address": WALLET, "signature": SIGNATURE},
     "identity.register": {"wallet_address": WALLET, "signature": SIGNATURE, "agent_name": "a"},
     "identity.register_external": {"external_id": "x", "agent_name": "a"},
-    "identity.recover": {"recovery_code": "x"},
+    "identity.recover": {},  # a wrong code would read as a wrong credential
     "agents.scopes_set": {"scopes": None},
     "agents.persona": {"persona": "calm"},
     "safety.defense_set": {"level": 0},
