@@ -269,14 +269,15 @@ class Story:
     def _promise(self) -> str:
         """Good nodes and fees for a few blocks, each seen by a tick: whatever happened before, what fell is stopped."""
         self.calm()
-        fallen = self.world.unstopped()
-        for _ in range(PROMISE_BLOCKS):
+        fallen, blocks = self.world.unstopped(), 0
+        while blocks < PROMISE_BLOCKS and set(fallen) & set(self.world.unstopped()):
             self.see_block()
+            blocks += 1
         late = set(fallen) & set(self.world.unstopped())
-        self.faults += [f"{vault} was at or below its floor for {PROMISE_BLOCKS} calm blocks and is not stopped" for vault in sorted(late)]
+        self.faults += [f"{vault} was at or below its floor for {blocks} calm blocks and is not stopped" for vault in sorted(late)]
         for node in self.nodes:
             node.is_faulty = True
-        return f"{PROMISE_BLOCKS} calm blocks, {len(fallen)} vaults to stop, to {self.world.head.number}"
+        return f"calm: {len(fallen)} vaults to stop, {blocks} blocks, to {self.world.head.number}"
 
     def calm(self) -> None:
         """Nodes and fees are good from here on, somebody leads, the record is at the head."""
