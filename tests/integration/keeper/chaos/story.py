@@ -65,7 +65,7 @@ class Story:
     def _acts(self, length: int) -> list[Callable[[], str]]:
         """Each story has a fall for good, a commit point, a reorg and something grave; the rest comes by chance."""
         chain = [self._mine, self._move, self._move, self._empty, self._forget, self._spike, self._spike, self._reorg, self._reorg]
-        chain += [self._foreign, self._owner_stops]
+        chain += [self._foreign, self._foreign_orphaned, self._owner_stops]
         harm = [self._kill, self._spring, self._spring, self._cut, self._lose_answer, self._nodes_down]
         grave = [self._freeze, self._crash_database, self._nodes_down, self._promise]
         chosen = [self._fall, self._spring_due, self._reorg, self.luck.choice(grave), self.luck.choice(grave)]
@@ -161,6 +161,14 @@ class Story:
         else:
             self.world.pool.offer(raw)
         return f"a foreign transaction of {signer.name}'s key {'is mined' if is_mined else 'waits'}"
+
+    def _foreign_orphaned(self) -> str:
+        """A foreign transaction is mined, the keeper goes on above it, and a reorg takes it out for good: a gap nobody has bytes for."""
+        self.world.mine([self.world.foreign_transaction(self.signers[0], is_rich=True)], with_pool=False)
+        self.world.mine([self.world.noted_move()], with_pool=False)
+        self._wait_for_pool()
+        said = self.world.reorg(2, 1, 0.0, keeps_ours=True)
+        return f"a foreign transaction of {self.signers[0].name}'s key is mined, and not any more: {said}"
 
     def _owner_stops(self) -> str:
         sites = [site for number, site in enumerate(self.world.sites) if number != STEADY]
