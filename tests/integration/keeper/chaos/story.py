@@ -4,7 +4,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy.exc import OperationalError
@@ -316,10 +316,10 @@ class Story:
 
     # Looking
 
-    def is_finished(self) -> bool:
-        """No intent is under way."""
+    def is_under_way(self, states: Sequence[str] = ()) -> bool:
+        """Some intent is not finished; with `states`, in one of these."""
         with self.database.read() as session:
-            return not keeper.live_intents(session, CHAIN_ID)
+            return any(not states or intent.state in states for intent in keeper.live_intents(session, CHAIN_ID))
 
     def _row(self) -> LeaderRow | None:
         """The leader's row, read when the database answers again."""
