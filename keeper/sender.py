@@ -6,6 +6,7 @@
 Laws
 - What is sent was committed before, and each commit is fenced: a leader that lost its lead writes and sends nothing more.
 - `already known`, `nonce too low` and the like are no verdicts: what a node refuses is looked for by its hash.
+- No nonce below what is pending stays empty: our bytes go there again, or a transfer of nothing (docs/decisions/0046).
 - All of an advance is asked of one node.
 """
 

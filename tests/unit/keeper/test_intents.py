@@ -9,12 +9,13 @@ from core.chain import calldata
 from core.chain.abi import function, hex_text
 from core.db.repositories.keeper import TERMINAL, Intent
 from core.domain.money import UsdcE6
-from keeper.intents import NEXT, State, by_own_key, intent_of, live_kinds, order_of, restated
+from keeper.intents import NEXT, State, by_own_key, filling, intent_of, live_kinds, order_of, restated
 from keeper.observe import Numbers
 from keeper.state import Head, Kind, VaultStatus, evidence_hash
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
 
 LATER = Head(HEAD.number + 3, "0x" + "cd" * 32, HEAD.at, HEAD.base_fee_wei)
+KEEPER = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
 WHEN = datetime.fromtimestamp(NOW, UTC)
 
 
@@ -101,6 +102,20 @@ def test_by_own_key__is_what_anyone_may_send() -> None:
 
 
 # Order
+
+
+def test_filling__is_a_transfer_of_nothing_to_oneself_that_goes_before_stops() -> None:
+    new = filling(KEEPER, "stop", 7, 84532, HEAD)
+    assert (new.subject, new.kind, new.role, new.to, new.data, new.vault) == (
+        f"nonce:{KEEPER.lower()}:7",
+        "fill",
+        "stop",
+        KEEPER,
+        b"",
+        None,
+    )
+    first = replace(intent(intent_id=9), kind="fill")
+    assert sorted([intent(intent_id=1), first], key=order_of)[0] is first
 
 
 def test_order_of__stops_first_then_settlements_then_requests_then_marks() -> None:

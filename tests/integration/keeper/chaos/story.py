@@ -4,7 +4,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy.exc import OperationalError
@@ -65,7 +65,7 @@ class Story:
     def _acts(self, length: int) -> list[Callable[[], str]]:
         """Each story has a fall for good, a commit point, a reorg and something grave; the rest comes by chance."""
         chain = [self._mine, self._move, self._move, self._empty, self._forget, self._spike, self._spike, self._reorg, self._reorg]
-        chain += [self._foreign, self._owner_stops]
+        chain += [self._foreign, self._foreign_orphaned, self._owner_stops]
         harm = [self._kill, self._spring, self._spring, self._cut, self._lose_answer, self._nodes_down]
         grave = [self._freeze, self._crash_database, self._nodes_down, self._promise]
         chosen = [self._fall, self._spring_due, self._reorg, self.luck.choice(grave), self.luck.choice(grave)]
@@ -161,6 +161,14 @@ class Story:
         else:
             self.world.pool.offer(raw)
         return f"a foreign transaction of {signer.name}'s key {'is mined' if is_mined else 'waits'}"
+
+    def _foreign_orphaned(self) -> str:
+        """A foreign transaction is mined, the keeper goes on above it, and a reorg takes it out for good: a gap nobody has bytes for."""
+        self.world.mine([self.world.foreign_transaction(self.signers[0], is_rich=True)], with_pool=False)
+        self.world.mine([self.world.noted_move()], with_pool=False)
+        self._wait_for_pool()
+        said = self.world.reorg(2, 1, 0.0, keeps_ours=True)
+        return f"a foreign transaction of {self.signers[0].name}'s key is mined, and not any more: {said}"
 
     def _owner_stops(self) -> str:
         sites = [site for number, site in enumerate(self.world.sites) if number != STEADY]
@@ -269,14 +277,15 @@ class Story:
     def _promise(self) -> str:
         """Good nodes and fees for a few blocks, each seen by a tick: whatever happened before, what fell is stopped."""
         self.calm()
-        fallen = self.world.unstopped()
-        for _ in range(PROMISE_BLOCKS):
+        fallen, blocks = self.world.unstopped(), 0
+        while blocks < PROMISE_BLOCKS and set(fallen) & set(self.world.unstopped()):
             self.see_block()
+            blocks += 1
         late = set(fallen) & set(self.world.unstopped())
-        self.faults += [f"{vault} was at or below its floor for {PROMISE_BLOCKS} calm blocks and is not stopped" for vault in sorted(late)]
+        self.faults += [f"{vault} was at or below its floor for {blocks} calm blocks and is not stopped" for vault in sorted(late)]
         for node in self.nodes:
             node.is_faulty = True
-        return f"{PROMISE_BLOCKS} calm blocks, {len(fallen)} vaults to stop, to {self.world.head.number}"
+        return f"calm: {len(fallen)} vaults to stop, {blocks} blocks, to {self.world.head.number}"
 
     def calm(self) -> None:
         """Nodes and fees are good from here on, somebody leads, the record is at the head."""
@@ -307,10 +316,10 @@ class Story:
 
     # Looking
 
-    def is_finished(self) -> bool:
-        """No intent is under way."""
+    def is_under_way(self, states: Sequence[str] = ()) -> bool:
+        """Some intent is not finished; with `states`, in one of these."""
         with self.database.read() as session:
-            return not keeper.live_intents(session, CHAIN_ID)
+            return any(not states or intent.state in states for intent in keeper.live_intents(session, CHAIN_ID))
 
     def _row(self) -> LeaderRow | None:
         """The leader's row, read when the database answers again."""

@@ -68,7 +68,7 @@ def come_to_rest(story: Story) -> None:
         story.world.mine()
     story.see_block()
     for _ in range(CALM_BLOCKS):
-        if story.is_finished():
+        if not story.is_under_way():
             break
         story.see_block()
     story.crew.end()
@@ -76,7 +76,7 @@ def come_to_rest(story: Story) -> None:
 
 
 def is_quiet(story: Story) -> bool:
-    return not story.world.unstopped() and not story.world.pool.waiting
+    return not story.world.unstopped() and not story.world.pool.waiting and not story.is_under_way(("planned", "signed", "broadcast"))
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def ask(body: Any) -> Any:
     return [{"jsonrpc": "2.0", "id": call["id"], "result": None} for call in body]
 
 
-def told(node: BadNode, method: str, parameter: str, count: int = 400) -> list[str]:
+def told(node: BadNode, method: str, parameter: str, count: int = 250) -> list[str]:
     """What a node answers to the same request, again and again."""
     answers = []
     for _ in range(count):
