@@ -164,9 +164,9 @@ def send_early(oracle: Oracle) -> None:
 
 LEADER = "insert into leader (name, epoch, holder, backend_pid, since, beat_at, status) values ('keeper', {}, '', 0, now(), now(), '{{}}')"
 INTENT = """
-    insert into keeper_intent (chain_id, subject, kind, role, state, "to", data, trigger_block_number, trigger_block_hash,
+    insert into keeper_intent (chain_id, subject, kind, role, state, "to", data, decided_block, trigger_block_number, trigger_block_hash,
                                reason, epoch, created_at, updated_at)
-    values (1, 'x', 'mark', 'keeper', 'superseded', '', '', 1, decode(repeat('11', 32), 'hex'), '{}', 1, now(), now())"""
+    values (1, 'x', 'mark', 'keeper', 'superseded', '', '', 1, 1, decode(repeat('11', 32), 'hex'), '{}', 1, now(), now())"""
 
 
 def write_an_attempt(state: str, tx_state: str) -> Callable[[Oracle], None]:
