@@ -26,19 +26,20 @@ class Wallet:
         self._rpc_url = rpc_url
 
     def send(self, call: Mapping[str, Any], *, gas: int | None = None) -> dict[str, Any]:
-        """Sign and send a call as the service builds it ({to, data}), and wait for its receipt.
+        """Sign and send a call as the service builds it ({to, data}, and `value` in wei if any), and wait for its receipt.
 
         `gas` given: a call that will revert is sent all the same. Answers {tx_hash, succeeded, block, gas_used}.
         Errors: NodeError; TimeoutError when it is not mined within 60 s, with its hash.
         """
-        fields = {"from": self.address, "to": call["to"], "data": call["data"]}
+        to, data, value_wei = call["to"], call.get("data", "0x"), int(call.get("value", 0))
+        fields = {"from": self.address, "to": to, "data": data, "value": hex(value_wei)}
         limit = gas if gas is not None else int(self._ask("eth_estimateGas", fields), 16) * 5 // 4
         price_wei, tip_wei = (int(self._ask(name), 16) for name in ("eth_gasPrice", "eth_maxPriorityFeePerGas"))
         signed = self.account.sign_transaction(
             {
-                "to": call["to"],
-                "data": call["data"],
-                "value": 0,
+                "to": to,
+                "data": data,
+                "value": value_wei,
                 "chainId": int(self._ask("eth_chainId"), 16),
                 "nonce": int(self._ask("eth_getTransactionCount", self.address, "pending"), 16),
                 "gas": limit,
