@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from api.client.money import usdc_e6, usdc_text
 from api.client.signing import account_of, sign_typed_data
 
 if TYPE_CHECKING:
@@ -210,15 +211,3 @@ def decoded(header: str | None) -> dict[str, Any]:
     except (binascii.Error, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def usdc_e6(text: str) -> int:
-    """USDC base units of an amount in text such as "0.100000". Errors: ValueError."""
-    whole, _, part = text.partition(".")
-    if not (text.isascii() and whole.isdigit() and len(part) <= 6 and (part.isdigit() or not part)):
-        raise ValueError(f"{text!r}: write an amount such as 0.100000, with at most six decimals")
-    return int(whole) * 10**6 + int(part.ljust(6, "0") or "0")
-
-
-def usdc_text(amount_usdc_e6: int) -> str:
-    return f"{amount_usdc_e6 // 10**6}.{amount_usdc_e6 % 10**6:06d}"
