@@ -10,4 +10,5 @@ def usdc_e6(text: str) -> int:
 
 
 def usdc_text(amount_usdc_e6: int) -> str:
-    return f"{amount_usdc_e6 // 10**6}.{amount_usdc_e6 % 10**6:06d}"
+    whole, part = divmod(abs(amount_usdc_e6), 10**6)
+    return f"{'-' if amount_usdc_e6 < 0 else ''}{whole}.{part:06d}"

@@ -16,7 +16,7 @@ def work(agent: Client, wallet: Wallet, adapter: str) -> None:
     print(f"{mandate_id}: {used['per_action_max']['value']} USDC an action, {used['left_today']['value']} left today")
     call = agent.mandates.execute_call(mandate_id, target=adapter, function="buy(uint256)", args=["50000000"], amount_usdc="50.000000")
     sent = wallet.send(call)
-    position = {"id": "unit", "name": "Test venue unit", "qty": "50000000", "cost_usdc": "50.000000"}
+    position = {"id": "unit", "name": "Test venue unit"}
     report = {"amount_usdc": "50.000000", "tx_hash": sent["tx_hash"], "why": "50 is below the cap of clause 2."}
     agent.mandates.report_event(mandate_id, kind="buy", payload={"target": adapter, "position": position}, **report)
     for step in agent.mandates.steps(mandate_id)["steps"]:

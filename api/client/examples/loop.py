@@ -15,7 +15,7 @@ Source: wallet spec 4.2.
 import argparse
 import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from api.client.money import usdc_e6, usdc_text
 
 CAREFUL_GAS = 500_000  # given when a call is sent that may revert, since estimating it would refuse
 SEEN_WITHIN_S = 30
+POSITION = {"id": "unit", "name": "Test venue unit"}
 ROOM = ("per_action_max", "left_today", "left_total")
 
 
@@ -36,7 +37,6 @@ class Loop:
     adapter: str
     amount_usdc_e6: int
     is_careless: bool = False
-    units: dict[str, int] = field(default_factory=dict)  # held by mandate
 
     def take_offers(self) -> list[str]:
         """Accept what names this agent; answers the mandates that it may act in."""
@@ -57,11 +57,17 @@ class Loop:
         return self._send(mandate_id, "buy", amount, amount, f"Within clauses {_numbers(read, 'per_action', 'per_day')}.")
 
     def sell_all(self, mandate_id: str) -> None:
-        """An exit spends nothing, so no cap is in its way."""
-        units = self.units.get(mandate_id, 0)
-        if units:
-            read = self.agent.mandates.read(mandate_id)
-            self._send(mandate_id, "sell", units, 0, f"Done; what is left goes back under clause {_numbers(read, 'at_stop')}.")
+        """An exit spends nothing, so no cap is in its way. The result goes into the record as a resolve, gain or loss."""
+        units = self._units(mandate_id)
+        if units == 0:
+            return
+        read = self.agent.mandates.read(mandate_id)
+        cost = sum(usdc_e6(one["cost_usdc"]) for one in read["progress"]["positions"] if one["id"] == POSITION["id"])
+        why = f"Done; what is left goes back under clause {_numbers(read, 'at_stop')}."
+        self._send(mandate_id, "sell", units, 0, why)
+        if self._units(mandate_id) == 0:
+            result = usdc_e6(self.agent.mandates.steps(mandate_id, limit=1)["steps"][0]["amount_usdc"]) - cost
+            self._tell(mandate_id, "resolve", usdc_text(result), why, POSITION, f"end-{mandate_id}-{units}")
 
     def stop(self, mandate_id: str) -> None:
         """Ask for the end and send the stop that the vault takes from its agent; only the owner can withdraw then."""
@@ -85,28 +91,29 @@ class Loop:
             return False
         sent = self.wallet.send(call, gas=CAREFUL_GAS if self.is_careless else None)
         if sent["succeeded"]:
-            self._report(mandate_id, kind, argument, sent["tx_hash"], why)
+            self._report(mandate_id, kind, sent["tx_hash"], why)
         else:
             self._report_refusal(mandate_id, call, amount, sent["tx_hash"])
         return True
 
-    def _report(self, mandate_id: str, kind: str, argument: int, tx_hash: str, why: str) -> None:
-        units = self.units.get(mandate_id, 0) + (argument if kind == "buy" else -argument)
-        self.units[mandate_id] = units
-        moved = self._row_of(mandate_id, tx_hash)["amount_usdc"]
+    def _report(self, mandate_id: str, kind: str, tx_hash: str, why: str) -> None:
+        """With the amount that the chain's own row has, which is what really moved."""
+        moved = str(self._row_of(mandate_id, tx_hash)["amount_usdc"])
+        position = POSITION | {"qty": str(self._units(mandate_id))}
+        self._tell(mandate_id, kind, moved, why, position, f"{kind}-{tx_hash[2:34]}", tx_hash)
+
+    def _tell(
+        self, mandate_id: str, kind: str, amount_usdc: str, why: str, position: dict[str, str], key: str, tx_hash: str | None = None
+    ) -> None:
+        payload = {"target": self.adapter, "position": position}
         answer = self.agent.mandates.report_event(
-            mandate_id,
-            kind=kind,
-            amount_usdc=moved,
-            tx_hash=tx_hash,
-            why=why,
-            payload={
-                "target": self.adapter,
-                "position": {"id": "unit", "name": "Test venue unit", "qty": str(units), "cost_usdc": usdc_text(units)},
-            },
-            idempotency_key=f"{kind}-{tx_hash[2:34]}",
+            mandate_id, kind=kind, amount_usdc=amount_usdc, tx_hash=tx_hash, why=why, payload=payload, idempotency_key=key
         )
-        print(f"{mandate_id} {kind} {moved} USDC, reported; violation: {answer['violation']}")
+        print(f"{mandate_id} {kind} {amount_usdc} USDC, reported; violation: {answer['violation']}")
+
+    def _units(self, mandate_id: str) -> int:
+        """What the venue holds for the vault now, as the chain has it."""
+        return int(self.agent.mandates.unwind_call(mandate_id, adapter=self.adapter)["units"] or 0)
 
     def _report_refusal(self, mandate_id: str, call: dict[str, Any], amount: int, tx_hash: str) -> None:
         """The reason is the one that the vault gave when it was asked; the block scan proves it on its own."""
