@@ -48,13 +48,14 @@ class Loop:
         return [one["public_id"] for one in self.agent.items(self.agent.mandates.list, "mandates", status="working")]
 
     def act(self, mandate_id: str) -> bool:
-        """One buy, if the limits leave room for one; answers whether something was sent."""
+        """One buy, if the limits leave room for one; answers whether it came about."""
         read = self.agent.mandates.read(mandate_id)
         amount = self.amount_usdc_e6 if self.is_careless else self._affordable(read)
         if amount == 0:
             print(f"{mandate_id} nothing is left to spend, or what is left is not known")
             return False
-        return self._send(mandate_id, "buy", amount, amount, f"Within clauses {_numbers(read, 'per_action', 'per_day')}.")
+        moved = self._send(mandate_id, "buy", amount, amount, f"Within clauses {_numbers(read, 'per_action', 'per_day')}.")
+        return moved is not None
 
     def sell_all(self, mandate_id: str) -> None:
         """An exit spends nothing, so no cap is in its way. The result goes into the record as a resolve, gain or loss."""
@@ -64,10 +65,9 @@ class Loop:
         read = self.agent.mandates.read(mandate_id)
         cost = sum(usdc_e6(one["cost_usdc"]) for one in read["progress"]["positions"] if one["id"] == POSITION["id"])
         why = f"Done; what is left goes back under clause {_numbers(read, 'at_stop')}."
-        self._send(mandate_id, "sell", units, 0, why)
-        if self._units(mandate_id) == 0:
-            result = usdc_e6(self.agent.mandates.steps(mandate_id, limit=1)["steps"][0]["amount_usdc"]) - cost
-            self._tell(mandate_id, "resolve", usdc_text(result), why, POSITION, f"end-{mandate_id}-{units}")
+        moved = self._send(mandate_id, "sell", units, 0, why)
+        if moved is not None and self._units(mandate_id) == 0:
+            self._tell(mandate_id, "resolve", usdc_text(moved - cost), why, POSITION, f"end-{mandate_id}-{units}")
 
     def stop(self, mandate_id: str) -> None:
         """Ask for the end and send the stop that the vault takes from its agent; only the owner can withdraw then."""
@@ -81,26 +81,22 @@ class Loop:
         left = [used[name]["value"] for name in ROOM]
         return 0 if None in left else min(self.amount_usdc_e6, *(usdc_e6(value) for value in left))
 
-    def _send(self, mandate_id: str, kind: str, argument: int, amount: int, why: str) -> bool:
-        """Build, look at the verdict, send, wait for the chain's row, report."""
+    def _send(self, mandate_id: str, kind: str, argument: int, amount: int, why: str) -> int | None:
+        """Build, look at the verdict, send, report. Answers the USDC base units that moved; None: none did."""
         call = self.agent.mandates.execute_call(
             mandate_id, target=self.adapter, function=f"{kind}(uint256)", args=[str(argument)], amount_usdc=usdc_text(amount)
         )
         if not call["check"]["ok"] and not self.is_careless:
             print(f"{mandate_id} the vault would refuse: {call['check']['reason']}")
-            return False
+            return None
         sent = self.wallet.send(call, gas=CAREFUL_GAS if self.is_careless else None)
-        if sent["succeeded"]:
-            self._report(mandate_id, kind, sent["tx_hash"], why)
-        else:
+        if not sent["succeeded"]:
             self._report_refusal(mandate_id, call, amount, sent["tx_hash"])
-        return True
-
-    def _report(self, mandate_id: str, kind: str, tx_hash: str, why: str) -> None:
-        """With the amount that the chain's own row has, which is what really moved."""
-        moved = str(self._row_of(mandate_id, tx_hash)["amount_usdc"])
+            return None
+        moved = self._moved(mandate_id, sent["tx_hash"])
         position = POSITION | {"qty": str(self._units(mandate_id))}
-        self._tell(mandate_id, kind, moved, why, position, f"{kind}-{tx_hash[2:34]}", tx_hash)
+        self._tell(mandate_id, kind, moved, why, position, f"{kind}-{sent['tx_hash'][2:34]}", sent["tx_hash"])
+        return usdc_e6(moved)
 
     def _tell(
         self, mandate_id: str, kind: str, amount_usdc: str, why: str, position: dict[str, str], key: str, tx_hash: str | None = None
@@ -123,13 +119,13 @@ class Loop:
         )
         print(f"{mandate_id} refused on chain: {reason}, reported")
 
-    def _row_of(self, mandate_id: str, tx_hash: str) -> dict[str, Any]:
-        """The chain's own row of a transaction. The limits that the next action looks at hold it from then on."""
+    def _moved(self, mandate_id: str, tx_hash: str) -> str:
+        """What the chain's own row of a transaction says that it moved. The next limits that are read hold it."""
         ends = time.monotonic() + SEEN_WITHIN_S
         while time.monotonic() < ends:
             for step in self.agent.mandates.steps(mandate_id, limit=20)["steps"]:
                 if step["tx_hash"] == tx_hash and step["reported_by"] == "chain":
-                    return dict(step)
+                    return str(step["amount_usdc"])
             time.sleep(0.1)
         raise TimeoutError(f"{tx_hash} is not in the record after {SEEN_WITHIN_S} s; look at GET /health/ready")
 
