@@ -11,7 +11,6 @@ while credentials change; calls themselves may run side by side.
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
@@ -58,7 +57,7 @@ class Client(Areas):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -82,7 +81,7 @@ class Client(Areas):
         return found
 
     def connect(self, agent_name: str) -> "Client":
-        """Register an agent; answers its client. Its keys are shown once, in `registered`: keep them.
+        """Register an agent; answers its client, to be closed on its own. Its keys are shown once, in `registered`: keep them.
 
         With a session in this client the agent is the owner's.
         """

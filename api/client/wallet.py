@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import httpx
 
@@ -24,6 +24,15 @@ class Wallet:
         self.address = str(self.account.address)
         self._http = httpx.Client(timeout=15)
         self._rpc_url = rpc_url
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
 
     def send(self, call: Mapping[str, Any], *, gas: int | None = None) -> dict[str, Any]:
         """Sign and send a call as the service builds it ({to, data}, and `value` in wei if any), and wait for its receipt.

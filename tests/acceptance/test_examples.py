@@ -1,11 +1,11 @@
 """The examples, run as a newcomer runs them, on one local stack; what they leave in the record is read as the owner."""
 
-import json
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,10 @@ def stack() -> Iterator[Stack]:
 
 
 @pytest.fixture(scope="module")
-def owner(stack: Stack) -> tuple[Client, Wallet]:
-    return sign_in(stack.facts)
+def owner(stack: Stack) -> Iterator[tuple[Client, Wallet]]:
+    client, wallet = sign_in(stack.facts)
+    with client, wallet:
+        yield client, wallet
 
 
 def run(example: str, *arguments: str) -> str:
@@ -91,7 +93,7 @@ def test_the_loop__spends_to_the_days_cap_and_leaves_nothing_open(stack: Stack, 
     outcomes = steps(owner[0], mandate_id, "outcome", "chain")
     assert sorted(one["amount_usdc"] for one in outcomes) == sorted(["120.500000"] * 3 + ["88.500000", "450.000000"])
     flows = owner[0].mandates.statement(mandate_id)["flows"]
-    assert (flows["spent"], flows["received"], flows["unexplained"]) == ("-450.000000", "450.000000", "0.000000")
+    assert (flows["spent"], flows["received"], flows["unexplained"]) == ("450.000000", "450.000000", "0.000000")
 
 
 def test_a_careless_loop__is_refused_by_the_chain_and_stops_when_told(stack: Stack, owner: tuple[Client, Wallet]) -> None:
@@ -106,14 +108,29 @@ def test_a_careless_loop__is_refused_by_the_chain_and_stops_when_told(stack: Sta
     assert owner[0].mandates.read(mandate_id)["limits"]["used"]["left_today"]["value"] is None
 
 
-def test_the_owner__takes_everything_back(stack: Stack, owner: tuple[Client, Wallet]) -> None:
-    """What docs/owners.md says, from the end of the loop on: close-all plan, each call signed as it comes, nothing left."""
+def test_the_owner__closes_all_and_takes_everything_back(stack: Stack, owner: tuple[Client, Wallet]) -> None:
+    """What docs/owners.md says of leaving: stop, then the plan's calls, then the withdrawal, each signed by the owner alone."""
     client, wallet = owner
-    mandate_id = given_mandate(stack)
-    loop(stack, "--rounds", "1", "--stop")
+    mandate_id = run("agent", str(stack.directory)).split(":")[0]
+    assert wallet.send(client.mandates.stop_call(mandate_id))["succeeded"]
+    stopped = wait_for(lambda: client.mandates.read(mandate_id)["mandate"]["status"] == "stopped")
 
-    for step in client.mandates.close_all_plan(mandate_id)["steps"]:
-        assert step["who_signs"] == "owner"
+    plan = client.mandates.close_all_plan(mandate_id)
+    for step in plan["steps"][:-1]:
         assert wallet.send(step)["succeeded"]
+    assert wallet.send(client.mandates.withdraw_call(mandate_id))["succeeded"]
 
-    assert client.mandates.close_all_plan(mandate_id)["steps"] == [] or json.dumps(client.mandates.close_all_plan(mandate_id))
+    assert stopped
+    assert [(step["type"], step["who_signs"]) for step in plan["steps"]] == [("unwind", "owner"), ("withdraw", "owner")]
+    assert wait_for(lambda: client.mandates.read(mandate_id)["lock"]["reason"] == "nothing_left")
+    flows = client.mandates.statement(mandate_id)["flows"]
+    assert (flows["deposits"], flows["withdrawals"], flows["unexplained"]) == ("1000.000000", "1000.000000", "0.000000")
+
+
+def wait_for(holds: Callable[[], bool], within_s: float = 20) -> bool:
+    ends = time.monotonic() + within_s
+    while not holds():
+        if time.monotonic() > ends:
+            return False
+        time.sleep(0.1)
+    return True

@@ -26,9 +26,11 @@ def work(agent: Client, wallet: Wallet, adapter: str) -> None:
 def main(directory: str = ".local") -> None:
     stack = read_stack(directory)
     owner, owner_wallet = sign_in(stack)
-    agent, private_key = hire(owner, owner_wallet, stack["rpc_url"], "ten-lines")
-    give_mandate(owner, owner_wallet, agent.user_id)
-    work(agent, Wallet(private_key, stack["rpc_url"]), stack["contracts"]["test_venue_adapter"])
+    with owner, owner_wallet:
+        agent, private_key = hire(owner, owner_wallet, "ten-lines")
+        give_mandate(owner, owner_wallet, agent.user_id)
+    with agent, Wallet(private_key, stack["rpc_url"]) as wallet:
+        work(agent, wallet, stack["contracts"]["test_venue_adapter"])
 
 
 if __name__ == "__main__":

@@ -148,8 +148,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     wanted = arguments()
     facts = json.loads(Path(wanted.agent).read_text())
-    with Client(facts["base_url"], facts["api_key"]) as agent:
-        wallet = Wallet(facts["private_key"], facts["rpc_url"])
+    with Client(facts["base_url"], facts["api_key"]) as agent, Wallet(facts["private_key"], facts["rpc_url"]) as wallet:
         loop = Loop(agent, wallet, facts["adapter"], usdc_e6(wanted.amount), wanted.careless)
         for mandate_id in loop.take_offers():
             try:

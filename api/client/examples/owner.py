@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from api.client import Client, Wallet, sign_typed_data
+from api.client.signing import account_of
 
 GAS_WEI = 10**17  # what the owner gives a new agent to pay gas with: 0.1 ether of the local chain
 WORKING_WITHIN_S = 30
@@ -38,13 +39,13 @@ def sign_in(stack: dict[str, Any]) -> tuple[Client, Wallet]:
     return owner, wallet
 
 
-def hire(owner: Client, wallet: Wallet, rpc_url: str, name: str) -> tuple[Client, str]:
+def hire(owner: Client, wallet: Wallet, name: str) -> tuple[Client, str]:
     """A new agent with a wallet of its own and gas in it, which accepts mandates: its client and its private key."""
     private_key = "0x" + secrets.token_hex(32)
-    agent_wallet = Wallet(private_key, rpc_url)
-    wallet.send({"to": agent_wallet.address, "value": GAS_WEI})
+    account = account_of(private_key)
+    wallet.send({"to": account.address, "value": GAS_WEI})
     agent = owner.connect(name)
-    agent.link_wallet(agent_wallet.account)
+    agent.link_wallet(account)
     owner.mandates.policy_set(agent.user_id, accepts_mandates=True)
     return agent, private_key
 
@@ -67,8 +68,10 @@ def give_mandate(owner: Client, wallet: Wallet, agent_id: str, **changes: Any) -
 def main(directory: str = ".local") -> None:
     stack = read_stack(directory)
     owner, wallet = sign_in(stack)
-    agent, private_key = hire(owner, wallet, stack["rpc_url"], "loop-agent")
-    mandate_id = give_mandate(owner, wallet, agent.user_id)
+    with owner, wallet:
+        agent, private_key = hire(owner, wallet, "loop-agent")
+        mandate_id = give_mandate(owner, wallet, agent.user_id)
+    agent.close()
     file = Path(directory) / "agent.json"
     file.touch(mode=0o600)
     facts = {"base_url": stack["base_url"], "rpc_url": stack["rpc_url"], "api_key": agent.key, "private_key": private_key}
