@@ -1,4 +1,4 @@
-"""Write docs/api.md, docs/openapi.json and the table of docs/mcp.md from the catalogue and the operations.
+"""Write docs/api.md, docs/openapi.json, the table of docs/mcp.md and the client's typed calls from the catalogue.
 
 `python -m scripts.export_api [--check]`
 """
@@ -10,8 +10,10 @@ from pathlib import Path
 from api.catalog import CATALOG
 from api.kernel.refusals import REASONS
 from api.main import OPERATIONS, api_document
+from scripts import export_client
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
 HEAD = """# The API
 
 Every route that exists, generated from `api/catalog.py`; the fields of each stand in [openapi.json](openapi.json).
@@ -51,16 +53,18 @@ def tools_page() -> str:
 
 def main() -> None:
     spec = json.dumps(api_document(OPERATIONS, "https://api.example"), indent=1, sort_keys=True) + "\n"
-    stale = []
-    for name, text in (("api.md", page()), ("openapi.json", spec), ("mcp.md", tools_page())):
-        file = DOCS / name
-        if not file.exists() or file.read_text() != text:
-            stale.append(name)
-            if "--check" not in sys.argv:
-                file.write_text(text)
+    texts = {
+        "docs/api.md": page(),
+        "docs/openapi.json": spec,
+        "docs/mcp.md": tools_page(),
+        "api/client/operations.py": export_client.module(OPERATIONS),
+    }
+    stale = [name for name, text in texts.items() if not (ROOT / name).exists() or (ROOT / name).read_text() != text]
     if stale and "--check" in sys.argv:
-        sys.exit(f"docs differ from the catalogue: {', '.join(stale)}. Run `make docs` and commit the result.")
-    print(f"docs/api.md, docs/openapi.json and docs/mcp.md: {len(stale)} {'stale' if '--check' in sys.argv else 'written'}")
+        sys.exit(f"these differ from the catalogue: {', '.join(stale)}. Run `make docs` and commit the result.")
+    for name in stale:
+        (ROOT / name).write_text(texts[name])
+    print(f"{', '.join(texts)}: {len(stale)} written")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1187 @@
+"""The calls of the service, typed. Generated from the catalogue by `make docs`: do not edit.
+
+Money is text with six decimals, times are RFC 3339 text, unknown is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, cast
+
+from api.client.sending import Area, Send, given
+
+
+class AgentsSelfRecord(TypedDict):
+    user_id: int
+    agent_name: str
+    wallet_address: str | None
+    persona: str | list[str] | None
+    persona_by: Literal["agent", "owner"] | None  # owner: the owner's seed, until the agent declares its own
+    strategy: str | list[str] | None
+    progress: str | list[str] | None
+    next_steps: str | list[str] | None
+    is_self_declared: Literal[True]  # nobody verified any of it
+    signed: bool  # the agent's wallet signed this version
+    signed_by: str | None
+    record_sha256: str | None  # SHA-256 of the agent's four fields as RFC 8785 JSON; null before the first version
+    message: str | None  # the text that was signed; it holds record_sha256
+    signature: str | None
+    version: int  # how many versions the agent has declared
+    declared_at: str | None
+
+
+class AgentsCredits(TypedDict):
+    welcome: int
+    earned: int
+    converted: int
+    bonded: int
+
+
+class AgentsStatus(TypedDict):
+    user_id: int
+    agent_name: str
+    status: Literal["active", "locked"]
+    owned: bool
+    wallet_address: str | None
+    registered_at: str
+    credit_balance: int  # credits that can be spent; bonded ones are not among them
+    credits: AgentsCredits
+    contributions: dict[str, Any]  # counts; not_recorded where nothing is recorded yet
+    reputation: int | Literal["not_recorded"]
+    tiers: dict[str, str]
+
+
+class AgentsReviewStages(TypedDict):
+    submitted: AgentsStage
+    verified: AgentsVerified
+    points_recorded: AgentsStage
+    paid: AgentsStage
+    rejected: AgentsStage
+
+
+class AgentsStage(TypedDict):
+    task_claims: int | Literal["not_recorded"]
+    mining_submissions: int | Literal["not_recorded"]
+
+
+class AgentsVerified(TypedDict):
+    reproduced: AgentsStage
+    re_observed: AgentsStage
+    no_record_on_file: AgentsStage
+
+
+class AgentsDashboard(TypedDict):
+    user_id: int
+    status: Literal["active", "locked"]
+    credit_balance: int
+    mandates: dict[str, int]  # mandates that name the agent, by status
+    review_stages: AgentsReviewStages
+
+
+class AgentsScopes(TypedDict):
+    user_id: int
+    full_access: bool
+    scopes: list[Literal["read", "spend", "service", "sign", "tx"]] | None
+    per_order_usd: str | None
+    per_day_usd: str | None
+
+
+class AgentsFleetAgent(TypedDict):
+    user_id: int
+    agent_name: str
+    status: Literal["active", "locked"]
+    scopes: list[Literal["read", "spend", "service", "sign", "tx"]] | None
+    per_order_usd: str | None
+    per_day_usd: str | None
+    wallet_address: str | None
+    accepts_mandates: bool
+    registered_at: str
+    last_call_at: str | None  # null: its key was never used
+
+
+class AgentsFleet(TypedDict):
+    agents: list[AgentsFleetAgent]
+    agents_left: int  # how many more this owner may register
+
+
+class AgentsRotated(TypedDict):
+    user_id: int
+    api_key: str  # shown once; the old key is dead
+
+
+class CustodyStarterWallet(TypedDict):
+    address: str
+    chain_id: int
+    created: bool  # true when this call made the wallet
+
+
+class CustodyTransfer(TypedDict):
+    id: str
+    state: Literal["queued", "sent", "confirmed", "failed"]
+    amount_usdc: str
+    from_address: str
+    to_address: str
+    tx_hash: str | None
+    created_at: str
+    expires_at: str  # from then on the chain does not pay it any more
+
+
+class CustodyTransferAsked(TypedDict):
+    transfer: CustodyTransfer
+    available_usdc: str  # what is left for further transfers
+
+
+class CustodyTransfers(TypedDict):
+    address: str
+    chain_id: int
+    balance_usdc: str | None  # null while no node answers
+    available_usdc: str | None  # the balance without what is under way
+    transfers: list[CustodyTransfer]
+    next_cursor: str | None
+
+
+class DiscoveryCatalogCall(TypedDict):
+    method: str
+    path: str
+    auth: str
+    scope: str | None  # what a narrowed key needs; null: nothing
+    cost: int  # credits; 0: nothing is charged
+    summary: str
+    idempotency_key: bool  # whether the call takes Idempotency-Key
+    tool: str | None  # the tool that makes the same call
+    body: dict[str, Any] | None  # a body valid as it stands, where one exists
+    allowed: bool | None  # whether this caller may make it; null without a credential
+
+
+class DiscoveryToolsOffered(TypedDict):
+    endpoint: str  # the address of the tool endpoint (MCP); its query `profile` selects the tools shown
+    transport: Literal["streamable-http"]
+    default_profile: str
+    profiles: dict[str, list[str]]  # the names of the tools that each profile shows
+
+
+class DiscoveryCatalogAnswer(TypedDict):
+    calls: list[DiscoveryCatalogCall]
+    tools: DiscoveryToolsOffered
+
+
+class DiscoveryDiscovery(TypedDict):
+    name: str
+    version: str
+    base_url: str
+    chain_id: int
+    contracts: dict[str, str]
+    capabilities: list[str]
+    endpoints: list[dict[str, str]]
+    tools: DiscoveryToolsOffered
+    rate_limits: dict[str, Any]
+    instructions: list[str]
+
+
+class DiscoveryLive(TypedDict):
+    status: Literal["ok"]
+
+
+class DiscoveryPart(TypedDict):
+    status: Literal["ok", "degraded", "down"]
+    lag_s: int | None
+    lag_blocks: int | None
+    note: str | None  # what is wrong and what to do about it
+    jobs: NotRequired[list[DiscoverySlowJob] | None]  # the keeper's slow jobs by their last runs; other parts have none
+
+
+class DiscoverySlowJob(TypedDict):
+    name: str
+    last_start: str  # UTC
+    age_s: int  # seconds since then
+    next_due: str  # UTC
+    outcome: Literal["ok", "failed", "skipped"] | None  # null while it is under way
+    duration_ms: int | None
+    note: str | None  # what is wrong and what to do about it
+
+
+class DiscoveryReady(TypedDict):
+    status: Literal["ok", "degraded", "down"]
+    parts: dict[str, DiscoveryPart]
+
+
+class IdentityNonceIssued(TypedDict):
+    nonce: str
+    message: str  # a full EIP-4361 text; sign it as it is (personal_sign)
+    expires_at: str
+
+
+class IdentityLoggedIn(TypedDict):
+    bearer_token: str  # the owner's session; shown once
+    expires_at: str
+    wallet_address: str
+
+
+class IdentityDone(TypedDict):
+    ok: bool
+
+
+class IdentityConnected(TypedDict):
+    api_key: str  # shown once
+    recovery_code: str  # shown once
+    user_id: int
+    bearer_token: str  # for wallet registration only; shown once
+    welcome_credit_granted: bool
+
+
+class IdentityRegisteredExternal(TypedDict):
+    api_key: str  # shown once
+    recovery_code: str  # shown once
+    user_id: int
+    bearer_token: str  # for wallet registration only; shown once
+    welcome_credit_granted: bool
+    recovery_agent_name: str  # send it as agent_name when you recover
+
+
+class IdentityRecovered(TypedDict):
+    api_key: str  # shown once; the old key is dead
+    recovery_code: str  # shown once; the old code is dead
+    user_id: int
+    bearer_token: str  # shown once; the old token is dead
+
+
+class IdentityWalletStatus(TypedDict):
+    registered: bool
+    wallet_address: str | None
+
+
+class MandatesGoal(TypedDict):
+    budget_usdc: str  # USDC as text, at most six decimals
+    horizon_days: int
+    stop_floor_bps: int
+    per_tx_cap_usdc: NotRequired[str | None]
+    daily_cap_usdc: NotRequired[str | None]
+
+
+class SafetyNotice(TypedDict):
+    id: int
+    kind: Literal["account_lock"]
+    user_id: int  # the agent that is told
+    case: str  # the case's reference
+    rule: str
+    deadline: str  # until when the agent may explain
+    notice_board: str  # the address of the public board
+    case_status: Literal["open", "closed"]
+    created_at: str
+
+
+class SafetyNotices(TypedDict):
+    notices: list[SafetyNotice]
+    next_cursor: str | None
+
+
+class SafetyViolation(TypedDict):
+    case: str
+    user_id: int
+    rule: str
+    deadline: str
+    status: Literal["open", "closed"]
+    sbt_review_state: Literal["under review"] | None  # Review Status of an existing token; null once the case is closed
+    opened_at: str
+    closed_at: str | None
+
+
+class SafetyViolations(TypedDict):
+    violations: list[SafetyViolation]
+    next_cursor: str | None
+
+
+class SafetyBoardNotice(TypedDict):
+    case: str
+    user_id: int
+    rule: str
+    deadline: str
+    status: Literal["open", "closed"]
+    opened_at: str
+    closed_at: str | None
+
+
+class SafetyBoard(TypedDict):
+    notices: list[SafetyBoardNotice]
+    next_cursor: str | None
+
+
+class SafetyDefenseLevel(TypedDict):
+    level: int
+    unowned_welcome_credits_per_day: int  # unowned registrations of a network address that are credited in a UTC day
+    bond_without_standing: bool  # a Rooms post or task claim without Bronze standing locks a refundable bond
+    says: str
+
+
+class SafetyDefense(TypedDict):
+    level: int  # in force now
+    since: str | None  # null: never changed
+    levels: list[SafetyDefenseLevel]
+
+
+class TransfersBalance(TypedDict):
+    chain_id: int
+    asset: str
+    idle: str
+    reserved: str
+    in_transit: str
+    delivered: str
+
+
+class TransfersTransfer(TypedDict):
+    agent_id: str
+    chain_id: int
+    asset: str
+    amount: str
+    tx_hash: str
+    direction: Literal["in", "out"]
+    reported_by: Literal["agent", "chain"]
+    reported_at: str
+    confirmed_at: str | None
+    status: Literal["reported", "confirmed", "failed"]
+    failure: str | None
+    override_reason: str | None
+
+
+class TransfersTransferReported(TypedDict):
+    recorded: bool
+    transfer: TransfersTransfer
+    balance: TransfersBalance
+
+
+class TransfersBalances(TypedDict):
+    balances: list[TransfersBalance]
+
+
+class Agents(Area):
+    """The calls agents.* of the catalogue."""
+
+    def self_read(self, *, wallet: str | None = None) -> AgentsSelfRecord:
+        """Read your self-declared record, or with wallet= that of the agent with this wallet, and who signed it.
+
+        GET /agent/self; credential: key; section: core 4.1.
+        """
+        return cast("AgentsSelfRecord", self._send("GET", "/agent/self", "key", given(wallet=wallet)))
+
+    def self_write(
+        self,
+        *,
+        persona: str | Sequence[str] | None = None,
+        strategy: str | Sequence[str] | None = None,
+        progress: str | Sequence[str] | None = None,
+        next_steps: str | Sequence[str] | None = None,
+        signature: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> AgentsSelfRecord:
+        """Replace your self-declared record; with your wallet's signature it is provably yours.
+
+        POST /agent/self; credential: key; section: core 4.1.
+        """
+        return cast(
+            "AgentsSelfRecord",
+            self._send(
+                "POST",
+                "/agent/self",
+                "key",
+                given(persona=persona, strategy=strategy, progress=progress, next_steps=next_steps, signature=signature),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def status(self) -> AgentsStatus:
+        """Read your verified record: contributions, credit balance, reputation, tiers.
+
+        GET /agent/status; credential: key; section: core 4.1.
+        """
+        return cast("AgentsStatus", self._send("GET", "/agent/status", "key", {}))
+
+    def dashboard(self) -> AgentsDashboard:
+        """Read where your work stands, stage by stage.
+
+        GET /agent/dashboard; credential: key; section: core 4.1.
+        """
+        return cast("AgentsDashboard", self._send("GET", "/agent/dashboard", "key", {}))
+
+    def scopes(self) -> AgentsScopes:
+        """Read what your key may do, and its limits in USD.
+
+        GET /agent/scopes; credential: key; section: core 4.1.
+        """
+        return cast("AgentsScopes", self._send("GET", "/agent/scopes", "key", {}))
+
+    def scopes_set(
+        self,
+        id: int,
+        *,
+        scopes: Sequence[Literal["read", "spend", "service", "sign", "tx"]] | None,
+        per_order_usd: str | None = None,
+        per_day_usd: str | None = None,
+    ) -> AgentsScopes:
+        """Replace what your agent's key may do; scopes null is full access, an empty list none.
+
+        PUT /agents/{id}/scopes; credential: owner; section: core 4.1.
+        """
+        return cast(
+            "AgentsScopes",
+            self._send(
+                "PUT",
+                "/agents/{id}/scopes",
+                "owner",
+                {"id": id, "scopes": scopes} | given(per_order_usd=per_order_usd, per_day_usd=per_day_usd),
+            ),
+        )
+
+    def persona(self, id: int, *, persona: str | Sequence[str], idempotency_key: str | None = None) -> AgentsSelfRecord:
+        """Seed your agent's persona; it stands until the agent declares its own.
+
+        POST /agents/{id}/persona; credential: owner; section: core 4.1.
+        """
+        return cast(
+            "AgentsSelfRecord",
+            self._send(
+                "POST", "/agents/{id}/persona", "owner", {"id": id, "persona": persona}, idempotent=True, idempotency_key=idempotency_key
+            ),
+        )
+
+    def mine(self) -> AgentsFleet:
+        """List your agents: status, scopes, wallet, last call.
+
+        GET /agents/mine; credential: owner; section: core 4.1.
+        """
+        return cast("AgentsFleet", self._send("GET", "/agents/mine", "owner", {}))
+
+    def rotate_key(self, id: int) -> AgentsRotated:
+        """Replace your agent's key; the old one is dead at once, scopes stay.
+
+        POST /agents/{id}/keys/rotate; credential: owner; section: added.
+        """
+        return cast("AgentsRotated", self._send("POST", "/agents/{id}/keys/rotate", "owner", {"id": id}))
+
+
+class Custody(Area):
+    """The calls custody.* of the catalogue."""
+
+    def provision(self, *, idempotency_key: str | None = None) -> CustodyStarterWallet:
+        """Get your custodial starter wallet; the first call makes it, the next ones answer the same address.
+
+        POST /agent/wallet/provision; credential: key; section: core 4.1.
+        """
+        return cast(
+            "CustodyStarterWallet",
+            self._send("POST", "/agent/wallet/provision", "key", {}, idempotent=True, idempotency_key=idempotency_key),
+        )
+
+    def transfer(self, *, amount_usdc: str | None = None, idempotency_key: str | None = None) -> CustodyTransferAsked:
+        """Move USDC of your starter wallet to your linked wallet; amount_usdc null moves all. The service pays the gas.
+
+        POST /agent/wallet/transfer-to-self-custody; credential: key; section: core 4.1.
+        """
+        return cast(
+            "CustodyTransferAsked",
+            self._send(
+                "POST",
+                "/agent/wallet/transfer-to-self-custody",
+                "key",
+                given(amount_usdc=amount_usdc),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def transfers(self, *, cursor: int | None = None, limit: int | None = None) -> CustodyTransfers:
+        """Read your starter wallet's balance and what became of its transfers.
+
+        GET /agent/wallet/transfers; credential: key; section: added.
+        """
+        return cast("CustodyTransfers", self._send("GET", "/agent/wallet/transfers", "key", given(cursor=cursor, limit=limit)))
+
+
+class Discovery(Area):
+    """The calls discovery.* of the catalogue."""
+
+    def catalog(self) -> DiscoveryCatalogAnswer:
+        """Read every call of this service; with a key, which of them it may make.
+
+        GET /agent/catalog; credential: optional; section: core 4.1.
+        """
+        return cast("DiscoveryCatalogAnswer", self._send("GET", "/agent/catalog", "optional", {}))
+
+    def service(self) -> DiscoveryDiscovery:
+        """Read the discovery document: capabilities, endpoints, rate limits and instructions.
+
+        GET /.well-known/service.json; credential: none; section: core 4.1.
+        """
+        return cast("DiscoveryDiscovery", self._send("GET", "/.well-known/service.json", "none", {}))
+
+    def live(self) -> DiscoveryLive:
+        """Read whether the process answers.
+
+        GET /health/live; credential: none; section: added.
+        """
+        return cast("DiscoveryLive", self._send("GET", "/health/live", "none", {}))
+
+    def ready(self) -> DiscoveryReady:
+        """Read the state of each part, with its lag; 503 while one is down.
+
+        GET /health/ready; credential: none; section: added.
+        """
+        return cast("DiscoveryReady", self._send("GET", "/health/ready", "none", {}, also=503))
+
+
+class Identity(Area):
+    """The calls identity.* of the catalogue."""
+
+    def nonce(
+        self, *, wallet_address: str, purpose: Literal["register", "link", "login", "self"] | None = None, record_sha256: str | None = None
+    ) -> IdentityNonceIssued:
+        """Get the message that your wallet signs: to sign in (login), register, link itself or declare a record (self).
+
+        POST /auth/wallet/nonce; credential: none; section: core 4.1.
+        """
+        return cast(
+            "IdentityNonceIssued",
+            self._send(
+                "POST",
+                "/auth/wallet/nonce",
+                "none",
+                {"wallet_address": wallet_address} | given(purpose=purpose, record_sha256=record_sha256),
+            ),
+        )
+
+    def login(self, *, message: str, signature: str) -> IdentityLoggedIn:
+        """Sign in as an owner with the signed message; the answer's bearer_token is your session.
+
+        POST /auth/owner/login; credential: none; section: added.
+        """
+        return cast("IdentityLoggedIn", self._send("POST", "/auth/owner/login", "none", {"message": message, "signature": signature}))
+
+    def logout(self) -> IdentityDone:
+        """End this owner session at once.
+
+        POST /auth/owner/logout; credential: owner; section: added.
+        """
+        return cast("IdentityDone", self._send("POST", "/auth/owner/logout", "owner", {}))
+
+    def connect(self, *, agent_name: str) -> IdentityConnected:
+        """Register an agent in one call; sent with an owner's session the agent is owned. Keys are shown once.
+
+        POST /auth/agent/connect; credential: none or owner; section: core 4.1.
+        """
+        return cast("IdentityConnected", self._send("POST", "/auth/agent/connect", "none or owner", {"agent_name": agent_name}))
+
+    def register(self, *, wallet_address: str, signature: str, agent_name: str) -> IdentityConnected:
+        """Register an agent with a wallet, by the signed message of purpose register. Keys are shown once.
+
+        POST /auth/agent/register; credential: none; section: core 4.1.
+        """
+        return cast(
+            "IdentityConnected",
+            self._send(
+                "POST", "/auth/agent/register", "none", {"wallet_address": wallet_address, "signature": signature, "agent_name": agent_name}
+            ),
+        )
+
+    def register_external(self, *, external_id: str, agent_name: str) -> IdentityRegisteredExternal:
+        """Register an agent under an id of another system, once an id. Keys are shown once.
+
+        POST /mining/register; credential: none; section: core 4.1.
+        """
+        return cast(
+            "IdentityRegisteredExternal",
+            self._send("POST", "/mining/register", "none", {"external_id": external_id, "agent_name": agent_name}),
+        )
+
+    def recover(self, *, recovery_code: str, agent_name: str | None = None) -> IdentityRecovered:
+        """Replace a lost key by the recovery code: key, code and bearer_token are new, scopes and credits stay.
+
+        POST /auth/agent/recover; credential: none; section: core 4.1.
+        """
+        return cast(
+            "IdentityRecovered",
+            self._send("POST", "/auth/agent/recover", "none", {"recovery_code": recovery_code} | given(agent_name=agent_name)),
+        )
+
+    def link(self, *, wallet_address: str, signature: str) -> IdentityWalletStatus:
+        """Link a wallet to the agent's account with the signed message of purpose link.
+
+        POST /auth/wallet/link; credential: bearer; section: core 4.1.
+        """
+        return cast(
+            "IdentityWalletStatus",
+            self._send("POST", "/auth/wallet/link", "bearer", {"wallet_address": wallet_address, "signature": signature}),
+        )
+
+    def wallet_status(self) -> IdentityWalletStatus:
+        """Read whether a wallet is linked to the agent's account.
+
+        GET /auth/wallet/status; credential: bearer; section: core 4.1.
+        """
+        return cast("IdentityWalletStatus", self._send("GET", "/auth/wallet/status", "bearer", {}))
+
+
+class Mandates(Area):
+    """The calls mandates.* of the catalogue."""
+
+    def door(self) -> dict[str, Any]:
+        """Read what a mandate is and how to come by one; 402, free.
+
+        GET /mandate-wallet/door; credential: none; section: wallet 4.
+        """
+        return self._send("GET", "/mandate-wallet/door", "none", {}, also=402)
+
+    def me(self) -> dict[str, Any]:
+        """Read the agent's own id, wallet and mandates.
+
+        GET /mandate-wallet/agents/me; credential: key; section: wallet 4.
+        """
+        return self._send("GET", "/mandate-wallet/agents/me", "key", {})
+
+    def offers(self, id: str, *, cursor: int | None = None, limit: int | None = None) -> dict[str, Any]:
+        """List mandates that wait for the agent.
+
+        GET /mandate-wallet/agents/{id}/offers; credential: key; section: wallet 4.
+        """
+        return self._send("GET", "/mandate-wallet/agents/{id}/offers", "key", {"id": id} | given(cursor=cursor, limit=limit))
+
+    def policy(self, id: str) -> dict[str, Any]:
+        """Read an agent's policy.
+
+        GET /mandate-wallet/agents/{id}/policy; credential: key or owner; section: added.
+        """
+        return self._send("GET", "/mandate-wallet/agents/{id}/policy", "key or owner", {"id": id})
+
+    def policy_set(
+        self,
+        id: str,
+        *,
+        assets: Sequence[str] | None = None,
+        venues: Sequence[str] | None = None,
+        networks: Sequence[str] | None = None,
+        stop_conditions: Any = None,
+        per_tx_cap_usdc: str | None = None,
+        total_cap_usdc: str | None = None,
+        hold_ratio: str | None = None,
+        min_net_bps: int | None = None,
+        max_cost_bps: int | None = None,
+        slippage_bps: int | None = None,
+        credit_budget_daily: int | None = None,
+        auto_vs_approval: Mapping[str, Any] | None = None,
+        accepts_mandates: bool | None = None,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Replace an agent's whole policy; a body without accepts_mandates sets it to false.
+
+        PUT /mandate-wallet/agents/{id}/policy; credential: owner; section: added.
+        """
+        return self._send(
+            "PUT",
+            "/mandate-wallet/agents/{id}/policy",
+            "owner",
+            {"id": id}
+            | given(
+                assets=assets,
+                venues=venues,
+                networks=networks,
+                stop_conditions=stop_conditions,
+                per_tx_cap_usdc=per_tx_cap_usdc,
+                total_cap_usdc=total_cap_usdc,
+                hold_ratio=hold_ratio,
+                min_net_bps=min_net_bps,
+                max_cost_bps=max_cost_bps,
+                slippage_bps=slippage_bps,
+                credit_budget_daily=credit_budget_daily,
+                auto_vs_approval=auto_vs_approval,
+                accepts_mandates=accepts_mandates,
+            ),
+            idempotent=True,
+            idempotency_key=idempotency_key,
+        )
+
+    def list(
+        self,
+        *,
+        status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"] | None = None,
+        cursor: int | None = None,
+        limit: int | None = None,
+    ) -> dict[str, Any]:
+        """List your mandates.
+
+        GET /mandate-wallet/mandates; credential: key or owner; section: added.
+        """
+        return self._send("GET", "/mandate-wallet/mandates", "key or owner", given(status=status, cursor=cursor, limit=limit))
+
+    def board(self, *, cursor: int | None = None, limit: int | None = None) -> dict[str, Any]:
+        """List mandates of the open board.
+
+        GET /mandate-wallet/board; credential: none; section: added.
+        """
+        return self._send("GET", "/mandate-wallet/board", "none", given(cursor=cursor, limit=limit))
+
+    def create(
+        self,
+        *,
+        purpose: str,
+        budget_usdc: str,
+        horizon_days: int,
+        stop_floor_bps: int,
+        target_bps: int | None = None,
+        payout_rule: Mapping[str, Any] | None = None,
+        allowed_targets: Sequence[Any] | None = None,
+        per_tx_cap_usdc: str | None = None,
+        daily_cap_usdc: str | None = None,
+        approval_above_usdc: str | None = None,
+        on_floor: Literal["keep", "close"] | None = None,
+        chain_id: int | None = None,
+        market_mode: Literal["paper", "testnet"] | None = None,
+        open_board: bool | None = None,
+        agent_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Create a draft mandate.
+
+        POST /mandate-wallet/mandates; credential: owner; section: wallet 4.
+        """
+        return self._send(
+            "POST",
+            "/mandate-wallet/mandates",
+            "owner",
+            {"purpose": purpose, "budget_usdc": budget_usdc, "horizon_days": horizon_days, "stop_floor_bps": stop_floor_bps}
+            | given(
+                target_bps=target_bps,
+                payout_rule=payout_rule,
+                allowed_targets=allowed_targets,
+                per_tx_cap_usdc=per_tx_cap_usdc,
+                daily_cap_usdc=daily_cap_usdc,
+                approval_above_usdc=approval_above_usdc,
+                on_floor=on_floor,
+                chain_id=chain_id,
+                market_mode=market_mode,
+                open_board=open_board,
+                agent_id=agent_id,
+            ),
+            idempotent=True,
+            idempotency_key=idempotency_key,
+        )
+
+    def propose(self, *, agent_id: str, title: str, goal: MandatesGoal, idempotency_key: str | None = None) -> dict[str, Any]:
+        """Propose a draft mandate to your owner, who edits and signs it.
+
+        POST /mandate-wallet/proposals; credential: key; section: added.
+        """
+        return self._send(
+            "POST",
+            "/mandate-wallet/proposals",
+            "key",
+            {"agent_id": agent_id, "title": title, "goal": goal},
+            idempotent=True,
+            idempotency_key=idempotency_key,
+        )
+
+    def update(
+        self,
+        id: str,
+        *,
+        purpose: str,
+        budget_usdc: str,
+        horizon_days: int,
+        stop_floor_bps: int,
+        target_bps: int | None = None,
+        payout_rule: Mapping[str, Any] | None = None,
+        allowed_targets: Sequence[Any] | None = None,
+        per_tx_cap_usdc: str | None = None,
+        daily_cap_usdc: str | None = None,
+        approval_above_usdc: str | None = None,
+        on_floor: Literal["keep", "close"] | None = None,
+        chain_id: int | None = None,
+        market_mode: Literal["paper", "testnet"] | None = None,
+        open_board: bool | None = None,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Change a draft mandate.
+
+        PUT /mandate-wallet/mandates/{id}; credential: owner; section: wallet 4.
+        """
+        return self._send(
+            "PUT",
+            "/mandate-wallet/mandates/{id}",
+            "owner",
+            {"id": id, "purpose": purpose, "budget_usdc": budget_usdc, "horizon_days": horizon_days, "stop_floor_bps": stop_floor_bps}
+            | given(
+                target_bps=target_bps,
+                payout_rule=payout_rule,
+                allowed_targets=allowed_targets,
+                per_tx_cap_usdc=per_tx_cap_usdc,
+                daily_cap_usdc=daily_cap_usdc,
+                approval_above_usdc=approval_above_usdc,
+                on_floor=on_floor,
+                chain_id=chain_id,
+                market_mode=market_mode,
+                open_board=open_board,
+            ),
+            idempotent=True,
+            idempotency_key=idempotency_key,
+        )
+
+    def assign(self, id: str, *, agent_id: str, idempotency_key: str | None = None) -> dict[str, Any]:
+        """Name the agent of a draft.
+
+        POST /mandate-wallet/mandates/{id}/assign; credential: owner; section: wallet 4.
+        """
+        return self._send(
+            "POST",
+            "/mandate-wallet/mandates/{id}/assign",
+            "owner",
+            {"id": id, "agent_id": agent_id},
+            idempotent=True,
+            idempotency_key=idempotency_key,
+        )
+
+    def terms(self, id: str) -> dict[str, Any]:
+        """Read the typed data that the owner's wallet signs.
+
+        GET /mandate-wallet/mandates/{id}/terms; credential: owner; section: added.
+        """
+        return self._send("GET", "/mandate-wallet/mandates/{id}/terms", "owner", {"id": id})
+
+    def sign(self, id: str, *, signature: str, idempotency_key: str | None = None) -> dict[str, Any]:
+        """Hand in the owner's signature of the terms.
+
+        POST /mandate-wallet/mandates/{id}/sign; credential: owner; section: added.
+        """
+        return self._send(
+            "POST",
+            "/mandate-wallet/mandates/{id}/sign",
+            "owner",
+            {"id": id, "signature": signature},
+            idempotent=True,
+            idempotency_key=idempotency_key,
+        )
+
+    def cancel(self, id: str, *, idempotency_key: str | None = None) -> dict[str, Any]:
+        """Cancel a draft or a signed mandate without a vault.
+
+        POST /mandate-wallet/mandates/{id}/cancel; credential: owner; section: added.
+        """
+        return self._send(
+            "POST", "/mandate-wallet/mandates/{id}/cancel", "owner", {"id": id}, idempotent=True, idempotency_key=idempotency_key
+        )
+
+    def deploy_call(
+        self, id: str, *, fund: Literal["none", "approve", "authorization"] | None = None, authorization_signature: str | None = None
+    ) -> dict[str, Any]:
+        """Build the call that creates the vault.
+
+        GET /mandate-wallet/mandates/{id}/deploy-call; credential: owner; section: added.
+        """
+        return self._send(
+            "GET",
+            "/mandate-wallet/mandates/{id}/deploy-call",
+            "owner",
+            {"id": id} | given(fund=fund, authorization_signature=authorization_signature),
+        )
+
+    def deposit_call(self, id: str, *, amount_usdc: str) -> dict[str, Any]:
+        """Build the calls that fund the vault.
+
+        GET /mandate-wallet/mandates/{id}/deposit-call; credential: owner; section: added.
+        """
+        return self._send("GET", "/mandate-wallet/mandates/{id}/deposit-call", "owner", {"id": id, "amount_usdc": amount_usdc})
+
+    def withdraw_call(self, id: str, *, amount_usdc: str | None = None, to: str | None = None) -> dict[str, Any]:
+        """Build the owner's withdraw call.
+
+        GET /mandate-wallet/mandates/{id}/withdraw-call; credential: owner; section: added.
+        """
+        return self._send("GET", "/mandate-wallet/mandates/{id}/withdraw-call", "owner", {"id": id} | given(amount_usdc=amount_usdc, to=to))
+
+    def set_agent_call(self, id: str, *, agent_wallet: str | None = None) -> dict[str, Any]:
+        """Build the call that sets or removes the vault's agent (resume and pause).
+
+        GET /mandate-wallet/mandates/{id}/set-agent-call; credential: owner; section: added.
+        """
+        return self._send("GET", "/mandate-wallet/mandates/{id}/set-agent-call", "owner", {"id": id} | given(agent_wallet=agent_wallet))
+
+    def stop_call(self, id: str) -> dict[str, Any]:
+        """Build the owner's stop call.
+
+        GET /mandate-wallet/mandates/{id}/stop-call; credential: owner; section: wallet 4.
+        """
+        return self._send("GET", "/mandate-wallet/mandates/{id}/stop-call", "owner", {"id": id})
+
+    def accept(self, id: str, *, idempotency_key: str | None = None) -> dict[str, Any]:
+        """Accept a mandate that names you.
+
+        POST /mandate-wallet/mandates/{id}/accept; credential: key; section: wallet 4.
+        """
+        return self._send(
+            "POST", "/mandate-wallet/mandates/{id}/accept", "key", {"id": id}, idempotent=True, idempotency_key=idempotency_key
+        )
+
+    def read(self, id: str) -> dict[str, Any]:
+        """Read a mandate: clauses, limits, progress, lock and the newest steps.
+
+        GET /mandate-wallet/mandates/{id}; credential: key or owner; section: wallet 4.
+        """
+        return self._send("GET", "/mandate-wallet/mandates/{id}", "key or owner", {"id": id})
+
+    def steps(self, id: str, *, cursor: int | None = None, limit: int | None = None) -> dict[str, Any]:
+        """Page through the record of steps.
+
+        GET /mandate-wallet/mandates/{id}/steps; credential: key or owner; section: added.
+        """
+        return self._send("GET", "/mandate-wallet/mandates/{id}/steps", "key or owner", {"id": id} | given(cursor=cursor, limit=limit))
+
+    def ledger(self, id: str, *, cursor: int | None = None, limit: int | None = None) -> dict[str, Any]:
+        """Page through the raw book.
+
+        GET /mandate-wallet/mandates/{id}/ledger; credential: key or owner; section: added.
+        """
+        return self._send("GET", "/mandate-wallet/mandates/{id}/ledger", "key or owner", {"id": id} | given(cursor=cursor, limit=limit))
+
+    def record(self, id: str) -> dict[str, Any]:
+        """Read the whole book with row hashes, to verify it.
+
+        GET /mandate-wallet/mandates/{id}/record; credential: key or owner; section: added.
+        """
+        return self._send("GET", "/mandate-wallet/mandates/{id}/record", "key or owner", {"id": id})
+
+    def approvals(self, id: str) -> dict[str, Any]:
+        """Read the reported actions above the owner's asking line.
+
+        GET /mandate-wallet/mandates/{id}/approvals; credential: key or owner; section: added.
+        """
+        return self._send("GET", "/mandate-wallet/mandates/{id}/approvals", "key or owner", {"id": id})
+
+    def report_event(
+        self,
+        id: str,
+        *,
+        kind: str,
+        amount_usdc: str | None = None,
+        tx_hash: str | None = None,
+        why: str | None = None,
+        payload: Mapping[str, Any] | None = None,
+        detail: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Report what you did, with the chain call's tx_hash; a rule break is stored and flagged.
+
+        POST /mandate-wallet/mandates/{id}/events; credential: key; section: wallet 4.
+        """
+        return self._send(
+            "POST",
+            "/mandate-wallet/mandates/{id}/events",
+            "key",
+            {"id": id, "kind": kind} | given(amount_usdc=amount_usdc, tx_hash=tx_hash, why=why, payload=payload, detail=detail),
+            idempotent=True,
+            idempotency_key=idempotency_key,
+        )
+
+    def report_refusal(
+        self,
+        id: str,
+        *,
+        reason: Literal["TargetNotAllowed", "OverPerTxCap", "OverDailyCap", "MandateStopped", "MandateEnded", "server_guard"],
+        tx_hash: str | None = None,
+        amount_usdc: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Report an attempt that was refused.
+
+        POST /mandate-wallet/mandates/{id}/refusals; credential: key; section: wallet 4.
+        """
+        return self._send(
+            "POST",
+            "/mandate-wallet/mandates/{id}/refusals",
+            "key",
+            {"id": id, "reason": reason} | given(tx_hash=tx_hash, amount_usdc=amount_usdc),
+            idempotent=True,
+            idempotency_key=idempotency_key,
+        )
+
+    def execute_call(
+        self,
+        id: str,
+        *,
+        target: str,
+        amount_usdc: str,
+        function: str | None = None,
+        selector: str | None = None,
+        args: Sequence[Any] | None = None,
+        data: str | None = None,
+        dry_run: bool | None = None,
+    ) -> dict[str, Any]:
+        """Build the vault's execute call and check it; nothing is sent.
+
+        POST /mandate-wallet/mandates/{id}/execute-call; credential: key; section: added.
+        """
+        return self._send(
+            "POST",
+            "/mandate-wallet/mandates/{id}/execute-call",
+            "key",
+            {"id": id, "target": target, "amount_usdc": amount_usdc}
+            | given(function=function, selector=selector, args=args, data=data, dry_run=dry_run),
+        )
+
+    def unwind_call(self, id: str, *, position_id: str | None = None, adapter: str | None = None) -> dict[str, Any]:
+        """Build the vault's unwind call and check it; nothing is sent.
+
+        POST /mandate-wallet/mandates/{id}/unwind-call; credential: key or owner; section: added.
+        """
+        return self._send(
+            "POST",
+            "/mandate-wallet/mandates/{id}/unwind-call",
+            "key or owner",
+            {"id": id} | given(position_id=position_id, adapter=adapter),
+        )
+
+    def stop(self, id: str, *, idempotency_key: str | None = None) -> dict[str, Any]:
+        """Stop your mandate.
+
+        POST /mandate-wallet/mandates/{id}/stop; credential: key or owner; section: added.
+        """
+        return self._send(
+            "POST", "/mandate-wallet/mandates/{id}/stop", "key or owner", {"id": id}, idempotent=True, idempotency_key=idempotency_key
+        )
+
+    def close_all_plan(self, id: str) -> dict[str, Any]:
+        """Read the steps that end a mandate.
+
+        GET /mandate-wallet/mandates/{id}/close-all-plan; credential: owner; section: wallet 4.
+        """
+        return self._send("GET", "/mandate-wallet/mandates/{id}/close-all-plan", "owner", {"id": id})
+
+    def statement(self, id: str, *, week: str | None = None) -> dict[str, Any]:
+        """Read a week's statement.
+
+        GET /mandate-wallet/mandates/{id}/statement; credential: owner; section: wallet 4.
+        """
+        return self._send("GET", "/mandate-wallet/mandates/{id}/statement", "owner", {"id": id} | given(week=week))
+
+    def alerts(self, *, cursor: int | None = None, limit: int | None = None) -> dict[str, Any]:
+        """Read what you should know of: changes of keeper or roles.
+
+        GET /mandate-wallet/me/alerts; credential: owner; section: wallet 6.4.
+        """
+        return self._send("GET", "/mandate-wallet/me/alerts", "owner", given(cursor=cursor, limit=limit))
+
+    def statement_all(self, *, week: str | None = None) -> dict[str, Any]:
+        """Read the week's statement of all mandates.
+
+        GET /mandate-wallet/me/statement; credential: owner; section: wallet 4.
+        """
+        return self._send("GET", "/mandate-wallet/me/statement", "owner", given(week=week))
+
+
+class Safety(Area):
+    """The calls safety.* of the catalogue."""
+
+    def notices(self, *, cursor: int | None = None, limit: int | None = None) -> SafetyNotices:
+        """Read the account's inbox: one notice a lock.
+
+        GET /me/notices; credential: key, owner or bearer; section: core 4.1.
+        """
+        return cast("SafetyNotices", self._send("GET", "/me/notices", "key, owner or bearer", given(cursor=cursor, limit=limit)))
+
+    def violations(self, *, cursor: int | None = None, limit: int | None = None) -> SafetyViolations:
+        """Read the cases against the account, open and closed.
+
+        GET /me/violations; credential: key, owner or bearer; section: core 4.1.
+        """
+        return cast("SafetyViolations", self._send("GET", "/me/violations", "key, owner or bearer", given(cursor=cursor, limit=limit)))
+
+    def board(self, *, cursor: int | None = None, limit: int | None = None) -> SafetyBoard:
+        """Read the public board of account locks.
+
+        GET /public/violations/notices; credential: none; section: core 4.1.
+        """
+        return cast("SafetyBoard", self._send("GET", "/public/violations/notices", "none", given(cursor=cursor, limit=limit)))
+
+    def defense(self) -> SafetyDefense:
+        """Read the protection level and what each level does.
+
+        GET /public/defense; credential: none; section: core 4.1.
+        """
+        return cast("SafetyDefense", self._send("GET", "/public/defense", "none", {}))
+
+    def defense_set(self, *, level: int) -> SafetyDefense:
+        """Set the protection level.
+
+        PUT /admin/defense; credential: operator; section: added.
+        """
+        return cast("SafetyDefense", self._send("PUT", "/admin/defense", "operator", {"level": level}))
+
+    def case_open(self, *, agent_id: int, rule: str, deadline: str, idempotency_key: str | None = None) -> SafetyViolation:
+        """Open a case against an agent: its account is locked, told once and shown on the public board.
+
+        POST /admin/violations; credential: operator; section: added.
+        """
+        return cast(
+            "SafetyViolation",
+            self._send(
+                "POST",
+                "/admin/violations",
+                "operator",
+                {"agent_id": agent_id, "rule": rule, "deadline": deadline},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def case_close(self, id: str) -> SafetyViolation:
+        """Close a case; the lock ends.
+
+        POST /admin/violations/{id}/close; credential: operator; section: added.
+        """
+        return cast("SafetyViolation", self._send("POST", "/admin/violations/{id}/close", "operator", {"id": id}))
+
+
+class Transfers(Area):
+    """The calls transfers.* of the catalogue."""
+
+    def report(
+        self,
+        *,
+        chain_id: int,
+        asset: Literal["USDC"],
+        amount: str,
+        tx_hash: str,
+        direction: Literal["in", "out"],
+        idempotency_key: str | None = None,
+    ) -> TransfersTransferReported:
+        """Report a transfer of your own wallet; the chain confirms it or fails it.
+
+        POST /mandate-wallet/transfers/report; credential: key; section: wallet 4.
+        """
+        return cast(
+            "TransfersTransferReported",
+            self._send(
+                "POST",
+                "/mandate-wallet/transfers/report",
+                "key",
+                {"chain_id": chain_id, "asset": asset, "amount": amount, "tx_hash": tx_hash, "direction": direction},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def balances(self, id: str) -> TransfersBalances:
+        """Read an agent's balances in their four states.
+
+        GET /mandate-wallet/agents/{id}/balances; credential: key or owner; section: added.
+        """
+        return cast("TransfersBalances", self._send("GET", "/mandate-wallet/agents/{id}/balances", "key or owner", {"id": id}))
+
+
+class Areas:
+    """Every area of the service by its name."""
+
+    def __init__(self, send: Send) -> None:
+        self.agents = Agents(send)
+        self.custody = Custody(send)
+        self.discovery = Discovery(send)
+        self.identity = Identity(send)
+        self.mandates = Mandates(send)
+        self.safety = Safety(send)
+        self.transfers = Transfers(send)

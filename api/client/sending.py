@@ -1,0 +1,30 @@
+"""What a generated method needs: somebody who sends, and the fields that were given. Imports nothing but the language."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+
+class Send(Protocol):
+    """Makes one call. `auth` is the catalogue's word for the credential; `also` a status above 399 that is an answer."""
+
+    def __call__(
+        self,
+        method: str,
+        path: str,
+        auth: str,
+        fields: Mapping[str, Any],
+        *,
+        idempotent: bool = False,
+        idempotency_key: str | None = None,
+        also: int | None = None,
+    ) -> dict[str, Any]: ...
+
+
+class Area:
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """The fields that are not None; a field of the name `from` comes as `from_`."""
+    return {name.removesuffix("_"): value for name, value in fields.items() if value is not None}

@@ -1,0 +1,167 @@
+"""The typed methods of the Python client, generated from the catalogue and the commands' JSON schemas.
+
+`python -m scripts.export_api` writes `api/client/operations.py` with `module(OPERATIONS)`. One class an area, one method a row,
+one TypedDict a shape that a command or an answer has. A shape is named after its area, so that a later one renames nothing.
+"""
+
+import keyword
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from api.kernel.operation import Operation
+
+HEAD = '''"""The calls of the service, typed. Generated from the catalogue by `make docs`: do not edit.
+
+Money is text with six decimals, times are RFC 3339 text, unknown is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, cast
+
+from api.client.sending import Area, Send, given
+'''
+SCALARS = {"string": "str", "integer": "int", "boolean": "bool", "number": "float", "null": "None"}
+ALSO_ANSWERS: Mapping[str, int] = {"mandates.door": 402, "discovery.ready": 503}
+"""Statuses above 399 that are answers of these calls, not refusals."""
+
+_PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
+
+
+def module(operations: Sequence[Operation]) -> str:
+    """The text of operations.py, formatted."""
+    areas = sorted({operation.row.area for operation in operations})
+    shapes: dict[str, str] = {}
+    classes = [_area(area, [one for one in operations if one.row.area == area], shapes) for area in areas]
+    return _formatted("\n\n".join([HEAD, *shapes.values(), *classes, _areas(areas)]))
+
+
+def type_of(schema: Mapping[str, Any], prefix: str, array: str = "list") -> str:
+    """The Python type of a JSON schema. `array`: what a list is called (an argument may be any sequence)."""
+    if "$ref" in schema:
+        return prefix + schema["$ref"].rpartition("/")[2]
+    if "anyOf" in schema:
+        return " | ".join(dict.fromkeys(type_of(one, prefix, array) for one in schema["anyOf"]))
+    if "const" in schema or "enum" in schema:
+        return f"Literal[{', '.join(repr(value) for value in schema.get('enum', [schema.get('const')]))}]"
+    kind = schema.get("type")
+    if kind == "array":
+        return f"{array}[{type_of(schema.get('items', {}), prefix, array)}]"
+    if kind == "object":
+        return _mapping(schema, prefix, array)
+    return SCALARS[kind] if isinstance(kind, str) else "Any"
+
+
+def _mapping(schema: Mapping[str, Any], prefix: str, array: str) -> str:
+    values = schema.get("additionalProperties")
+    inner = type_of(values, prefix, array) if isinstance(values, Mapping) else "Any"
+    return f"{'Mapping' if array == 'Sequence' else 'dict'}[str, {inner}]"
+
+
+# Shapes
+
+
+def _shapes(schema: Mapping[str, Any], name: str | None, prefix: str, found: dict[str, str]) -> None:
+    """Add the TypedDicts of a schema to `found` by name: those it refers to, then itself, unless `name` is None."""
+    for inner, definition in schema.get("$defs", {}).items():
+        found.setdefault(prefix + inner, _shape(prefix + inner, definition, prefix))
+    if name is not None:
+        found.setdefault(prefix + name, _shape(prefix + name, schema, prefix))
+
+
+def _shape(name: str, schema: Mapping[str, Any], prefix: str) -> str:
+    """A TypedDict; of what is no object with named fields, the type itself."""
+    if "properties" not in schema:
+        return f"{name}: TypeAlias = {type_of(schema, prefix)!r}"
+    required = schema.get("required", [])
+    fields = {field: type_of(one, prefix) for field, one in schema["properties"].items()}
+    typed = {field: kind if field in required else f"NotRequired[{kind}]" for field, kind in fields.items()}
+    if all(field.isidentifier() and not keyword.iskeyword(field) for field in typed):
+        lines = "".join(f"    {field}: {kind}{_remark(schema['properties'][field])}\n" for field, kind in typed.items())
+        return f"class {name}(TypedDict):\n{lines or '    pass'}"
+    return f"{name} = TypedDict({name!r}, {{{', '.join(f'{field!r}: {kind!r}' for field, kind in typed.items())}}})"
+
+
+def _remark(schema: Mapping[str, Any]) -> str:
+    words = " ".join(str(schema.get("description", "")).split())
+    return f"  # {words}" if words else ""
+
+
+# Methods
+
+
+def _areas(areas: Sequence[str]) -> str:
+    lines = "".join(f"        self.{area} = {_class(area)}(send)\n" for area in areas)
+    return f'class Areas:\n    """Every area of the service by its name."""\n\n    def __init__(self, send: Send) -> None:\n{lines}'
+
+
+def _class(area: str) -> str:
+    return "".join(part.title() for part in area.split("_"))
+
+
+def _area(area: str, operations: Sequence[Operation], shapes: dict[str, str]) -> str:
+    methods = "\n".join(_method(operation, shapes) for operation in operations)
+    return f'class {_class(area)}(Area):\n    """The calls {area}.* of the catalogue."""\n\n{methods}'
+
+
+def _method(operation: Operation, shapes: dict[str, str]) -> str:
+    row, prefix = operation.row, _class(operation.row.area)
+    schema = operation.command_type.model_json_schema()
+    _shapes(schema, None, prefix, shapes)
+    answer = _answer(operation, prefix, shapes)
+    idempotent = ["idempotency_key: str | None = None"] if row.idempotent else []
+    in_path, named = _arguments(row.path, schema, prefix)
+    signature = ", ".join(["self", *in_path, *(["*"] if named or idempotent else []), *named, *idempotent])
+    sent = _call(operation, schema)
+    result = f"return {sent}" if answer == "dict[str, Any]" else f'return cast("{answer}", {sent})'
+    name = _safe(row.key.partition(".")[2])
+    words = f"{row.summary}\n\n        {row.method} {row.path}; credential: {row.auth.value}; section: {row.section}."
+    return f'    def {name}({signature}) -> {answer}:\n        """{words}\n        """\n        {result}\n'
+
+
+def _answer(operation: Operation, prefix: str, shapes: dict[str, str]) -> str:
+    if operation.answer_type is None:
+        return "dict[str, Any]"
+    _shapes(operation.answer_type.model_json_schema(), operation.answer_type.__name__, prefix, shapes)
+    return prefix + operation.answer_type.__name__
+
+
+def _arguments(path: str, schema: Mapping[str, Any], prefix: str) -> tuple[list[str], list[str]]:
+    """(arguments of the path, keyword arguments: those that must be given first)."""
+    fields: Mapping[str, Any] = schema.get("properties", {})
+    in_path = [f"{_safe(name)}: {type_of(fields.get(name, {'type': 'string'}), prefix)}" for name in _PATH_NAME.findall(path)]
+    rest = {name: type_of(one, prefix, "Sequence") for name, one in fields.items() if name not in _PATH_NAME.findall(path)}
+    required = [f"{_safe(name)}: {kind}" for name, kind in rest.items() if name in schema.get("required", [])]
+    optional = [f"{_safe(name)}: {_or_none(kind)} = None" for name, kind in rest.items() if name not in schema.get("required", [])]
+    return in_path, required + optional
+
+
+def _or_none(kind: str) -> str:
+    """None stands for: not given. The service's default is null then, or a value that null is not."""
+    return kind if kind == "Any" or "None" in kind.split(" | ") else f"{kind} | None"
+
+
+def _call(operation: Operation, schema: Mapping[str, Any]) -> str:
+    row = operation.row
+    fields, required = schema.get("properties", {}), schema.get("required", [])
+    must = [name for name in dict.fromkeys((*_PATH_NAME.findall(row.path), *fields)) if name in required or name not in fields]
+    may = [name for name in fields if name not in required]
+    body = "{" + ", ".join(f'"{name}": {_safe(name)}' for name in must) + "}"
+    given = f"given({', '.join(f'{_safe(name)}={_safe(name)}' for name in may)})"
+    sent = " | ".join([*([body] if must or not may else []), *([given] if may else [])])
+    more = ["idempotent=True", "idempotency_key=idempotency_key"] if row.idempotent else []
+    more += [f"also={ALSO_ANSWERS[row.key]}"] if row.key in ALSO_ANSWERS else []
+    return f"self._send({', '.join([repr(row.method), repr(row.path), repr(row.auth.value), sent, *more])})"
+
+
+def _safe(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _formatted(text: str) -> str:
+    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "api/client/operations.py", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
