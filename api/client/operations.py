@@ -109,6 +109,58 @@ class AgentsRotated(TypedDict):
     api_key: str  # shown once; the old key is dead
 
 
+class CreditsBalance(TypedDict):
+    welcome: int
+    earned: int
+    converted: int
+    bonded: int  # held by bonds; given back to where it came from
+    owed: int  # debts; later earnings repay them first
+    available: int  # what can be spent: welcome, earned and converted
+    total: int  # available and bonded
+    free_reads_remaining: int  # metered reads that are still free today (UTC)
+
+
+class CreditsEntry(TypedDict):
+    seq: int
+    kind: str  # welcome, earn, convert, spend, bond, release or debt
+    at: str
+    welcome: int
+    earned: int
+    converted: int
+    bonded: int
+    owed: int
+    counter: str  # the service's account on the other side
+    counter_delta: int
+    reason: dict[str, Any]
+    row_hash: str
+
+
+class CreditsLedger(TypedDict):
+    entries: list[CreditsEntry]
+    next_cursor: str | None
+
+
+class CreditsLimitEntry(TypedDict):
+    key: str
+    value: int
+    unit: str
+    status: str  # enforced, or not_enforced_yet while what it limits is not live
+
+
+class CreditsPriceEntry(TypedDict):
+    key: str
+    credits: int | None
+    usdc: str | None
+    status: str  # charging or not_charged_yet
+
+
+class CreditsPrices(TypedDict):
+    prices: list[CreditsPriceEntry]
+    payout_point_price: int  # credits an approved point
+    daily_calls: dict[str, Any]
+    limits: list[CreditsLimitEntry]
+
+
 class CustodyStarterWallet(TypedDict):
     address: str
     chain_id: int
@@ -459,6 +511,31 @@ class Agents(Area):
         return cast("AgentsRotated", self._send("POST", "/agents/{id}/keys/rotate", "owner", {"id": id}))
 
 
+class Credits(Area):
+    """The calls credits.* of the catalogue."""
+
+    def balance(self) -> CreditsBalance:
+        """Read your credits by bucket, what you owe, and today's free reads.
+
+        GET /credits/balance; credential: key; section: core 4.2.
+        """
+        return cast("CreditsBalance", self._send("GET", "/credits/balance", "key", {}))
+
+    def ledger(self, *, cursor: str | None = None, limit: int | None = None) -> CreditsLedger:
+        """Page through every posting of your credits, newest first.
+
+        GET /credits/ledger; credential: key; section: core 4.2.
+        """
+        return cast("CreditsLedger", self._send("GET", "/credits/ledger", "key", given(cursor=cursor, limit=limit)))
+
+    def prices(self) -> CreditsPrices:
+        """Read every fee, in credits and USDC, whether it is charged today, and the limits.
+
+        GET /prices; credential: none; section: core 4.2.
+        """
+        return cast("CreditsPrices", self._send("GET", "/prices", "none", {}))
+
+
 class Custody(Area):
     """The calls custody.* of the catalogue."""
 
@@ -637,7 +714,7 @@ class Mandates(Area):
         """
         return self._send("GET", "/mandate-wallet/agents/me", "key", {})
 
-    def offers(self, id: str, *, cursor: int | None = None, limit: int | None = None) -> dict[str, Any]:
+    def offers(self, id: str, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
         """List mandates that wait for the agent.
 
         GET /mandate-wallet/agents/{id}/offers; credential: key; section: wallet 4.
@@ -701,17 +778,17 @@ class Mandates(Area):
     def list(
         self,
         *,
-        status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"] | None = None,
-        cursor: int | None = None,
+        cursor: str | None = None,
         limit: int | None = None,
+        status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"] | None = None,
     ) -> dict[str, Any]:
         """List your mandates.
 
         GET /mandate-wallet/mandates; credential: key or owner; section: added.
         """
-        return self._send("GET", "/mandate-wallet/mandates", "key or owner", given(status=status, cursor=cursor, limit=limit))
+        return self._send("GET", "/mandate-wallet/mandates", "key or owner", given(cursor=cursor, limit=limit, status=status))
 
-    def board(self, *, cursor: int | None = None, limit: int | None = None) -> dict[str, Any]:
+    def board(self, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
         """List mandates of the open board.
 
         GET /mandate-wallet/board; credential: none; section: added.
@@ -925,14 +1002,14 @@ class Mandates(Area):
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}", "key or owner", {"id": id})
 
-    def steps(self, id: str, *, cursor: int | None = None, limit: int | None = None) -> dict[str, Any]:
+    def steps(self, id: str, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
         """Page through the record of steps.
 
         GET /mandate-wallet/mandates/{id}/steps; credential: key or owner; section: added.
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}/steps", "key or owner", {"id": id} | given(cursor=cursor, limit=limit))
 
-    def ledger(self, id: str, *, cursor: int | None = None, limit: int | None = None) -> dict[str, Any]:
+    def ledger(self, id: str, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
         """Page through the raw book.
 
         GET /mandate-wallet/mandates/{id}/ledger; credential: key or owner; section: added.
@@ -1059,7 +1136,7 @@ class Mandates(Area):
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}/statement", "owner", {"id": id} | given(week=week))
 
-    def alerts(self, *, cursor: int | None = None, limit: int | None = None) -> dict[str, Any]:
+    def alerts(self, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
         """Read what you should know of: changes of keeper or roles.
 
         GET /mandate-wallet/me/alerts; credential: owner; section: wallet 6.4.
@@ -1072,6 +1149,33 @@ class Mandates(Area):
         GET /mandate-wallet/me/statement; credential: owner; section: wallet 4.
         """
         return self._send("GET", "/mandate-wallet/me/statement", "owner", given(week=week))
+
+
+class Playbooks(Area):
+    """The calls playbooks.* of the catalogue."""
+
+    def index(self) -> dict[str, Any]:
+        """Read the index of the guides.
+
+        GET /playbook; credential: none; section: core 4.7.
+        """
+        return self._send("GET", "/playbook", "none", {})
+
+    def atom(self, atom_id: str) -> dict[str, Any]:
+        """Read one short guide.
+
+        GET /playbook/{atom_id}; credential: none; section: core 4.7.
+        """
+        return self._send("GET", "/playbook/{atom_id}", "none", {"atom_id": atom_id})
+
+    def read(self, pb: str, path: str, *, idempotency_key: str | None = None) -> dict[str, Any]:
+        """Read a page of a playbook: a free read of yours, 1 credit, or 0.010000 USDC by x402.
+
+        GET /playbooks/{pb}/{path}; credential: optional; section: core 4.7.
+        """
+        return self._send(
+            "GET", "/playbooks/{pb}/{path}", "optional", {"pb": pb, "path": path}, idempotent=True, idempotency_key=idempotency_key
+        )
 
 
 class Safety(Area):
@@ -1179,9 +1283,11 @@ class Areas:
 
     def __init__(self, send: Send) -> None:
         self.agents = Agents(send)
+        self.credits = Credits(send)
         self.custody = Custody(send)
         self.discovery = Discovery(send)
         self.identity = Identity(send)
         self.mandates = Mandates(send)
+        self.playbooks = Playbooks(send)
         self.safety = Safety(send)
         self.transfers = Transfers(send)
