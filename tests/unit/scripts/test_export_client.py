@@ -53,10 +53,10 @@ class Give(Command):
 def test_a_row__becomes_a_method_with_what_is_needed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     row = Row(key="gifts.import", method="POST", path="/g/{id}", auth=Auth.KEY, section="x", summary="Give it.", idempotent=True)
     monkeypatch.setitem(cast("dict[str, Row]", ROWS), row.key, row)
-    text = " ".join(export_client.module([Operation(row.key, Give, lambda call, caller, command: Answer({}), Gave)]).split())
+    text = " ".join(export_client.module([Operation(row.key, Give, lambda call, caller, command: Answer({}), Gave)]).split()).replace("( ", "(").replace(" )", ")").replace(",)", ")")
 
     arguments = "self, id: int, *, amount_usdc: str, note: str | None = None, idempotency_key: str | None = None"
-    assert f"def import_( {arguments} ) -> GiftsGave:" in text
+    assert f"def import_({arguments}) -> GiftsGave:" in text
     assert "class GiftsGave(TypedDict): inner: GiftsInner note: NotRequired[str | None]" in text
     assert '{"id": id, "amount_usdc": amount_usdc} | given(note=note)' in text
     assert "POST /g/{id}; credential: key; section: x." in text
