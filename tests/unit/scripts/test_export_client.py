@@ -53,7 +53,8 @@ class Give(Command):
 def test_a_row__becomes_a_method_with_what_is_needed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     row = Row(key="gifts.import", method="POST", path="/g/{id}", auth=Auth.KEY, section="x", summary="Give it.", idempotent=True)
     monkeypatch.setitem(cast("dict[str, Row]", ROWS), row.key, row)
-    text = " ".join(export_client.module([Operation(row.key, Give, lambda call, caller, command: Answer({}), Gave)]).split()).replace("( ", "(").replace(" )", ")").replace(",)", ")")
+    text = " ".join(export_client.module([Operation(row.key, Give, lambda call, caller, command: Answer({}), Gave)]).split())
+    text = text.replace("( ", "(").replace(" )", ")").replace(",)", ")")  # however the formatter breaks the lines
 
     arguments = "self, id: int, *, amount_usdc: str, note: str | None = None, idempotency_key: str | None = None"
     assert f"def import_({arguments}) -> GiftsGave:" in text
