@@ -24,13 +24,25 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Table, create_engine, pool
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
-from core.db.tables import Base, alerts, chain, credits, custody, identity, jobs, keeper, mandate, safety, transfers
+from core.db.tables import Base, alerts, audit, chain, credits, custody, identity, jobs, keeper, mandate, safety, transfers
 
 Answer = TypeVar("Answer")
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 POSTGRES = create_engine("postgresql+psycopg://")  # for its dialect; it never connects
-CONTEXTS = (identity, safety, mandate, alerts, chain, keeper, jobs, custody, credits, transfers)  # in the order of their foreign keys
+CONTEXTS = (
+    identity,
+    safety,
+    mandate,
+    alerts,
+    chain,
+    audit,
+    keeper,
+    jobs,
+    custody,
+    credits,
+    transfers,
+)  # in the order of their foreign keys
 
 
 def upgrade(url: str) -> None:

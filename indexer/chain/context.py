@@ -12,6 +12,7 @@ from indexer.metrics import Metrics
 
 TIP = "tip"  # name of the cursor
 REVERTS, REVERTS_UNTIL = "reverts", "reverts_until"  # blocks between them still owe their receipts (revert_scan.py)
+REVERTS_SINCE = "reverts_since"  # name of the mark below which first sight left reverted calls out
 SAFE = "safe"  # names of marks: the node's own tags
 FINALIZED = "finalized"  # name of the mark below which no reorg is believed
 
