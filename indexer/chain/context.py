@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from core.chain.reader import ChainReader
 from core.db.engine import Database
+from indexer.chain.books import Books, LiveBooks
 from indexer.metrics import Metrics
 
 TIP = "tip"  # name of the cursor
@@ -30,4 +31,6 @@ class ChainContext:
     start_block: int  # height of the first contract
     epoch: int
     fence: Callable[[Session], None]
+    books: Books = field(default_factory=LiveBooks)
+    reverts_from: int | None = None  # reverted calls of ranges are looked up above it; None: as revert_scan.LOOK_BACK says
     metrics: Metrics = field(default_factory=lambda: Metrics(time.time))

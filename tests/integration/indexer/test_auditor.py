@@ -2,21 +2,21 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
 from sqlalchemy import select, text
 
+from core.chain import calldata
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.db.engine import Database
 from core.db.repositories import audit as findings
 from core.db.repositories import health
-from core.db.tables.audit import AuditBook, AuditFinding
+from core.db.tables.audit import AuditBook
 from core.db.tables.chain import RawLog
-from core.domain.audit import Finding
 from core.domain.freshness import Health, judge_indexer
 from indexer.chain import auditor as auditor_module
 from indexer.chain.auditor import Auditor, Looked
@@ -24,7 +24,7 @@ from indexer.chain.context import ChainContext
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.integration.indexer.test_backfill import FINAL_BEHIND, forget, make_final, settle
-from tests.personas import DEPLOYER
+from tests.personas import DEPLOYER, OWNER
 
 Working = tuple[Issued, str]
 Audit = Callable[..., Looked]
@@ -126,9 +126,6 @@ def test_a_log_that_a_range_left_out__is_found_with_the_book_that_misses_it(foll
     others = [what for kind, what in whats(looked) if kind != "log"]
     height = follower.tip.cursor.number - FINAL_BEHIND
     assert others == [
-        f"the book of {mandate.public_id} has 1000 USDC in the vault at block {height}, the chain 975",
-        f"the book of {mandate.public_id} has 0 USDC spent at block {height}, its vault 25",
-    ] or others == [
         f"the book of {mandate.public_id} has 1000.000000 USDC in the vault at block {height}, the chain 975.000000",
         f"the book of {mandate.public_id} has 0.000000 USDC spent at block {height}, its vault 25.000000",
     ]
@@ -136,7 +133,7 @@ def test_a_log_that_a_range_left_out__is_found_with_the_book_that_misses_it(foll
 
 def test_a_finding__is_written_once_until_a_rebuild_closes_it(follower: Follower, working: Working, audit: Audit) -> None:
     live_a_little(follower, working[1])
-    tamper(follower.database, "raw_log", "delete from raw_log where log_index = 0 and number = (select max(number) from raw_log)")
+    tamper(follower.database, "reverted_tx", "delete from reverted_tx")
     assert len(audit().findings) == 1
     assert audit().findings == ()
     with follower.database.write() as session:
@@ -154,7 +151,10 @@ def test_a_finding__is_written_once_until_a_rebuild_closes_it(follower: Follower
     [
         ("update raw_log set data = '\\x01' || data where number = :number and log_index = 0", "is not the chain's: data"),
         ("update raw_log set log_index = 77 where number = :number and log_index = 0", "has no log 77"),
-        ("update raw_log set address = '\\x00' where number = -1 or (number = :number and log_index = 0)", "address"),
+        (
+            "update raw_log set address = substring(sha256(address) for 20) where number = :number and log_index = 0",
+            "is not the chain's: address",
+        ),
         ("delete from raw_log where number = :number and log_index = 0", "the record lacks log 0"),
     ],
 )
@@ -163,8 +163,6 @@ def test_a_raw_log_altered_by_hand__is_found(follower: Follower, working: Workin
     live_a_little(follower, vault)
     with follower.database.read() as session:
         log = session.scalars(select(RawLog).where(RawLog.log_index == 0).order_by(RawLog.number.desc()).limit(1)).one()
-    if "\\x00" in statement:
-        statement = statement.replace("'\\x00'", "'\\x" + "11" * 20 + "'")
     tamper(follower.database, "raw_log", statement, number=log.number)
     found = [what for kind, what in whats(audit()) if kind == "log"]
     assert any(says in what for what in found), found
@@ -208,7 +206,7 @@ def test_another_block_at_a_final_height__is_found(follower: Follower, working: 
 @pytest.mark.parametrize(
     ("statement", "says"),
     [
-        ("update mandate_event set amount_usdc_e6 = amount_usdc_e6 + 1 where seq = 4", "seq 4: its content does not give its row_hash"),
+        ("update mandate_event set amount_usdc_e6 = amount_usdc_e6 + 1 where seq = 4", "seq 4: row_hash is 0x"),
         ("delete from mandate_event where seq = 4", "seq 5: expected seq 4"),
         ("update mandate_event set cash_delta_usdc_e6 = cash_delta_usdc_e6 - 1 where seq = 4", "head: cash_usdc_e6 is not the fold's"),
     ],
@@ -216,7 +214,8 @@ def test_another_block_at_a_final_height__is_found(follower: Follower, working: 
 def test_a_book_altered_by_hand__is_found(follower: Follower, working: Working, audit: Audit, statement: str, says: str) -> None:
     live_a_little(follower, working[1])
     tamper(follower.database, "mandate_event", statement)
-    assert ("book", f"the book of {working[0].public_id}: {says}") in whats(audit())
+    told = [what for kind, what in whats(audit()) if kind == "book"]
+    assert any(what.startswith(f"the book of {working[0].public_id}: {says}") for what in told), told
 
 
 def test_a_head_altered_by_hand__is_found(follower: Follower, working: Working, audit: Audit) -> None:
@@ -273,9 +272,6 @@ def test_an_agent_that_came_later__is_no_agent_of_earlier_blocks(follower: Follo
     """Its failed call of before it was named is nobody's; ranges and single blocks agree on that."""
     chain, vault = follower.deployed, working[1]
     assert chain.send(DEPLOYER, vault, chain.buy_data(USDC)).status == 0
-    from core.chain import calldata
-    from tests.personas import OWNER
-
     chain.succeed(OWNER, vault, calldata.set_agent(DEPLOYER.address))
     make_final(follower)
     follower.catch_up()
@@ -284,7 +280,3 @@ def test_an_agent_that_came_later__is_no_agent_of_earlier_blocks(follower: Follo
     follower.catch_up()
     settle(follower)
     assert audit().findings == ()
-
-
-def _unused() -> Iterator[Finding | AuditFinding]:  # pragma: no cover
-    yield from ()
