@@ -8,6 +8,7 @@ Stop the indexer first. Killed halfway, the next start goes on where it stood. A
 `--accept` afterwards need not scan again; an equal one is dropped. Connects as the owner of the tables (it makes a schema).
 """
 
+import logging
 import os
 import socket
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
+import structlog
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -34,7 +36,7 @@ from indexer.chain.rebuild import Comparison, Rebuild, RebuildRefusedError
 EQUAL, DIFFERS, REFUSED = 0, 1, 2
 BOUNDS = Bounds(statement_s=0, idle_in_transaction_s=0)  # the comparison reads everything that there is
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)  # a pretty traceback shows values, and those may be secrets
 console = Console(soft_wrap=True)
 
 
@@ -48,6 +50,8 @@ def rebuild(
     fresh: bool = typer.Option(False, "--fresh", help="begin anew instead of going on with the last rescan"),
 ) -> None:
     """Scan the chain again, compare, and repair what differs when told so."""
+    # The rescan's own lines would say of every block again what the indexer said of it.
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     try:
         with _opened(Settings()) as work:
             code = _run(work, accept=accept, fresh=fresh)

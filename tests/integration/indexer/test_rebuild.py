@@ -227,19 +227,19 @@ def test_killed_halfway__the_next_start_goes_on(
 ) -> None:
     follower.deployed.anvil.mine(300)
     follower.catch_up()
-    follower.catch_up()
+    settle(follower)
     before = everything(follower.database)
     follower.leadership.release()
     slow = environment | {"RPC_REQUESTS_PER_S": "120"}
-    process = subprocess.Popen([sys.executable, "-m", "scripts.rebuild"], cwd=ROOT, env=slow, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, "-m", "scripts.rebuild"], cwd=ROOT, env=slow, stdout=subprocess.PIPE)
     first = follower.deployed.start_block
     until = time.monotonic() + RUN_S
     while (halfway := shadow_height(follower.database)) <= first:
-        assert process.poll() is None
+        assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < until
         time.sleep(0.02)
     process.kill()
-    process.wait(timeout=RUN_S)
+    process.communicate(timeout=RUN_S)
     assert halfway < follower.tip.cursor.number
     assert everything(follower.database) == before
 
