@@ -8,19 +8,26 @@ Laws
 
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.db.leadership import LeadershipLostError
 from core.domain.errors import OutsideError
-from indexer.chain.auditor import Auditor
 
-LEAST_REST_S, MOST_REST_S = 0.01, 5.0
+LEAST_REST_S = 0.01
 JOIN_S = 5.0
 
 Rest = Callable[[float], None]
 log = structlog.get_logger(__name__)
+
+
+class Rounds(Protocol):
+    """What the thread goes round with: an Auditor."""
+
+    def round(self) -> object:
+        """Errors: OutsideError, LeadershipLostError, SQLAlchemyError."""
 
 
 class StoppedError(Exception):
@@ -36,7 +43,7 @@ class AuditLoop:
         self._free = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def start(self, make: Callable[[Rest], Auditor]) -> None:
+    def start(self, make: Callable[[Rest], Rounds]) -> None:
         """Begin, once. `make` is given what the auditor rests with; it runs in the thread."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, args=(make,), name="auditor", daemon=True)
@@ -58,12 +65,12 @@ class AuditLoop:
 
     def rest(self, seconds: float) -> None:
         """Between two pieces of work. Errors: StoppedError."""
-        self._stopping.wait(min(max(seconds, LEAST_REST_S), MOST_REST_S))
+        self._stopping.wait(max(seconds, LEAST_REST_S))
         self._free.wait()
         if self._stopping.is_set():
             raise StoppedError
 
-    def _run(self, make: Callable[[Rest], Auditor]) -> None:
+    def _run(self, make: Callable[[Rest], Rounds]) -> None:
         try:
             self.rest(0)
             auditor = make(self.rest)
@@ -74,7 +81,7 @@ class AuditLoop:
         except (StoppedError, LeadershipLostError):
             return  # the process's loop meets a lost lead by itself
 
-    def _round(self, auditor: Auditor) -> None:
+    def _round(self, auditor: Rounds) -> None:
         try:
             auditor.round()
         except LeadershipLostError:
