@@ -83,7 +83,8 @@ class Auditor:
         with self._chain.database.read() as session:
             numbers = self._drawn(session, final.number)
             books = repository.books_in_turn(session, self._chain.chain_id, final.number, BOOKS_A_ROUND)
-        found = [self._unhurried(partial(self._twice, partial(self._block, number))) for number in numbers]
+            known = self._known(session)
+        found = [self._unhurried(partial(self._block, number, known)) for number in numbers]
         found += [self._unhurried(partial(self._book, book, final)) for book in books]
         self._end(len(numbers), len(books))
         return Looked(len(numbers), len(books), tuple(finding for some in found for finding in some))
@@ -129,16 +130,14 @@ class Auditor:
         self._rest(time.monotonic() - begun)
         return new
 
-    def _twice(self, look: Callable[[], list[Finding]]) -> list[Finding]:
-        first = look()
-        if not first:
-            return []
-        again = {finding.key for finding in look()}
-        return [finding for finding in first if finding.key in again]
-
     # Blocks
 
-    def _block(self, number: int) -> list[Finding]:
+    def _block(self, number: int, known: Known) -> list[Finding]:
+        """What stays wrong at a second look, with what is known by then."""
+        return _confirmed(self._compared(number, known), lambda: self._compared(number, None))
+
+    def _compared(self, number: int, known: Known | None) -> list[Finding]:
+        """`known` None: read it now."""
         with self._chain.reader.rpc.pinned():
             header = self._header(number)
             block = fetch_block(self._chain.reader, header)
@@ -148,7 +147,7 @@ class Auditor:
             if ours is None or ours.hash != header.hash:
                 return [no_such_block(chain_id, number, None if ours is None else ours.hash, header.hash)]
             kept, wallets = read_kept(session, chain_id, ours), wallets_paid_in(session, block, self._chain.usdc)
-            return block_findings(block, kept, self._known(session), wallets, chain_id)
+            return block_findings(block, kept, known or self._known(session), wallets, chain_id)
 
     def _known(self, session: Session) -> Known:
         chain_id = self._chain.chain_id
@@ -168,11 +167,14 @@ class Auditor:
     # Books
 
     def _book(self, book: BookToVerify, final: BlockHeader) -> list[Finding]:
-        found = self._twice(lambda: self._verified(book) + self._reconciled(book, final))
+        found = _confirmed(self._judged(book, final), lambda: self._judged(book, final))
         with self._chain.database.write() as session:
             self._chain.fence(session)
             repository.book_verified(session, book.mandate_id, self._clock())
         return found
+
+    def _judged(self, book: BookToVerify, final: BlockHeader) -> list[Finding]:
+        return self._verified(book) + self._reconciled(book, final)
 
     def _verified(self, book: BookToVerify) -> list[Finding]:
         with self._chain.database.read() as session:
@@ -217,6 +219,14 @@ class Auditor:
             mismatches = repository.open_counts(session, chain_id)
         self._chain.metrics.audited(blocks, books, mismatches)
         log.debug("audited", blocks=blocks, books=books, open_findings=sum(mismatches.values()))
+
+
+def _confirmed(first: list[Finding], again: Callable[[], list[Finding]]) -> list[Finding]:
+    """Those that a second look finds too; there is none when the first found nothing."""
+    if not first:
+        return []
+    keys = {finding.key for finding in again()}
+    return [finding for finding in first if finding.key in keys]
 
 
 def _cash(book: BookToVerify, state: MandateState, balance: int, number: int) -> list[Finding]:
