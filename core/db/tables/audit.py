@@ -37,7 +37,8 @@ class AuditResolution(Base):
     __tablename__ = "audit_resolution"
     __table_args__ = (CheckConstraint("how in ('acknowledged', 'rebuilt')", name="how"),)
 
-    finding_id: Mapped[int] = mapped_column(ForeignKey("audit_finding.id"), primary_key=True)
+    id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
+    finding_id: Mapped[int] = mapped_column(ForeignKey("audit_finding.id"), unique=True)
     how: Mapped[str] = mapped_column(Text)
     note: Mapped[str | None] = mapped_column(Text)
     at: Mapped[datetime]

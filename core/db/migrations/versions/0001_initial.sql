@@ -439,12 +439,14 @@ CREATE TABLE audit_state (
 );
 
 CREATE TABLE audit_resolution (
+    id BIGINT GENERATED ALWAYS AS IDENTITY,
     finding_id BIGINT NOT NULL,
     how TEXT NOT NULL,
     note TEXT,
     at TIMESTAMP WITH TIME ZONE NOT NULL,
-    CONSTRAINT pk_audit_resolution PRIMARY KEY (finding_id),
+    CONSTRAINT pk_audit_resolution PRIMARY KEY (id),
     CONSTRAINT ck_audit_resolution_how CHECK (how in ('acknowledged', 'rebuilt')),
+    CONSTRAINT uq_audit_resolution_finding_id UNIQUE (finding_id),
     CONSTRAINT fk_audit_resolution_finding_id FOREIGN KEY(finding_id) REFERENCES audit_finding (id)
 );
 
