@@ -104,6 +104,11 @@ class Settings(BaseSettings):
     poll_interval_ms: int = Field(default=250, description="how often the tip is asked for")
     indexer_metrics_port: int = Field(default=0, ge=0, le=65_535, description="where the indexer serves its metrics, on HOST; 0: nowhere")
 
+    audit_every_s: float = Field(default=60.0, gt=0, description="seconds between two rounds of the auditor")
+    audit_blocks: int = Field(
+        default=8, ge=0, description="blocks that a round of the auditor compares with the second node; 0: no auditor"
+    )
+
     # Keeper
     keeper_private_key: SecretStr | None = Field(default=None, description="accepted on a local chain only")
     keeper_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the keeper's key")

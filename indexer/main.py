@@ -6,11 +6,13 @@ right to write is lost. An outside failure makes it try again, never end.
 
 import gc
 import os
+import random
 import signal
 import socket
 import sys
 import threading
 import time
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,8 +23,9 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc, RpcRefusedError
-from core.db.engine import Database
+from core.db.engine import Bounds, Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
+from core.db.repositories import audit as findings
 from core.db.repositories import health
 from core.db.repositories.chain import CursorMovedError
 from core.domain.errors import OutsideError
@@ -30,6 +33,8 @@ from core.exporter import serve_or_tell
 from core.logs import configure_logs
 from core.settings import Deployment, Settings
 from indexer import status
+from indexer.chain.audit_loop import AuditLoop, Rest
+from indexer.chain.auditor import Auditor
 from indexer.chain.context import TIP, ChainContext
 from indexer.chain.deposits import watch_deposits
 from indexer.chain.tip import Round, TipLoop
@@ -59,13 +64,38 @@ def now_utc() -> datetime:
     return datetime.now(UTC)
 
 
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What the auditor stands on: the second node, or the only one; a database of its own; its thread."""
+
+    reader: ChainReader
+    database: Database
+    loop: AuditLoop
+    blocks_a_round: int
+    is_same_provider: bool
+
+    def close(self) -> None:
+        self.loop.stop()
+        self.database.close()
+        self.reader.rpc.close()
+
+
 class Indexer:
     """The loop round the loop: leadership, heartbeat, patience with the outside."""
 
     def __init__(
-        self, reader: ChainReader, database: Database, leadership: Leadership, deployment: Deployment, poll_s: float, metrics: Metrics
+        self,
+        reader: ChainReader,
+        database: Database,
+        leadership: Leadership,
+        deployment: Deployment,
+        poll_s: float,
+        metrics: Metrics,
+        audit: Audit | None = None,
     ) -> None:
+        """`audit` None: nothing is audited."""
         self._metrics = metrics
+        self._audit = audit
         self._tags: dict[str, int] = {}
         self._reader = reader
         self._database = database
@@ -83,6 +113,8 @@ class Indexer:
 
     def close(self) -> None:
         """Give the lead back at once and close what is open."""
+        if self._audit is not None:
+            self._audit.close()
         self._leadership.release()
         self._database.close()
         self._reader.rpc.close()
@@ -131,7 +163,24 @@ class Indexer:
             at = health.position(session, TIP)
         self._metrics.opened(tip.cursor.number, None if at is None else at.block_at)
         log.info("following", chain_id=chain_id, cursor=tip.cursor.number, epoch=chain.epoch)
+        self._begin_audit(chain)
         return tip
+
+    def _begin_audit(self, chain: ChainContext) -> None:
+        """Once a process; what it writes is fenced, and no sign of the loop."""
+        audit = self._audit
+        if audit is None:
+            return
+        beside = replace(chain, reader=audit.reader, database=audit.database, fence=self._leadership.fence_beside)
+
+        def make(rest: Rest) -> Auditor:
+            self._metrics.audit_began()
+            draw = random.Random()  # noqa: S311 (which blocks are looked at is no secret)
+            return Auditor(
+                beside, now_utc, blocks_a_round=audit.blocks_a_round, is_same_provider=audit.is_same_provider, draw=draw, rest=rest
+            )
+
+        audit.loop.start(make)
 
     def _step(self, tip: TipLoop) -> float:
         """One round; seconds to wait after it."""
@@ -145,6 +194,8 @@ class Indexer:
             watch_deposits(tip.chain, now_utc())
             self._deposits_due = time.monotonic() + DEPOSITS_S
         self._status = _following(done) | self._tags
+        if self._audit is not None:
+            (self._audit.loop.hold if done.is_behind else self._audit.loop.let_go)()
         return 0.0 if done.is_behind else self._poll_s
 
     def _read_tags(self) -> None:
@@ -195,7 +246,23 @@ def build(settings: Settings, metrics: Metrics) -> Indexer:
     rpc = Rpc(settings.rpc_urls, answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s)
     metrics.count_rpc(rpc)
     reader = ChainReader(rpc, deployment.contracts)
-    return Indexer(reader, database, leadership, deployment, settings.poll_interval_ms / 1000, metrics)
+    audit = build_audit(settings, deployment)
+    return Indexer(reader, database, leadership, deployment, settings.poll_interval_ms / 1000, metrics, audit)
+
+
+def build_audit(settings: Settings, deployment: Deployment) -> Audit | None:
+    """The second of RPC_URLS audits what came from the first; one that is alone can only be held against itself."""
+    if settings.audit_blocks == 0:
+        return None
+    urls = list(dict.fromkeys(settings.rpc_urls))
+    rpc = Rpc([urls[min(1, len(urls) - 1)]], answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s)
+    return Audit(
+        ChainReader(rpc, deployment.contracts),
+        Database(settings.database_url, application_name=f"{NAME} auditor", bounds=Bounds(pool_size=1, overflow=1)),
+        AuditLoop(settings.audit_every_s),
+        settings.audit_blocks,
+        is_same_provider=len(urls) == 1,
+    )
 
 
 @app.callback(invoke_without_command=True)
@@ -249,6 +316,19 @@ def show_status(json: bool = typer.Option(False, "--json", help="one JSON object
     else:
         Console().print(*status.tables(report), sep="\n")
     raise typer.Exit(0 if report.is_healthy else 1)
+
+
+@app.command()
+def acknowledge(finding_id: int, note: str | None = typer.Option(None, help="why it may stand")) -> None:
+    """Close a finding of the auditor that you have looked at. Exit 1 when no open one has that id."""
+    database = Database(Settings().database_url, application_name=f"{NAME} acknowledge")
+    try:
+        with database.write() as session:
+            is_closed = findings.acknowledge(session, finding_id, note, now_utc())
+    finally:
+        database.close()
+    typer.echo(f"Finding {finding_id} is closed." if is_closed else f"No open finding has the id {finding_id}.", err=not is_closed)
+    raise typer.Exit(0 if is_closed else 1)
 
 
 if __name__ == "__main__":

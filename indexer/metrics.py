@@ -7,7 +7,7 @@ Laws
 - What is exported here is what docs/operations/alerts.yml may name; a test holds the two together.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from core.chain.rpc import Rpc
 from core.db.engine import Database, WriteSession
+from core.domain.audit import FindingKind
 from core.exporter import UNKNOWN, RpcFigures
 
 PREFIX = "mandate_indexer_"
@@ -52,6 +53,13 @@ class Metrics:
         self.write_seconds = Histogram(
             PREFIX + "database_write_seconds", "A writing transaction, commit included.", buckets=WRITE_SECONDS, registry=self.registry
         )
+
+        self.audit_mismatch = self._gauge("audit_mismatch", "Open findings of the auditor, by kind.", "kind")
+        self.audit_blocks = self._counter("audit_blocks", "Blocks that the auditor compared with another node.")
+        self.audit_books = self._counter("audit_books", "Books that the auditor verified and reconciled.")
+        self._audited_at: float | None = None
+        audit_age = self._gauge("audit_age_seconds", "Since a round of the auditor ended well, or it began.")
+        audit_age.set_function(lambda: UNKNOWN if self._audited_at is None else max(0.0, self._clock() - self._audited_at))
 
     def _gauge(self, name: str, says: str, *labels: str) -> Gauge:
         return Gauge(PREFIX + name, says, labels, registry=self.registry)
@@ -111,6 +119,20 @@ class Metrics:
     def leading(self, epoch: int) -> None:
         self.leads.set(1)
         self.epoch.set(epoch)
+
+    # What the auditor tells
+
+    def audit_began(self) -> None:
+        """From here on its age counts: an auditor whose every round fails shows too."""
+        self._audited_at = self._clock()
+
+    def audited(self, blocks: int, books: int, mismatches: Mapping[str, int]) -> None:
+        """A round ended well. `mismatches`: open findings by kind, those without one left out."""
+        self._audited_at = self._clock()
+        self.audit_blocks.inc(blocks)
+        self.audit_books.inc(books)
+        for kind in FindingKind:
+            self.audit_mismatch.labels(kind.value).set(mismatches.get(kind.value, 0))
 
     # The outside
 

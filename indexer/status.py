@@ -11,7 +11,8 @@ from rich.text import Text
 from sqlalchemy.orm import Session
 
 from core.chain.reader import ChainReader
-from core.db.repositories import chain, health
+from core.db.repositories import audit, chain, health
+from core.db.repositories.audit import AuditPosition, OpenFinding
 from core.db.repositories.health import PastReorg
 from core.db.repositories.leader import LeaderRow, leader_row
 from core.domain.blocks import BlockHeader
@@ -23,6 +24,7 @@ from indexer.chain.context import FINALIZED
 
 REORGS_SHOWN = 5
 VAULTS_SHOWN = 5
+FINDINGS_SHOWN = 20
 UNKNOWN = "unknown"
 
 
@@ -39,6 +41,8 @@ class Report:
     open_reverts: int
     unknown_vaults: int
     newest_unknown: Sequence[str]
+    audit: AuditPosition | None  # None: no round of the auditor ended well yet
+    findings: Sequence[OpenFinding]  # the newest that nobody closed
 
     @property
     def is_healthy(self) -> bool:
@@ -69,6 +73,8 @@ def read(session: Session, reader: ChainReader, chain_id: int, now: datetime) ->
         open_reverts=health.open_reverts(session, chain_id),
         unknown_vaults=count,
         newest_unknown=newest,
+        audit=audit.audit_position(session, chain_id),
+        findings=audit.open_findings(session, chain_id, FINDINGS_SHOWN),
     )
 
 
@@ -101,14 +107,29 @@ def as_json(report: Report) -> str:
             "reorgs": [asdict(reorg) | {"at": instant_text(reorg.at)} for reorg in report.reorgs],
             "open_reverts": report.open_reverts,
             "unknown_vaults": {"count": report.unknown_vaults, "newest": list(report.newest_unknown)},
+            "audit": _audit_as_json(report),
             "not_seen": NOT_SEEN,
         }
     )
 
 
+def _audit_as_json(report: Report) -> dict[str, Any]:
+    """`round_at` null: no round ended well yet; `is_same_provider`: the record was held against the node that it came from."""
+    at = report.audit
+    return {
+        "round_at": None if at is None else instant_text(at.round_at),
+        "is_same_provider": None if at is None else at.is_same_provider,
+        "blocks": None if at is None else at.blocks_total,
+        "books": None if at is None else at.books_total,
+        "open_findings": report.facts.open_findings,
+        "findings": [{"id": one.id, "kind": one.kind, "what": one.what, "seen_at": instant_text(one.seen_at)} for one in report.findings],
+    }
+
+
 def tables(report: Report) -> list[Table | Text]:
     """The position, the last reorgs, and what a reader should know of the counts."""
-    return [_position(report), _reorgs(report), Text(f"Reverted calls: {NOT_SEEN}")]
+    findings = [_findings(report)] if report.findings else []
+    return [_position(report), *findings, _reorgs(report), Text(f"Reverted calls: {NOT_SEEN}")]
 
 
 def _position(report: Report) -> Table:
@@ -137,8 +158,27 @@ def _lines(report: Report) -> list[tuple[str, str]]:
         ("lag", f"{_number(facts.lag_blocks)} blocks, {_number(facts.lag_s)} s by wall clock"),
         ("open reverts", f"{report.open_reverts} without a reason yet"),
         ("unknown vaults", f"{report.unknown_vaults}, newest {vaults}" if vaults else "0"),
+        ("audit", _audit_line(report)),
     ]
     return lines if report.verdict.note is None else [*lines, ("what to do", report.verdict.note)]
+
+
+def _audit_line(report: Report) -> str:
+    at = report.audit
+    if at is None:
+        return "no round yet"
+    against = "same provider" if at.is_same_provider else "another node"
+    age_s = max(0, int((report.facts.now - at.round_at).total_seconds()))
+    return f"{at.blocks_total} blocks ({against}), {at.books_total} books, last {age_s} s ago; {report.facts.open_findings} open findings"
+
+
+def _findings(report: Report) -> Table:
+    shown = Table(title=f"open findings of the auditor, newest {FINDINGS_SHOWN}", title_justify="left")
+    for heading in ("id", "seen", "what"):
+        shown.add_column(heading, overflow="fold")
+    for one in report.findings:
+        shown.add_row(str(one.id), instant_text(one.seen_at), one.what)
+    return shown
 
 
 def _reorgs(report: Report) -> Table:

@@ -173,6 +173,13 @@ def load_before(session: Session, mandate_id: int, at: datetime) -> MandateState
     return load_head(session, mandate_id) if state is None else state
 
 
+def load_at(session: Session, mandate_id: int, block_number: int) -> MandateState:
+    """The fold of the book without what stands in higher blocks; a row and its reversal are of the same block."""
+    mandate = session.get_one(Mandate, mandate_id)
+    rows = [row for row in load_rows(session, mandate_id) if row.block_number is None or row.block_number <= block_number]
+    return fold(rows, _facts(mandate))
+
+
 # Opening
 
 

@@ -73,15 +73,19 @@ def post_deposits(session: WriteSession, books: Mapping[int, Sequence[NewTransfe
     The books are locked first, as `report`'s caller does: of a report and a block at the same time one sees the other.
     """
     transfer_ledger.lock_books(session, sorted(books), now)
+    return transfer_ledger.post_books(session, untold(session, books), now)
+
+
+def untold(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]) -> Mapping[int, Sequence[NewTransfer]]:
+    """The deposits that no report of their own account tells of."""
     places = {(one.chain_id, one.tx_hash) for transfers in books.values() for one in transfers}
     told = set[tuple[int, str]]()
     for chain_id in {chain_id for chain_id, _ in places}:
         told |= repository.tellers_of(session, chain_id, [tx_hash for place, tx_hash in places if place == chain_id and tx_hash])
-    untold = {
+    return {
         account_id: [one for one in transfers if (account_id, one.tx_hash) not in told] if told else transfers
         for account_id, transfers in books.items()
     }
-    return transfer_ledger.post_books(session, untold, now)
 
 
 def look_again(report: TransferReport, now: datetime) -> None:

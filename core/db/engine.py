@@ -57,14 +57,23 @@ class Bounds:
 class Database:
     """One database as seen by one process. Connects at the first use; threads may share it.
 
+    `search_path`: the schemas, with commas, that a table's name is looked up in; None: the role's own.
     `read_url` names a replica for reads; without it both kinds share one pool. Errors: sqlalchemy.exc.OperationalError
     when the database cannot be reached or a bound is passed.
     """
 
-    def __init__(self, url: str, *, application_name: str = "mandate", bounds: Bounds | None = None, read_url: str | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        application_name: str = "mandate",
+        bounds: Bounds | None = None,
+        read_url: str | None = None,
+        search_path: str | None = None,
+    ) -> None:
         bounds = bounds or Bounds()
-        self.engine = _engine(url, application_name, bounds)
-        self._reading = self.engine if read_url is None else _engine(read_url, application_name, bounds)
+        self.engine = _engine(url, application_name, bounds, search_path)
+        self._reading = self.engine if read_url is None else _engine(read_url, application_name, bounds, search_path)
         self._read = sessionmaker(self._reading, class_=ReadSession, expire_on_commit=False)
         self._write = sessionmaker(self.engine, class_=WriteSession, expire_on_commit=False)
 
@@ -121,13 +130,14 @@ class Database:
         self._reading.dispose()
 
 
-def _engine(url: str, application_name: str, bounds: Bounds) -> Engine:
+def _engine(url: str, application_name: str, bounds: Bounds, search_path: str | None) -> Engine:
     milliseconds = {
         "statement_timeout": bounds.statement_s * 1000,
         "lock_timeout": bounds.lock_s * 1000,
         "idle_in_transaction_session_timeout": bounds.idle_in_transaction_s * 1000,
     }
     settings = " ".join(f"-c {name}={value}" for name, value in milliseconds.items())
+    path = "" if search_path is None else f"-c search_path={search_path} "
     engine = create_engine(
         url,
         pool_size=bounds.pool_size,
@@ -136,7 +146,7 @@ def _engine(url: str, application_name: str, bounds: Bounds) -> Engine:
         connect_args={
             "application_name": application_name,
             "connect_timeout": bounds.connect_s,
-            "options": f"-c timezone=UTC {settings}",
+            "options": f"-c timezone=UTC {path}{settings}",
         },
     )
     _ask_before_use(engine, bounds.trust_s)

@@ -15,6 +15,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from core.domain.audit import RESOLVE
+
 RUN: Final = "python -m indexer.main"
 BEAT_DOWN_S: Final = 15  # a loop beats at least once a second; a spare takes over within seconds
 STALL_S: Final = 30  # a block that the chain has and we did not commit for so long
@@ -46,7 +48,8 @@ class IndexerFacts:
     """What is known of the indexer at `now`. Times of blocks are unix seconds, None stands for unknown.
 
     `beat_at` None: no indexer ever ran. `state`: following, degraded, halted or starting. `halted_below`: height and hash
-    of the final block that the chain no longer holds. `moved_at`: when the cursor moved last. `head`: the node's height.
+    of the final block that the chain no longer holds. `moved_at`: when the cursor moved last.
+    `head`: the node's height. `open_findings`: of the auditor, that nobody closed.
     `next_block_at`: the time of the block after the cursor; asked for only where `is_suspect`.
     """
 
@@ -58,6 +61,7 @@ class IndexerFacts:
     moved_at: datetime | None = None
     block_at: int | None = None
     head: int | None = None
+    open_findings: int = 0
     next_block_at: int | None = None
 
     @property
@@ -98,7 +102,15 @@ def judge_indexer(facts: IndexerFacts) -> Verdict:
 
 def _troubles(facts: IndexerFacts) -> list[tuple[Health, str]]:
     """(health, note), the worst first."""
-    found = [_without_a_leader(facts), _halted(facts), _stalled(facts), _too_late(facts), _in_trouble(facts), _late(facts)]
+    found = [
+        _without_a_leader(facts),
+        _halted(facts),
+        _stalled(facts),
+        _too_late(facts),
+        _in_trouble(facts),
+        _late(facts),
+        _contradicted(facts),
+    ]
     return [trouble for trouble in found if trouble is not None]
 
 
@@ -149,6 +161,12 @@ def _late(facts: IndexerFacts) -> tuple[Health, str] | None:
     if not facts.lag_blocks or (facts.lag_blocks <= LATE_BLOCKS and (facts.lag_s or 0) < LATE_S):
         return None
     return Health.DEGRADED, f"It is {facts.lag_blocks} blocks behind the chain; it catches up by itself, or its log says why not."
+
+
+def _contradicted(facts: IndexerFacts) -> tuple[Health, str] | None:
+    if not facts.open_findings:
+        return None
+    return Health.DEGRADED, f"The auditor's findings that nobody closed: {facts.open_findings}. {RESOLVE}"
 
 
 def judge_head(mined_at: int, now: datetime, *, is_local: bool) -> Verdict:

@@ -8,10 +8,12 @@ from sqlalchemy.orm import Session
 
 from core.chain.reader import ChainReader
 from core.db.engine import Database
+from indexer.chain.books import Books, LiveBooks
 from indexer.metrics import Metrics
 
 TIP = "tip"  # name of the cursor
 REVERTS, REVERTS_UNTIL = "reverts", "reverts_until"  # blocks between them still owe their receipts (revert_scan.py)
+REVERTS_SINCE = "reverts_since"  # name of the mark below which first sight left reverted calls out
 SAFE = "safe"  # names of marks: the node's own tags
 FINALIZED = "finalized"  # name of the mark below which no reorg is believed
 
@@ -29,4 +31,6 @@ class ChainContext:
     start_block: int  # height of the first contract
     epoch: int
     fence: Callable[[Session], None]
+    books: Books = field(default_factory=LiveBooks)
+    reverts_from: int | None = None  # reverted calls of ranges are looked up above it; None: as revert_scan.LOOK_BACK says
     metrics: Metrics = field(default_factory=lambda: Metrics(time.time))

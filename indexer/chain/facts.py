@@ -153,6 +153,11 @@ def reverts_of(receipts: Iterable[Receipt], watch: WatchList, named: Iterable[tu
     )
 
 
+def by_then(found: Iterable[NewRevert], since: Mapping[tuple[str, str], int], number: int) -> tuple[NewRevert, ...]:
+    """Those whose sender was the vault's agent by that height: a watch list of today knows agents that came later."""
+    return tuple(one for one in found if since.get((one.vault, one.sender), number + 1) <= number)
+
+
 def _is_agent(sender: str, vault: str, watch: WatchList) -> bool:
     known = watch.vaults.get(vault)
     return known is not None and sender in known.agents

@@ -13,9 +13,10 @@ from datetime import datetime
 from core.db.engine import WriteSession
 from core.db.repositories import chain as repository
 from core.db.repositories import reverts
+from core.db.repositories.audit import agents_since
 from core.db.repositories.chain import Cursor
-from indexer.chain.context import REVERTS, REVERTS_UNTIL, ChainContext
-from indexer.chain.facts import reverts_of
+from indexer.chain.context import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, ChainContext
+from indexer.chain.facts import by_then, reverts_of
 from indexer.chain.fetch import BlockUnavailableError, FetchedBlock, verified
 from indexer.chain.watch import WatchList
 
@@ -26,12 +27,26 @@ BLOCKS_A_STEP = 50
 def owe(session: WriteSession, chain: ChainContext, at: Cursor, to: Cursor, final: int, is_first_sight: bool, now: datetime) -> None:
     """Write down that the blocks above `at`, up to `to`, are owed. Call it in the range's transaction, after the blocks."""
     if repository.cursor(session, REVERTS) is None:
-        start = max(at.number, final - LOOK_BACK) if is_first_sight else at.number
+        start = max(at.number, _first_wanted(chain, final, is_first_sight=is_first_sight))
+        _note_left_out(session, chain, at, min(start, to.number), now)
         start_hash = repository.canonical_hash(session, chain.chain_id, start) if start < to.number else None
         if start_hash is None:
             return
         repository.start_cursor(session, REVERTS, chain.chain_id, Cursor(start, start_hash), chain.epoch, now)
     repository.save_mark(session, REVERTS_UNTIL, chain.chain_id, to, chain.epoch, now)
+
+
+def _first_wanted(chain: ChainContext, final: int, *, is_first_sight: bool) -> int:
+    if chain.reverts_from is not None:
+        return chain.reverts_from
+    return final - LOOK_BACK if is_first_sight else 0
+
+
+def _note_left_out(session: WriteSession, chain: ChainContext, at: Cursor, up_to: int, now: datetime) -> None:
+    """Write down up to where nothing will be looked up, so that nobody takes it for a loss."""
+    block_hash = repository.canonical_hash(session, chain.chain_id, up_to) if up_to > at.number else None
+    if block_hash is not None:
+        repository.save_mark(session, REVERTS_SINCE, chain.chain_id, Cursor(up_to, block_hash), chain.epoch, now)
 
 
 def scan(chain: ChainContext, watch: WatchList, now: datetime) -> int | None:
@@ -41,12 +56,15 @@ def scan(chain: ChainContext, watch: WatchList, now: datetime) -> int | None:
         if at is None or until is None:
             return None
         last = min(until.number, at.number + BLOCKS_A_STEP)
+        since = agents_since(session, chain.chain_id)
         owed = list(reversed(repository.canonical_blocks(session, chain.chain_id, at.number, last)))
     blocks = _fetch(chain, owed)
     with chain.database.write() as session:
         chain.fence(session)
         for block in blocks:
-            reverts.add_reverts(session, chain.chain_id, block.header, reverts_of(block.receipts, watch, ()))
+            reverts.add_reverts(
+                session, chain.chain_id, block.header, by_then(reverts_of(block.receipts, watch, ()), since, block.header.number)
+            )
         repository.move_cursor(session, REVERTS, at, owed[-1], chain.epoch, now)
         if last == until.number:
             repository.drop_cursors(session, [REVERTS, REVERTS_UNTIL])

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from core.books import mandate_ledger
 from core.chain.abi import AbiDecodeError, hex_bytes
 from core.chain.calldata import calls_of, function_of
 from core.chain.reader import ChainReader
@@ -116,4 +115,4 @@ def _note(session: WriteSession, chain: ChainContext, revert: PendingRevert, exp
         attempted=explained.attempted,
         proves_event_id=repository.reported_refusal_seq(session, revert.mandate_id, revert.tx_hash),
     )
-    mandate_ledger.append(session, revert.mandate_id, note, now)
+    chain.books.append(session, {revert.mandate_id: [note]}, now)

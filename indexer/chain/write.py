@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from core.books import mandate_ledger, transfer_reports
 from core.books.transfer_ledger import NewTransfer
 from core.db.engine import WriteSession
 from core.db.repositories import chain as repository
@@ -19,6 +18,7 @@ from core.db.repositories.chain import Cursor, KnownVault, NewVault
 from core.domain.events import AdapterDelisted, AgentSet, KeeperChanged, TermsCancelled, VaultCreated, X402Paid
 from core.domain.mandate.ledger import NewRow, row_from_event
 from core.domain.mandate.terms import ZERO_ADDRESS, Rule
+from indexer.chain.books import Books
 from indexer.chain.context import TIP, ChainContext
 from indexer.chain.factory_notes import alert_owners, factory_notes, is_noted
 from indexer.chain.facts import BlockFacts, Found
@@ -35,10 +35,10 @@ class Pending:
     mandates: dict[int, list[NewRow]] = field(default_factory=dict)
     accounts: dict[int, list[NewTransfer]] = field(default_factory=dict)
 
-    def flush(self, session: WriteSession, now: datetime) -> int:
+    def flush(self, session: WriteSession, books: Books, now: datetime) -> int:
         """Append everything; the number of rows that were new. Books are taken by rising id, so that writers can't deadlock."""
-        rows = mandate_ledger.append_books(session, self.mandates, now) if self.mandates else 0
-        rows += transfer_reports.post_deposits(session, self.accounts, now) if self.accounts else 0
+        rows = books.append(session, self.mandates, now) if self.mandates else 0
+        rows += books.post_deposits(session, self.accounts, now) if self.accounts else 0
         self.mandates, self.accounts = {}, {}
         return rows
 
@@ -55,7 +55,7 @@ def write_block(
     repository.add_block(session, chain.chain_id, facts.header, now)
     repository.add_logs(session, chain.chain_id, facts.logs)
     pending, vaults = Pending(), _write_vaults(session, chain, [facts])
-    rows = _take(session, chain, facts, vaults, watch, published, pending, now) + pending.flush(session, now)
+    rows = _take(session, chain, facts, vaults, watch, published, pending, now) + pending.flush(session, chain.books, now)
     repository.move_cursor(session, TIP, at, Cursor(facts.header.number, facts.header.hash), chain.epoch, now)
     return rows
 
@@ -77,7 +77,7 @@ def write_range(
     for facts in blocks:
         if facts.logs:
             rows += _take(session, chain, facts, vaults, watch, published.get(facts.header.hash, {}), pending, now)
-    rows += pending.flush(session, now)
+    rows += pending.flush(session, chain.books, now)
     last = blocks[-1].header
     repository.move_cursor(session, TIP, at, Cursor(last.number, last.hash), chain.epoch, now)
     return rows
@@ -104,9 +104,10 @@ def _take(
     written = 0
     entries = _entries(session, chain, facts, watch, created)
     if is_noted(facts):
-        written = pending.flush(session, now)  # who is told depends on what the books say of earlier blocks
+        written = pending.flush(session, chain.books, now)  # who is told depends on what the books say of earlier blocks
         notes = factory_notes(session, chain.chain_id, facts, chain.usdc)
-        alert_owners(session, notes, now)
+        if chain.books.tells_owners:
+            alert_owners(session, notes, now)
         entries += notes
     for mandate, _, row in sorted(entries, key=lambda entry: entry[1].ref.log_index):
         pending.mandates.setdefault(mandate, []).append(row)

@@ -57,6 +57,8 @@ def test_there_is_an_alert__for_every_trouble_that_must_not_be_silent() -> None:
         "IndexerHalted",
         "NobodyLeadsTheIndexer",
         "NodeFails",
+        "AuditFoundAMismatch",
+        "AuditStandsStill",
         "KeeperMakesNoTick",
         "NobodyLeadsTheKeeper",
         "StopIsNotMined",

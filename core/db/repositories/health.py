@@ -7,6 +7,7 @@ from eth_utils.address import to_checksum_address
 from sqlalchemy import and_, func, select, text
 from sqlalchemy.orm import Session
 
+from core.db.repositories.audit import open_counts
 from core.db.repositories.chain import not_orphaned
 from core.db.repositories.leader import leader_row
 from core.db.tables.chain import ChainBlock, ChainCursor, Reorg, RevertedTx, Vault
@@ -54,6 +55,7 @@ def indexer_facts(session: Session, now: datetime, head: int | None) -> IndexerF
         moved_at=None if at is None else at.moved_at,
         block_at=None if at is None else at.block_at,
         head=head,
+        open_findings=sum(open_counts(session).values()),
     )
 
 

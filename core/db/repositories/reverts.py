@@ -65,6 +65,21 @@ def add_reverts(session: WriteSession, chain_id: int, block: BlockHeader, revert
     session.execute(insert(RevertedTx).values(rows).on_conflict_do_update(index_elements=keys, set_={"reason": None}))
 
 
+def reverts_of_block(session: Session, chain_id: int, block_hash: str) -> list[NewRevert]:
+    """The reverted calls that are kept of one block, in its order, whether their reasons were looked up or not."""
+    query = select(RevertedTx).where(RevertedTx.chain_id == chain_id, RevertedTx.block_hash == bytes_of(block_hash))
+    return [
+        NewRevert(
+            tx_hash=hex_of(row.tx_hash),
+            tx_index=row.tx_index,
+            sender=to_checksum_address(row.sender),
+            vault=to_checksum_address(row.vault),
+            gas_used=row.gas_used,
+        )
+        for row in session.scalars(query.order_by(RevertedTx.tx_index))
+    ]
+
+
 def pending_reverts(session: Session, chain_id: int, limit: int) -> list[PendingRevert]:
     """Canonical reverted calls without a reason, oldest first."""
     query = (

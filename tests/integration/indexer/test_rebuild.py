@@ -1,29 +1,60 @@
-"""Law 7: what is rebuildable is dropped and rescanned, and the canonical view is the same; the books are not touched."""
+"""Law 7: what is rebuildable is dropped and rescanned, and the canonical view is the same; the books are not touched.
 
-from sqlalchemy import delete
+`python -m scripts.rebuild` does it beside the record: it says where the two differ and changes nothing unless told so.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import delete, text
 
 from core.books import mandate_ledger
 from core.chain import calldata
+from core.chain.reader import ChainReader
+from core.chain.rpc import Rpc
+from core.db.engine import Database
+from core.db.repositories import audit as findings
+from core.db.repositories import shadow
 from core.db.repositories.chain_view import canonical_view
 from core.db.tables.chain import Adapter, ChainBlock, ChainCursor, RawLog, RevertedTx, Vault, VaultAgent
-from tests.integration.chain_fixtures import CHAIN_ID, USDC
-from tests.integration.indexer.conftest import Follower, Issued
+from core.domain.audit import Finding, FindingKind
+from indexer.chain.rebuild import Rebuild, RebuildRefusedError
+from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC
+from tests.integration.indexer.conftest import Follower, Issued, now_utc
+from tests.integration.indexer.test_auditor import LogDropper
+from tests.integration.indexer.test_backfill import make_final, settle
+from tests.integration.indexer.test_process import until
 from tests.personas import DEPLOYER, STRANGER
 
 REBUILDABLE = (RawLog, RevertedTx, Vault, VaultAgent, Adapter, ChainBlock, ChainCursor)
+RUN_S = 60
+Working = tuple[Issued, str]
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_dropped_and_rescanned__the_canonical_view_is_the_same(follower: Follower, working: tuple[Issued, str]) -> None:
-    mandate, vault = working
+def live(follower: Follower, vault: str) -> None:
+    """Moves, an orphan that a rescan will not find, a refused call, a factory event, a vault of unknown terms."""
     chain = follower.deployed
     chain.buy(vault, 10 * USDC)
     follower.catch_up()
-    chain.anvil.reorg(1)  # An orphan that the rescan will not find.
+    chain.anvil.reorg(1)
     chain.buy(vault, 40 * USDC)
     chain.buy(vault, 101 * USDC)
     chain.succeed(DEPLOYER, chain.contracts["factory"], calldata.propose_keeper(STRANGER.address))
     chain.create_vault(chain.terms("m_unknown234", nonce=2))
     follower.catch_up()
+
+
+def test_dropped_and_rescanned__the_canonical_view_is_the_same(follower: Follower, working: Working) -> None:
+    mandate, vault = working
+    live(follower, vault)
 
     with follower.database.read() as session:
         view, rows = canonical_view(session, CHAIN_ID), mandate_ledger.load_rows(session, mandate.id)
@@ -38,3 +69,214 @@ def test_dropped_and_rescanned__the_canonical_view_is_the_same(follower: Followe
         assert mandate_ledger.load_rows(session, mandate.id) == rows
     follower.assert_sound(mandate, vault)
     assert all(view.values())
+
+
+# The command
+
+
+@pytest.fixture
+def environment(follower: Follower, database_url: str, tmp_path: Path) -> dict[str, str]:
+    contracts = [{"name": name, "address": address} for name, address in follower.deployed.contracts.items()]
+    record = {"chain_id": CHAIN_ID, "block": follower.deployed.start_block, "commit": "0" * 40, "contracts": contracts}
+    (tmp_path / "deployment.json").write_text(json.dumps(record))
+    named = {"DATABASE_URL": database_url, "RPC_URLS": follower.deployed.anvil.url, "DEPLOYMENT_FILE": str(tmp_path / "deployment.json")}
+    return os.environ | named | {"COLUMNS": "200"}
+
+
+@pytest.fixture
+def run(follower: Follower, environment: dict[str, str]) -> Run:
+    """`python -m scripts.rebuild` with arguments, while no indexer leads."""
+
+    def once(*arguments: str) -> subprocess.CompletedProcess[str]:
+        follower.leadership.release()
+        command = [sys.executable, "-m", "scripts.rebuild", *arguments]
+        try:
+            return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=RUN_S, check=False)
+        finally:
+            lead_again(follower)
+
+    return once
+
+
+def lead_again(follower: Follower) -> None:
+    """The database notices within moments that a killed holder's connection is gone."""
+    until(lambda: follower.leadership.try_take(now_utc()))
+    follower.restart(epoch=follower.leadership.epoch)
+
+
+def everything(database: Database) -> dict[str, list[tuple[object, ...]]]:
+    """Every row of the rebuildable tables, orphans and times of writing included."""
+    with database.read() as session:
+        tables = [table.__tablename__ for table in REBUILDABLE]
+        return {name: [tuple(row) for row in session.execute(text(f"select * from {name} order by 1, 2, 3"))] for name in tables}
+
+
+def has_shadow(database: Database) -> bool:
+    with database.read() as session:
+        return shadow.is_there(session)
+
+
+def test_an_equal_record__is_left_as_it_is(follower: Follower, working: Working, run: Run) -> None:
+    live(follower, working[1])
+    before = everything(follower.database)
+    done = run()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"Equal up to block {follower.tip.cursor.number}; nothing was changed." in done.stdout
+    assert everything(follower.database) == before
+    assert not has_shadow(follower.database)
+
+
+def test_a_raw_log_that_was_removed__is_named_and_comes_back_only_when_accepted(follower: Follower, working: Working, run: Run) -> None:
+    mandate, vault = working
+    live(follower, vault)
+    with follower.database.read() as session:
+        view, rows = canonical_view(session, CHAIN_ID), mandate_ledger.load_rows(session, mandate.id)
+    with follower.database.write() as session:
+        session.execute(
+            text("delete from raw_log where (number, log_index) = (select number, log_index from raw_log order by 1, 2 limit 1)")
+        )
+        missing = Finding(FindingKind.LOG, "log:test", "the record lacks a log")
+        assert findings.add_finding(session, CHAIN_ID, missing, now_utc()) is not None
+    damaged = everything(follower.database)
+
+    done = run()
+    assert done.returncode == 1
+    first = view["logs"][0]
+    assert f"logs: the record lacks number={first[0]}, log_index={first[1]}, tx_hash=0x{first[2].hex()}" in done.stdout
+    assert done.stdout.count("the record lacks") == 1
+    assert "only the record has" not in done.stdout
+    assert everything(follower.database) == damaged, "nothing is changed until somebody says so"
+    assert has_shadow(follower.database)
+
+    done = run("--accept")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "the books got 0 rows" in done.stdout
+    with follower.database.read() as session:
+        assert canonical_view(session, CHAIN_ID) == view
+        assert mandate_ledger.load_rows(session, mandate.id) == rows
+        assert findings.open_findings(session, CHAIN_ID) == []
+    assert not has_shadow(follower.database)
+    assert run().returncode == 0
+
+
+def test_rows_that_were_altered_or_invented__are_put_right(follower: Follower, working: Working, run: Run) -> None:
+    live(follower, working[1])
+    with follower.database.read() as session:
+        view = canonical_view(session, CHAIN_ID)
+    with follower.database.write() as session:
+        session.execute(text("update vault set owner = substring(sha256(owner) for 20)"))
+        session.execute(text("update reverted_tx set reason = 'OverDailyCap'"))
+        session.execute(
+            text(
+                "insert into raw_log select chain_id, block_hash, 99, number, tx_hash, tx_index, address, topics, data"
+                " from raw_log order by number limit 1"
+            )
+        )
+        session.execute(text("update chain_block set ts = ts + 1 where number = (select max(number) from chain_block where canonical)"))
+        session.execute(text("delete from vault_agent"))
+    done = run("--accept")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "reverts: only the record has" in done.stdout
+    assert "reason=OverDailyCap" in done.stdout
+    assert "log_index=99" in done.stdout
+    with follower.database.read() as session:
+        assert canonical_view(session, CHAIN_ID) == view
+
+
+def test_what_a_lying_node_hid__comes_back_with_the_books_rows(follower: Follower, run: Run) -> None:
+    mandate = follower.issue()
+    vault = follower.deployed.create_vault(mandate.terms)
+    bought = follower.deployed.buy(vault, 25 * USDC)
+    follower.deployed.sell(vault, 5 * USDC)
+    make_final(follower)
+    liar = LogDropper(follower.deployed.anvil.url)
+    liar.dropped_tx = bought.tx_hash
+    rpc, honest = Rpc(["http://first"], transport=liar), follower.deployed.reader
+    follower.restart(reader=ChainReader(rpc, follower.deployed.contracts))
+    follower.catch_up()
+    settle(follower)
+    rpc.close()
+    follower.restart(reader=honest)
+    assert follower.story(mandate) == ["signed", "vault_created", "deposit", "move"]
+
+    done = run("--accept")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"books: the book of mandate {mandate.id} lacks log:{bought.tx_hash}:" in done.stdout
+    assert "the books got 1 rows" in done.stdout
+    assert follower.story(mandate) == ["signed", "vault_created", "deposit", "move", "move"], "late, and last in the book"
+    follower.assert_sound(mandate, vault)
+
+
+def test_while_an_indexer_leads__it_refuses(follower: Follower, working: Working, environment: dict[str, str]) -> None:
+    before = everything(follower.database)
+    command = [sys.executable, "-m", "scripts.rebuild", "--accept"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=RUN_S, check=False)
+    assert done.returncode == 2
+    assert "Refused: an indexer leads; stop it first" in done.stdout
+    assert everything(follower.database) == before
+    assert not has_shadow(follower.database)
+
+
+# Halfway
+
+
+@contextmanager
+def beside(follower: Follower, database_url: str) -> Iterator[Rebuild]:
+    """A rebuild in this process, under the follower's lead."""
+    database = Database(database_url, search_path=shadow.SEARCH_PATH)
+    yield Rebuild(follower.chain, database, now_utc)
+    database.close()
+
+
+def test_killed_halfway__the_next_start_goes_on(
+    follower: Follower, working: Working, run: Run, environment: dict[str, str], database_url: str
+) -> None:
+    follower.deployed.anvil.mine(300)
+    follower.catch_up()
+    settle(follower)
+    before = everything(follower.database)
+    follower.leadership.release()
+    slow = environment | {"RPC_REQUESTS_PER_S": "120"}
+    process = subprocess.Popen([sys.executable, "-m", "scripts.rebuild"], cwd=ROOT, env=slow, stdout=subprocess.PIPE)
+    first = follower.deployed.start_block
+    until = time.monotonic() + RUN_S
+    while (halfway := shadow_height(follower.database)) <= first:
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    process.kill()
+    process.communicate(timeout=RUN_S)
+    assert halfway < follower.tip.cursor.number
+    assert everything(follower.database) == before
+
+    lead_again(follower)
+    with beside(follower, database_url) as work:
+        assert work.begin(is_fresh=False) >= halfway
+    done = run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert everything(follower.database) == before
+
+
+def shadow_height(database: Database) -> int:
+    with database.read() as session:
+        if not shadow.is_there(session):
+            return 0
+        return int(session.execute(text("select coalesce(max(number), 0) from rebuild.chain_cursor where name = 'tip'")).scalar_one())
+
+
+def test_a_rescan_of_a_branch_that_is_gone__has_to_begin_anew(follower: Follower, working: Working, database_url: str) -> None:
+    follower.deployed.anvil.mine(3)
+    follower.catch_up()
+    with beside(follower, database_url) as work:
+        work.begin(is_fresh=False)
+        list(work.scan())
+    follower.deployed.anvil.reorg(2)
+    with pytest.raises(RebuildRefusedError, match="start the indexer, which unwinds it"), beside(follower, database_url):
+        pass
+    follower.catch_up()
+    with beside(follower, database_url) as work:
+        with pytest.raises(RebuildRefusedError, match="begin anew with --fresh"):
+            work.begin(is_fresh=False)
+        assert work.begin(is_fresh=True) == follower.deployed.start_block - 1
+        list(work.scan())
+        assert work.compare().is_equal

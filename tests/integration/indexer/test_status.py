@@ -14,9 +14,12 @@ import pytest
 from sqlalchemy import text
 
 from core.db.leadership import Leadership
+from core.db.repositories import audit as findings
+from core.db.repositories.audit import AuditPosition
 from core.domain.mandate.refusals import NOT_SEEN
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain, deploy_contracts, free_port, start_anvil
 from tests.integration.indexer.conftest import Follower, Issued
+from tests.integration.indexer.test_backfill import FINAL_BEHIND
 from tests.integration.indexer.test_process import START_S, status_of, until
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]
@@ -39,11 +42,11 @@ def settings(deployed: DeployedChain, database_url: str, tmp_path: Path) -> dict
 
 @pytest.fixture
 def ask(settings: dict[str, str]) -> Ask:
-    """`python -m indexer.main status` with arguments and changed variables."""
+    """`python -m indexer.main status`, or another command, with arguments and changed variables."""
 
-    def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    def run(*flags: str, command: str = "status", arguments: tuple[str, ...] = (), **changes: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "indexer.main", "status", *arguments],
+            [sys.executable, "-m", "indexer.main", command, *arguments, *flags],
             cwd=ROOT,
             env=os.environ | settings | changes,
             capture_output=True,
@@ -200,6 +203,56 @@ def test_a_running_process__serves_its_metrics_and_ends_well(
     ):
         assert f"mandate_indexer_{line}" in shown
     assert f"mandate_indexer_blocks_written_total {head.number - follower.deployed.start_block + 1}.0" in shown
+
+
+def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
+    follower: Follower, working: tuple[Issued, str], leadership: Leadership, settings: dict[str, str], ask: Ask
+) -> None:
+    """A log taken out by hand is found by the process itself; status fails and names it, and `acknowledge` closes it once."""
+    follower.deployed.anvil.mine(FINAL_BEHIND)
+    follower.catch_up()
+    with follower.database.write() as session:
+        session.execute(text("delete from raw_log where number = (select created_number from vault) and log_index = 0"))
+    leadership.release()
+    port, urls = str(free_port()), ",".join([follower.deployed.anvil.url, follower.deployed.anvil.url.replace("127.0.0.1", "localhost")])
+
+    often = {"AUDIT_EVERY_S": "0.1", "AUDIT_BLOCKS": "200", "RPC_URLS": urls, "INDEXER_METRICS_PORT": port}
+    with running(settings, **often) as process:
+        until(lambda: audited(follower) is not None)
+        shown = ask()
+        metrics = httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
+        with follower.database.read() as session:
+            [finding] = findings.open_findings(session, CHAIN_ID)
+        closed = ask(command="acknowledge", arguments=(str(finding.id), "--note", "taken out by hand"))
+        process.terminate()
+        assert process.wait(timeout=START_S) == 0
+    said = " ".join(shown.stdout.replace("│", " ").split())
+    assert shown.returncode == 1
+    assert "blocks (another node)" in said
+    assert "1 open findings" in said
+    assert "python -m scripts.rebuild" in said
+    assert finding.what.startswith("the record lacks log 0 of")
+    assert 'mandate_indexer_audit_mismatch{kind="log"} 1.0' in metrics
+    assert 'mandate_indexer_audit_mismatch{kind="book"} 0.0' in metrics
+    assert (closed.returncode, closed.stdout) == (0, f"Finding {finding.id} is closed.\n")
+    with follower.database.read() as session:
+        assert findings.open_counts(session, CHAIN_ID) == {}
+    assert ask(command="acknowledge", arguments=(str(finding.id),)).returncode == 1
+
+
+def audited(follower: Follower) -> AuditPosition | None:
+    with follower.database.read() as session:
+        return findings.audit_position(session, CHAIN_ID)
+
+
+def test_status__with_one_node__says_that_the_auditor_asks_the_same_provider(
+    follower: Follower, leadership: Leadership, settings: dict[str, str], ask: Ask
+) -> None:
+    leadership.release()
+    with running(settings, AUDIT_EVERY_S="0.1"):
+        until(lambda: audited(follower) is not None)
+        report = as_json(ask("--json"))["audit"]
+    assert (report["is_same_provider"], report["open_findings"], report["findings"]) == (True, 0, [])
 
 
 def test_a_reorg_below_finalized__halts_the_process_which_names_the_block(

@@ -93,3 +93,15 @@ def test_the_pool_of_nodes__is_shown_by_provider_without_its_key(metrics: Metric
     }
     assert sum(failed.values()) == 1
     assert b"secret" not in generate_latest(metrics.registry)
+
+
+def test_the_auditors_age__counts_from_its_beginning_and_anew_from_each_round(metrics: Metrics, clock: Clock) -> None:
+    assert math.isnan(value(metrics, "audit_age_seconds") or 0)
+    metrics.audit_began()
+    clock.now += 30
+    assert value(metrics, "audit_age_seconds") == 30
+    metrics.audited(8, 4, {"log": 2})
+    clock.now += 1
+    assert value(metrics, "audit_age_seconds") == 1
+    assert (value(metrics, "audit_blocks_total"), value(metrics, "audit_books_total")) == (8, 4)
+    assert (value(metrics, "audit_mismatch", kind="log"), value(metrics, "audit_mismatch", kind="book")) == (2, 0)

@@ -13,7 +13,15 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-APPEND_ONLY = ("mandate_event", "credit_entry", "transfer_entry", "agent_self_version", "defense_change")
+APPEND_ONLY = (
+    "mandate_event",
+    "credit_entry",
+    "transfer_entry",
+    "agent_self_version",
+    "defense_change",
+    "audit_finding",
+    "audit_resolution",
+)
 
 REFUSE = """
 create function refuse_change_of_book() returns trigger language plpgsql as $$

@@ -1,0 +1,258 @@
+"""The auditor: is the record what another node says the chain is, and are the books what they say of themselves?
+
+    finalized (second node), at most our cursor
+        |-- blocks: half drawn among those with rows, half among all  ->  logs, reverted calls and vaults, both ways
+        '-- books, in turn  ->  hash chain, head, projections, weeks;  cash and totals  ->  balanceOf(vault), totals() at that block
+
+Laws
+- Only final blocks are looked at, and each fault is looked at twice before it is written down: what a reorg or a node that
+  lags can explain is no finding. A node that contradicts itself, or is away, ends the round without one.
+- USDC may be sent to a vault by anybody: a balance above the book's cash is explained, one below it is a finding.
+- It works beside the loop and never for it: between two pieces of work it rests at least as long as the last one took.
+- It repairs nothing. Findings are rows; a rebuild or a person closes them.
+Source: design law 7; research/indexer.md section 4.
+"""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+import structlog
+from sqlalchemy.orm import Session
+
+from core.books import mandate_ledger
+from core.chain.rpc import RpcRefusedError
+from core.db.repositories import audit as repository
+from core.db.repositories import chain as chain_repository
+from core.db.repositories.audit import BookToVerify
+from core.db.tables.chain import RawLog, RevertedTx
+from core.domain.audit import Finding, FindingKind
+from core.domain.blocks import BlockHeader
+from core.domain.mandate.state import MandateState
+from core.domain.money import usdc_text
+from indexer.chain.audit_block import Known, block_findings, no_such_block, read_kept, wallets_paid_in
+from indexer.chain.context import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, TIP, ChainContext
+from indexer.chain.fetch import BlockUnavailableError, fetch_block
+from indexer.chain.watch import read_watch_list
+
+BOOKS_A_ROUND = 4
+FAULTS_A_BOOK = 10  # one row that is gone unhinges every row after it: the first faults say enough
+REVERTS_SHARE = 4  # every fourth of the blocks with rows is drawn among those with reverted calls
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What one round looked at, and the findings that are new."""
+
+    blocks: int
+    books: int
+    findings: tuple[Finding, ...]
+
+
+class Auditor:
+    """`chain` holds the second node's reader and a database of its own. Not thread-safe."""
+
+    def __init__(
+        self,
+        chain: ChainContext,
+        clock: Callable[[], datetime],
+        *,
+        blocks_a_round: int,
+        is_same_provider: bool,
+        draw: random.Random,
+        rest: Callable[[float], None],
+    ) -> None:
+        """`rest(seconds)` waits before the next piece of work; it may raise to end the round."""
+        self._chain = chain
+        self._clock = clock
+        self._blocks_a_round = blocks_a_round
+        self._is_same_provider = is_same_provider
+        self._draw = draw
+        self._rest = rest
+
+    def round(self) -> Looked:
+        """Look once at some blocks and some books. Errors: OutsideError, LeadershipLostError; what was found until then stands."""
+        final = self._final()
+        if final is None:
+            return Looked(0, 0, ())
+        with self._chain.database.read() as session:
+            numbers = self._drawn(session, final.number)
+            books = repository.books_in_turn(session, self._chain.chain_id, final.number, BOOKS_A_ROUND)
+            known = self._known(session)
+        found = [self._unhurried(partial(self._block, number, known)) for number in numbers]
+        found += [self._unhurried(partial(self._book, book, final)) for book in books]
+        self._end(len(numbers), len(books))
+        return Looked(len(numbers), len(books), tuple(finding for some in found for finding in some))
+
+    def _final(self) -> BlockHeader | None:
+        """The highest block that is final for that node and in the record. None: there is none yet, or the node can't say."""
+        try:
+            header = self._chain.reader.header("finalized")
+        except RpcRefusedError:
+            return None
+        with self._chain.database.read() as session:
+            cursor = chain_repository.cursor(session, TIP)
+        if header is None or cursor is None:
+            return None
+        return header if header.number <= cursor.number else self._header(cursor.number)
+
+    def _header(self, number: int) -> BlockHeader:
+        header = self._chain.reader.header(number)
+        if header is None:
+            raise BlockUnavailableError(number, "")
+        return header
+
+    def _drawn(self, session: Session, last: int) -> list[int]:
+        """Heights to look at: half with rows, half anywhere, none twice."""
+        first = chain_repository.oldest_block(session, self._chain.chain_id).number + 1
+        if first > last:
+            return []
+        with_rows = [self._with_rows(session, index, first, last) for index in range(self._blocks_a_round // 2)]
+        anywhere = self._draw.sample(range(first, last + 1), min(self._blocks_a_round - len(with_rows), last + 1 - first))
+        return sorted({number for number in with_rows if number is not None} | set(anywhere))
+
+    def _with_rows(self, session: Session, index: int, first: int, last: int) -> int | None:
+        point = self._draw.randbytes(32)
+        table = RevertedTx if index % REVERTS_SHARE == REVERTS_SHARE - 1 else RawLog
+        found = repository.height_after(session, table, self._chain.chain_id, point, first, last)
+        return found if found is not None or table is RawLog else self._with_rows(session, 0, first, last)
+
+    def _unhurried(self, work: Callable[[], list[Finding]]) -> list[Finding]:
+        """Do it, write down what is new, then rest for as long as it took."""
+        begun = time.monotonic()
+        findings = work()
+        new = self._write(findings) if findings else []
+        self._rest(time.monotonic() - begun)
+        return new
+
+    # Blocks
+
+    def _block(self, number: int, known: Known) -> list[Finding]:
+        """What stays wrong at a second look, with what is known by then."""
+        return _confirmed(self._compared(number, known), lambda: self._compared(number, None))
+
+    def _compared(self, number: int, known: Known | None) -> list[Finding]:
+        """`known` None: read it now."""
+        with self._chain.reader.rpc.pinned():
+            header = self._header(number)
+            block = fetch_block(self._chain.reader, header)
+        chain_id = self._chain.chain_id
+        with self._chain.database.read() as session:
+            ours = repository.kept_header(session, chain_id, number)
+            if ours is None or ours.hash != header.hash:
+                return [no_such_block(chain_id, number, None if ours is None else ours.hash, header.hash)]
+            kept, wallets = read_kept(session, chain_id, ours), wallets_paid_in(session, block, self._chain.usdc)
+            return block_findings(block, kept, known or self._known(session), wallets, chain_id)
+
+    def _known(self, session: Session) -> Known:
+        chain_id = self._chain.chain_id
+        adapters = repository.adapters_since(session, chain_id)
+        if self._chain.x402_adapter is not None:
+            adapters.pop(self._chain.x402_adapter, None)
+        since = chain_repository.cursor(session, REVERTS_SINCE)
+        owed, until = chain_repository.cursor(session, REVERTS), chain_repository.cursor(session, REVERTS_UNTIL)
+        return Known(
+            read_watch_list(session, self._chain),
+            adapters,
+            repository.agents_since(session, chain_id),
+            -1 if since is None else since.number,
+            None if owed is None or until is None else (owed.number, until.number),
+        )
+
+    # Books
+
+    def _book(self, book: BookToVerify, final: BlockHeader) -> list[Finding]:
+        found = _confirmed(self._judged(book, final), lambda: self._judged(book, final))
+        with self._chain.database.write() as session:
+            self._chain.fence(session)
+            repository.book_verified(session, book.mandate_id, self._clock())
+        return found
+
+    def _judged(self, book: BookToVerify, final: BlockHeader) -> list[Finding]:
+        return self._verified(book) + self._reconciled(book, final)
+
+    def _verified(self, book: BookToVerify) -> list[Finding]:
+        with self._chain.database.read() as session:
+            faults = mandate_ledger.verify(session, book.mandate_id)
+        return [
+            _of_book(FindingKind.BOOK, book, fault.split(" is ")[0], f"the book of {book.public_id}: {fault}")
+            for fault in faults[:FAULTS_A_BOOK]
+        ]
+
+    def _reconciled(self, book: BookToVerify, final: BlockHeader) -> list[Finding]:
+        """Nothing is said where the record has another block at that height: that is a finding of its own."""
+        with self._chain.database.read() as session:
+            ours = chain_repository.canonical_hash(session, self._chain.chain_id, final.number)
+            if book.vault is None or ours != final.hash:
+                return []
+            state = mandate_ledger.load_at(session, book.mandate_id, final.number)
+        with self._chain.reader.rpc.pinned():
+            balance = self._chain.reader.usdc_balance(book.vault, final.hash)
+            totals = self._chain.reader.totals(book.vault, final.hash)
+        told = (totals.deposited, totals.spent, totals.received, totals.withdrawn)
+        return [*_cash(book, state, balance, final.number), *_totals(book, state, told, final.number)]
+
+    # Writing
+
+    def _write(self, findings: Sequence[Finding]) -> list[Finding]:
+        """Those that were not written before."""
+        now, new = self._clock(), []
+        with self._chain.database.write() as session:
+            self._chain.fence(session)
+            for finding in findings:
+                identifier = repository.add_finding(session, self._chain.chain_id, finding, now)
+                new += [] if identifier is None else [(identifier, finding)]
+        for identifier, finding in new:
+            log.error("audit finding", id=identifier, kind=finding.kind.value, what=finding.what)
+        return [finding for _, finding in new]
+
+    def _end(self, blocks: int, books: int) -> None:
+        now, chain_id = self._clock(), self._chain.chain_id
+        with self._chain.database.write() as session:
+            self._chain.fence(session)
+            repository.round_ended(session, chain_id, blocks, books, is_same_provider=self._is_same_provider, now=now)
+            mismatches = repository.open_counts(session, chain_id)
+        self._chain.metrics.audited(blocks, books, mismatches)
+        log.debug("audited", blocks=blocks, books=books, open_findings=sum(mismatches.values()))
+
+
+def _confirmed(first: list[Finding], again: Callable[[], list[Finding]]) -> list[Finding]:
+    """Those that a second look finds too; there is none when the first found nothing."""
+    if not first:
+        return []
+    keys = {finding.key for finding in again()}
+    return [finding for finding in first if finding.key in keys]
+
+
+def _cash(book: BookToVerify, state: MandateState, balance: int, number: int) -> list[Finding]:
+    if balance >= state.cash_usdc_e6:
+        return []
+    what = (
+        f"the book of {book.public_id} has {usdc_text(state.cash_usdc_e6)} USDC in the vault at block {number}, "
+        f"the chain {usdc_text(balance)}"
+    )
+    return [_of_book(FindingKind.CASH, book, "below", what)]
+
+
+def _totals(book: BookToVerify, state: MandateState, told: tuple[int, ...], number: int) -> list[Finding]:
+    booked = (state.deposited_usdc_e6, state.spent_usdc_e6, state.received_usdc_e6, state.withdrawn_usdc_e6)
+    names = ("deposited", "spent", "received", "withdrawn")
+    return [
+        _of_book(
+            FindingKind.TOTALS,
+            book,
+            name,
+            f"the book of {book.public_id} has {usdc_text(ours)} USDC {name} at block {number}, its vault {usdc_text(theirs)}",
+        )
+        for name, ours, theirs in zip(names, booked, told, strict=True)
+        if ours != theirs
+    ]
+
+
+def _of_book(kind: FindingKind, book: BookToVerify, fault: str, what: str) -> Finding:
+    return Finding(kind, f"{kind.value}:{book.mandate_id}:{fault}", what, {"mandate": book.public_id})

@@ -1,0 +1,82 @@
+"""Where the books' rows of a block go: into the books, or, in a rescan beside the record, to the list of what they lack."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from pydantic import TypeAdapter
+
+from core.books import mandate_ledger, transfer_reports
+from core.books.chain import known_keys
+from core.books.transfer_ledger import NewTransfer
+from core.db.engine import WriteSession
+from core.db.repositories import shadow
+from core.db.tables.mandate import MandateEvent
+from core.db.tables.transfers import TransferEntry
+from core.domain.mandate.ledger import NewRow
+
+MANDATE, ACCOUNT = "mandate", "account"  # kinds of books in the list
+_NEW_ROW: TypeAdapter[NewRow] = TypeAdapter(NewRow)
+_NEW_TRANSFER: TypeAdapter[NewTransfer] = TypeAdapter(NewTransfer)
+
+
+class Books(Protocol):
+    """`tells_owners`: whether the owners' alerts of the factory's events are written too."""
+
+    tells_owners: bool
+
+    def append(self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> int:
+        """Rows of mandates' books, by mandate id; the number of rows that were new."""
+
+    def post_deposits(self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
+        """Deposits that nobody reported, by account id; the number of rows that were new."""
+
+
+class LiveBooks:
+    """The books themselves."""
+
+    tells_owners = True
+
+    def append(self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> int:
+        return mandate_ledger.append_books(session, books, now)
+
+    def post_deposits(self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
+        return transfer_reports.post_deposits(session, books, now)
+
+
+class MissingRows:
+    """Writes no book: notes in the shadow which rows the books lack. `session` must see the shadow first, then the record."""
+
+    tells_owners = False
+
+    def append(self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> int:
+        keys = {mandate_id: [row.base_key for row in rows] for mandate_id, rows in books.items()}
+        known = known_keys(session, MandateEvent, MandateEvent.mandate_id, keys)
+        return self._note(session, MANDATE, books, {book: facts.standing for book, facts in known.items()}, _NEW_ROW)
+
+    def post_deposits(self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
+        untold = transfer_reports.untold(session, books)
+        keys = {account_id: [row.base_key for row in rows] for account_id, rows in untold.items()}
+        known = known_keys(session, TransferEntry, TransferEntry.account_id, keys)
+        return self._note(session, ACCOUNT, untold, {book: facts.standing for book, facts in known.items()}, _NEW_TRANSFER)
+
+    def _note(
+        self, session: WriteSession, kind: str, books: Mapping[int, Sequence[Any]], standing: Mapping[int, set[str]], form: TypeAdapter[Any]
+    ) -> int:
+        lacking = [(book, row) for book, rows in books.items() for row in rows if row.base_key not in standing[book]]
+        shadow.add_missing(session, [(kind, book, row.base_key, form.dump_python(row, mode="json")) for book, row in lacking])
+        return len(lacking)
+
+
+def write_missing(session: WriteSession, now: datetime) -> int:
+    """Append to the books what the shadow says that they lack, each book's rows in the order of the chain; how many were new."""
+    mandates: dict[int, list[NewRow]] = {}
+    accounts: dict[int, list[NewTransfer]] = {}
+    for missing in shadow.missing_rows(session):
+        if missing.kind == MANDATE:
+            mandates.setdefault(missing.book_id, []).append(_NEW_ROW.validate_python(missing.row))
+        else:
+            accounts.setdefault(missing.book_id, []).append(_NEW_TRANSFER.validate_python(missing.row))
+    books = LiveBooks()
+    rows = books.append(session, mandates, now) if mandates else 0
+    return rows + (books.post_deposits(session, accounts, now) if accounts else 0)
