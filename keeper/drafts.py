@@ -110,8 +110,10 @@ class _Room:
         slots = (slot for slot in self.sight.pending_of(signer) if (signer, slot.nonce) not in self.overtaken)
         return next((slot for slot in slots if self.kinds.get(slot.newest.intent_id) == Kind.MARK), None)
 
-    def free_nonce(self, signer: str) -> int:
-        nonce = first_free_nonce(self.sight.counts[signer], self.held[signer])
+    def nonce_for(self, intent: Intent, signer: str) -> int:
+        """The lowest free one; a filling has its own, since bytes of ours may stand at lower ones of the same gap."""
+        is_filling = intent.kind == Kind.FILL
+        nonce = int(intent.reason["nonce"]) if is_filling else first_free_nonce(self.sight.counts[signer], self.held[signer])
         self.held[signer].add(nonce)
         return nonce
 
@@ -159,7 +161,7 @@ class Drafter:
         settling = {intent.vault for intent in intents if intent.kind == Kind.SETTLE and intent.vault is not None}
         numbers = self._observer.numbers(vaults, sight.head, settling)
         fresh = {i.id: restated(i, None if i.vault is None else numbers[i.vault], sight.head) for i in intents}
-        return fresh | {i.id: None for i in intents if i.kind == Kind.FILL and i.state == State.PLANNED and sight.gap_of(i.to) is None}
+        return fresh | {i.id: None for i in intents if i.kind == Kind.FILL and i.state == State.PLANNED and not _is_in_gap(i, sight)}
 
     def _market(self) -> _Market:
         accounts = sorted(set(self._addresses.values()))
@@ -222,7 +224,7 @@ class Drafter:
         room.market.balances_wei[signer] -= trial.gas * fees.max_fee_wei
         if slot is not None:
             room.overtaken.add((signer, slot.nonce))
-        return Draft(intent, signer, room.free_nonce(signer) if slot is None else slot.nonce, fees, trial.gas)
+        return Draft(intent, signer, room.nonce_for(intent, signer) if slot is None else slot.nonce, fees, trial.gas)
 
     # Attempts that wait too long
 
@@ -260,6 +262,11 @@ class Drafter:
         if trial is None or trial.gas is None:
             return Draft(intent, slot.signer, slot.nonce, fees, FILLER_GAS, is_filler=True)
         return Draft(trial.intent, slot.signer, slot.nonce, fees, trial.gas)
+
+
+def _is_in_gap(filling: Intent, sight: Sight) -> bool:
+    gap = sight.gap_of(filling.to)
+    return gap is not None and gap[0] <= int(filling.reason["nonce"]) <= gap[1]
 
 
 def _sent_as(intent: Intent, fresh: Intent | None) -> Intent | None:

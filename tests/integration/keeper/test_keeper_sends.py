@@ -211,6 +211,28 @@ def test_reorg_takes_a_foreign_transaction_out__a_transfer_of_nothing_fills_the_
     assert (filling.to, filling.gas_used) == (KEEPER.address, 21_000)
 
 
+def test_gap_with_bytes_of_ours_below_a_foreign_nonce__both_nonces_are_used_at_once(stage: Stage) -> None:
+    stage.set_price(MOVED)
+    keeper = stage.keeper()
+    keeper.run()
+    mine(stage)
+    keeper.run()
+    assert stage.states() == [("mark", "done")]
+    stage.chain.succeed(KEEPER, OWNER.address, "0x")
+    stage.set_price(PRICE_AT_FLOOR)
+    with stage.no_blocks():
+        keeper.run()
+        stage.chain.anvil.reorg(4)  # the mark at nonce 0, the foreign transaction at 1, and the price are gone
+        stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
+        fell(stage)
+        for _ in range(3):
+            keeper.run()
+            mine(stage)
+        keeper.run()
+    assert (stage.status(), stage.keeper_nonce()) == ("stopped", 3)
+    assert [tx.nonce for tx in stage.txs() if tx.intent_id in {i.id for i in stage.intents() if i.kind == "fill"}] == [1]
+
+
 def test_reorg_takes_a_finished_mark_out__its_bytes_fill_the_gap_below_the_stop(stage: Stage) -> None:
     stage.set_price(MOVED)
     keeper = stage.keeper()
