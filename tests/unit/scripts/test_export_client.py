@@ -56,7 +56,7 @@ def test_a_row__becomes_a_method_with_what_is_needed_first(monkeypatch: pytest.M
     text = " ".join(export_client.module([Operation(row.key, Give, lambda call, caller, command: Answer({}), Gave)]).split())
 
     arguments = "self, id: int, *, amount_usdc: str, note: str | None = None, idempotency_key: str | None = None"
-    assert f"def import_( {arguments} ) -> GiftsGave:" in text
+    assert f"def import_({arguments}) -> GiftsGave:" in text.replace("( ", "(").replace(" )", ")")
     assert "class GiftsGave(TypedDict): inner: GiftsInner note: NotRequired[str | None]" in text
     assert '{"id": id, "amount_usdc": amount_usdc} | given(note=note)' in text
     assert "POST /g/{id}; credential: key; section: x." in text
