@@ -44,7 +44,7 @@ build: setup .build/forge/.ready ## compile the contracts
 abis: build ## write the ABIs that the processes read
 	@$(PY) scripts/export_abis.py
 
-docs: setup ## write docs/api.md, docs/openapi.json and the table of docs/mcp.md from the catalogue
+docs: setup ## write docs/api.md, docs/openapi.json, the table of docs/mcp.md and the client's calls from the catalogue
 	@$(PY) -m scripts.export_api
 
 demo: build ## the whole story of a mandate, told and checked step by step on a local chain and database

@@ -107,10 +107,18 @@ class Client(Areas):
     def sign_terms(self, mandate_id: str, wallet: "LocalAccount | str") -> dict[str, Any]:
         """Read a draft's terms, sign them with the owner's wallet and hand the signature in; answers the signed mandate.
 
-        Whoever signs vouches for what the terms say: read `mandates.terms(...)["typed_data"]["message"]` first.
+        Whoever signs vouches for what the terms say: read `mandates.terms(...)["typed_data"]["message"]` first. What is signed
+        here is a mandate's terms, of this mandate and this owner, or nothing. Errors: ValueError.
         """
-        terms = self.mandates.terms(mandate_id)
-        return self.mandates.sign(mandate_id, signature=sign_typed_data(wallet, terms["typed_data"]))
+        account = account_of(wallet)
+        typed_data = self.mandates.terms(mandate_id)["typed_data"]
+        message = typed_data["message"]
+        told = (typed_data["primaryType"], message["publicId"], str(message["owner"]).lower())
+        if told != ("MandateTerms", mandate_id, str(account.address).lower()):
+            raise ValueError(
+                f"not signed: the service offers {told} to sign, which are not the terms of {mandate_id} for {account.address}"
+            )
+        return self.mandates.sign(mandate_id, signature=sign_typed_data(account, typed_data))
 
     # Lists
 

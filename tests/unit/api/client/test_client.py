@@ -1,6 +1,8 @@
 """Credentials, paths, fields, refusals and pages, as they go over the wire."""
 
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import httpx
@@ -146,3 +148,43 @@ def test_items__follow_the_cursor_to_the_last_page() -> None:
 
     assert list(client.items(client.mandates.ledger, "events", "m_aaaaaaaaaa", limit=2)) == [1, 2, 3]
     assert [dict(call.url.params) for call in service.calls] == [{"limit": "2"}, {"limit": "2", "cursor": "9"}]
+
+
+OWNER_KEY = "0x" + "22" * 32
+TERMS = {"primaryType": "MandateTerms", "message": {"publicId": "m_aaaaaaaaaa", "owner": "0x1563915e194D8CfBA1943570603F7606A3115508"}}
+
+
+@pytest.mark.parametrize(
+    "offered",
+    [
+        TERMS | {"primaryType": "ReceiveWithAuthorization"},
+        TERMS | {"message": {"publicId": "m_bbbbbbbbbb", "owner": "0x1563915e194D8CfBA1943570603F7606A3115508"}},
+        TERMS | {"message": {"publicId": "m_aaaaaaaaaa", "owner": "0x" + "11" * 20}},
+    ],
+)
+def test_what_is_not_the_terms_of_this_mandate_and_owner__is_not_signed(offered: dict[str, object]) -> None:
+    service = Service([ok(typed_data=offered)])
+
+    with pytest.raises(ValueError, match="not signed"):
+        service.client(session="s").sign_terms("m_aaaaaaaaaa", OWNER_KEY)
+
+    assert len(service.calls) == 1
+
+
+def test_signing__without_eth_account__says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "eth_account", None)
+
+    with pytest.raises(ImportError, match="pip install eth-account"):
+        Service([]).client().sign_in(OWNER_KEY)
+
+
+def test_importing_the_client__needs_neither_the_service_nor_eth_account() -> None:
+    heavy = ("eth_account", "web3", "fastapi", "pydantic", "sqlalchemy", "core", "api.kernel", "api.catalog")
+    found = subprocess.run(
+        [sys.executable, "-c", f"import sys, api.client; print([name for name in {heavy!r} if name in sys.modules])"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert found.stdout.strip() == "[]"
