@@ -43,7 +43,7 @@ def module(operations: Sequence[Operation]) -> str:
 def type_of(schema: Mapping[str, Any], prefix: str, array: str = "list") -> str:
     """The Python type of a JSON schema. `array`: what a list is called (an argument may be any sequence)."""
     if "$ref" in schema:
-        return prefix + schema["$ref"].rpartition("/")[2]
+        return prefix + str(schema["$ref"]).rpartition("/")[2]
     if "anyOf" in schema:
         return " | ".join(dict.fromkeys(type_of(one, prefix, array) for one in schema["anyOf"]))
     if "const" in schema or "enum" in schema:

@@ -105,7 +105,8 @@ def test_a_careless_loop__is_refused_by_the_chain_and_stops_when_told(stack: Sta
     assert told[1].startswith("stopped: 0x")
     refused = [step for step in owner[0].items(owner[0].mandates.steps, "steps", mandate_id) if step["code"] == "refused"]
     assert [(step["params"]["reason"], step["breached"]) for step in refused] == [("OverPerTxCap", [2])]
-    assert wait_for(lambda: owner[0].mandates.read(mandate_id)["limits"]["used"]["left_today"]["value"] is None)
+    assert wait_for(lambda: owner[0].mandates.read(mandate_id)["mandate"]["status"] == "stopped")
+    assert owner[0].mandates.read(mandate_id)["limits"]["used"]["left_today"]["value"] is None
 
 
 def test_the_owner__closes_all_and_takes_everything_back(stack: Stack, owner: tuple[Client, Wallet]) -> None:
