@@ -35,6 +35,7 @@ class AgentsCredits(TypedDict):
     earned: int
     converted: int
     bonded: int
+    owed: int
 
 
 class AgentsStatus(TypedDict):

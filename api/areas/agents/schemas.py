@@ -114,6 +114,7 @@ class Credits(BaseModel):
     earned: int
     converted: int
     bonded: int
+    owed: int
 
 
 class Status(BaseModel):

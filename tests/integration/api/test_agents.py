@@ -142,7 +142,7 @@ def test_status__is_what_the_books_say__and_not_recorded_where_there_are_none(cl
         "wallet_address": None,
         "registered_at": "2026-11-21T12:00:00Z",
         "credit_balance": 10,
-        "credits": {"welcome": 10, "earned": 0, "converted": 0, "bonded": 0},
+        "credits": {"welcome": 10, "earned": 0, "converted": 0, "bonded": 0, "owed": 0},
         "contributions": {
             "mining_submissions": "not_recorded",
             "task_claims": "not_recorded",
