@@ -54,7 +54,7 @@ up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API
 	@$(PY) -m scripts.devstack
 
 test: build ## all tests, or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
-	@$(PY) -m pytest $(T)
+	@$(if $(T),$(PY) -m pytest $(T),$(PY) -m scripts.run_tests)
 
 check: build .venv-audit/.ready ## format, lint, types, import laws, migrations, ABIs, Slither
 	@$(PY) -m ruff format --check .

@@ -20,7 +20,7 @@ from api.kernel.openapi import document
 from api.main import OPERATIONS
 from tests.integration.api.mandates.stage import Stage
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "8"))
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "4"))
 CHECKS = [status_code_conformance, content_type_conformance, response_schema_conformance]
 UNAVAILABLE = 503  # a route that needs the chain says so; the document declares it
 SCHEMA = schemathesis.openapi.from_dict(document(OPERATIONS, NAME, VERSION, "http://testserver"))

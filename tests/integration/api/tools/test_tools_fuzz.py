@@ -49,7 +49,7 @@ def agent(client: TestClient) -> dict[str, str]:
     return {KEY: str(connect(client)["api_key"])}
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=BODIES, version=st.sampled_from([None, "2025-06-18", "2026-07-28", "x"]))
 def test_no_body__is_a_defect(client: TestClient, agent: dict[str, str], body: bytes, version: str | None) -> None:
     headers = {**JSON, **agent, "Content-Type": "application/json"} | ({} if version is None else {"MCP-Protocol-Version": version})

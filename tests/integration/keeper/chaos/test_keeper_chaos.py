@@ -32,7 +32,7 @@ from tests.integration.keeper.chaos.traps import Point
 from tests.integration.keeper.chaos.world import World
 from tests.personas import KEEPER, STRANGER, Persona
 
-SHORT, STEPS, DEEP_STEPS = range(1, 4), 6, 14  # the seeds of every run have short stories
+SHORT, STEPS, DEEP_STEPS = range(1, 2), 6, 14  # the seeds of every run have short stories
 CALM_BLOCKS = 12  # the most that may pass until nothing of the keeper waits any more
 SAFE_BLOCKS = 34  # anvil calls what is 32 blocks below the head safe
 
