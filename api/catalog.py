@@ -416,7 +416,12 @@ _MANDATES = (
     _wallet("mandates.steps", "GET", "/mandates/{id}/steps", Auth.KEY_OR_OWNER, "added", "Page through the record of steps."),
     _wallet("mandates.ledger", "GET", "/mandates/{id}/ledger", Auth.KEY_OR_OWNER, "added", "Page through the raw book."),
     _wallet(
-        "mandates.record", "GET", "/mandates/{id}/record", Auth.KEY_OR_OWNER, "added", "Read the whole book with row hashes, to verify it."
+        "mandates.record",
+        "GET",
+        "/mandates/{id}/record",
+        Auth.KEY_OR_OWNER,
+        "added",
+        "Download the whole book as canonical JSON lines with row hashes, to verify it against the chain.",
     ),
     _wallet(
         "mandates.report_event",

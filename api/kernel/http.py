@@ -17,7 +17,7 @@ import structlog
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -32,6 +32,7 @@ from api.kernel.refusals import refused
 
 REQUEST_ID_HEADER = "X-Request-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
+LINES_TYPE = "application/x-ndjson"
 EXPOSED_HEADERS = (
     REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
     "PAYMENT-REQUIRED", "PAYMENT-RESPONSE",
@@ -79,6 +80,8 @@ async def enter(
 
 
 def response_of(outcome: Outcome) -> Response:
+    if outcome.lines is not None:
+        return StreamingResponse(outcome.lines, outcome.status, dict(outcome.headers), media_type=LINES_TYPE)
     return Response(json_text(outcome.body), outcome.status, dict(outcome.headers), media_type="application/json")
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from api.catalog import Auth, Row
 from api.kernel.credentials import KEY_HEADER
-from api.kernel.http import IDEMPOTENCY_HEADER
+from api.kernel.http import IDEMPOTENCY_HEADER, LINES_TYPE
 from api.kernel.operation import Operation
 from api.kernel.refusals import REASONS
 
@@ -132,7 +132,10 @@ def _responses(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     if operation.answer_type is not None:
         schemas[operation.answer_type.__name__] = _schema(operation.answer_type, schemas)
         answer = {"$ref": REF.format(model=operation.answer_type.__name__)}
-    found: dict[str, Any] = {str(row.status): {"description": "OK", "content": {"application/json": {"schema": answer}}}}
+    content: dict[str, Any] = {"application/json": {"schema": answer}}
+    if operation.answers_lines:
+        content = {LINES_TYPE: {"schema": {"type": "string", "description": "one JSON object a line"}}}
+    found: dict[str, Any] = {str(row.status): {"description": "OK", "content": content}}
     content = {"application/json": {"schema": {"$ref": REF.format(model="Refusal")}}}
     for status in _refusal_statuses(row):
         reasons = sorted(name for name, reason in REASONS.items() if reason.status == status)

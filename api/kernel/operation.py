@@ -4,7 +4,7 @@ A service is `def name(call: Call, caller: AgentCaller | OwnerCaller | ..., comm
 (or a MandateError of the domain) and never commits: `perform` (api/kernel/pipeline.py) owns the transaction.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -29,11 +29,15 @@ class NoInput(Command):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`body` is JSON: no Decimal, no float. `headers` are added to the answer and are not replayed."""
+    """`body` is JSON: no Decimal, no float. `headers` are added to the answer and are not replayed.
+
+    `lines` go out instead of the body: text of whole JSON lines, made while it is sent, after the call's own session has ended.
+    """
 
     body: Mapping[str, Any]
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    lines: Iterator[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +139,16 @@ Service = Callable[[Call, Any, Any], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`key` names a row of the catalogue. `answer_type` documents the answer in OpenAPI; it does not shape it."""
+    """`key` names a row of the catalogue. `answer_type` documents the answer in OpenAPI; it does not shape it.
+
+    `answers_lines`: the answer is `Answer.lines`, application/x-ndjson.
+    """
 
     key: str
     command_type: type[Command]
     service: Service
     answer_type: type[BaseModel] | None = None
+    answers_lines: bool = False
 
     @property
     def row(self) -> Row:
@@ -154,3 +162,4 @@ class Outcome:
     status: int
     body: Mapping[str, Any]
     headers: Mapping[str, str]
+    lines: Iterator[str] | None = None

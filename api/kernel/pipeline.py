@@ -182,7 +182,7 @@ def _counted(quota: Quota, session: WriteSession, outcome: Outcome) -> Outcome:
 
 
 def _outcome(answer: Answer) -> Outcome:
-    return Outcome(answer.status, answer.body, answer.headers)
+    return Outcome(answer.status, answer.body, answer.headers, answer.lines)
 
 
 def _refused(run: _Run, refusal: Refusal) -> Outcome:

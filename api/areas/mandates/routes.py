@@ -39,7 +39,7 @@ OPERATIONS = (
     Operation("mandates.read", schemas.MandatePath, reading.read),
     Operation("mandates.steps", schemas.PageQuery, reading.steps),
     Operation("mandates.ledger", schemas.PageQuery, reading.ledger),
-    Operation("mandates.record", schemas.MandatePath, reading.record),
+    Operation("mandates.record", schemas.MandatePath, reading.record, answers_lines=True),
     Operation("mandates.approvals", schemas.MandatePath, reading.approvals),
     Operation("mandates.report_event", schemas.ReportEvent, reports.event),
     Operation("mandates.report_refusal", schemas.ReportRefusal, reports.refusal),
