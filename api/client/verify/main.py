@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from api.client.verify.findings import Report, Verdict
@@ -78,8 +78,9 @@ def _cost(rpcs: Sequence[Rpc], begun: float) -> dict[str, float | int]:
 def _progress(*, quiet: bool) -> Iterator[Tell]:
     """A bar a part, on stderr, gone when all is done."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=quiet) as progress:
-        bars = {}
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
+        bars: dict[str, TaskID] = {}
 
         def tell(part: str, done: int, of: int) -> None:
             if part not in bars:
