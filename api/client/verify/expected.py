@@ -68,9 +68,8 @@ def chain_logs(subject: Subject, vault: str, node: Node, first: int, last: Block
         paid = {"address": subject.payment_adapters, "topics": [_topic("X402Paid"), topic]}
         found += node.logs("payments", paid, first, last.number)
     found.sort(key=lambda log: (log.block_number, log.log_index))
-    keeper = node.ask("the keeper", lambda: node.reader.keeper(last.hash))
-    usdc = node.ask("the token", lambda: node.reader.usdc_of_factory(last.hash))
-    return ChainLogs(vault, tuple(found), _keeper_before(found, keeper), usdc)
+    usdc = node.ask("the token", node.reader.usdc_of_factory)
+    return ChainLogs(vault, tuple(found), _keeper_before(subject, found, node, last.number), usdc)
 
 
 def expected_rows(subject: Subject, found: ChainLogs, blocks: Mapping[int, Block]) -> Expected:
@@ -119,10 +118,16 @@ def _is_noted(expected: Expected, number: int) -> bool:
     return expected.settled_block is None or number <= expected.settled_block
 
 
-def _keeper_before(logs: Iterable[RawLog], keeper_at_last: str) -> str:
-    """The keeper before the first of the logs: the first change names the one that it replaced."""
-    changes = [event for _, event in _events(logs) if isinstance(event, ev.KeeperChanged)]
-    return changes[0].previous_keeper if changes else keeper_at_last
+def _keeper_before(subject: Subject, found: Iterable[RawLog], node: Node, last: int) -> str:
+    """The keeper before the first of the logs: the next change names the one that it replaced. No past state is asked for."""
+    newest = node.ask("the newest block", node.reader.block_number)
+    wanted = {"address": subject.factory, "topics": [_topic("KeeperChanged")]}
+    for logs in (found, node.logs("changes of the keeper", wanted, last + 1, newest)):
+        own = (log for log in logs if log.address == subject.factory)
+        changes = (event for _, event in _events(own) if isinstance(event, ev.KeeperChanged))
+        if change := next(changes, None):
+            return change.previous_keeper
+    return node.ask("the keeper", node.reader.keeper)
 
 
 def _topic(name: str) -> str:

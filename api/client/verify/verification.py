@@ -97,12 +97,11 @@ class _Chain:
         self.last = self._last_block(until)
         if self.last is None or self.vault is None:
             return
-        has_vault = bool(self.node.ask("the vault's code", lambda: self.node.reader.code_at(self.vault or "", until)))
         found = chain_logs(self.subject, self.vault, self.node, min(first, until), self.last)
         heights = {log.block_number for log in found.logs} | {row.block_number for row in self.record.rows if row.block_number is not None}
         blocks = self.node.blocks(sorted({*heights, until}))
         expected = expected_rows(self.subject, found, blocks)
-        self._created(expected, has_vault)
+        has_vault = self._has_vault(expected, until)
         checked = RowsCheck(self.subject, self.record.rows, expected, blocks, self._outcomes(blocks), self.report)
         checked.run()
         _part(self.report, lambda: self._reverts(checked, until))
@@ -134,11 +133,18 @@ class _Chain:
         self.report.figures["transactions"] = len(wanted)
         return self.node.outcomes(wanted)
 
-    def _created(self, expected: Expected, has_vault: bool) -> None:
+    def _has_vault(self, expected: Expected, until: int) -> bool:
+        """Whether there is a vault at the record's last block. Past state is asked for only when a vault came, and not in the rows."""
         if expected.created is not None:
             compare_created(self.subject, expected.created, self.report)
-        elif has_vault:
-            self.report.say("row.left_out", None, f"the vault {self.vault} exists, and the record does not reach back to its creation")
+            return True
+        vault = self.vault or ""
+        if not self.node.ask("the vault's code", lambda: self.node.reader.code_at(vault)):
+            return False
+        if not self.node.ask("the vault's code", lambda: self.node.reader.code_at(vault, until)):
+            return False
+        self.report.say("row.left_out", None, f"the vault {vault} exists, and the record does not reach back to its creation")
+        return True
 
     def _reverts(self, checked: RowsCheck, until: int) -> None:
         assert self.vault is not None

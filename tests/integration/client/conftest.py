@@ -103,6 +103,8 @@ def exported(postgres: EmbeddedPostgres, template: str) -> Iterator[Exported]:
         chain.buy(vault, 12 * USDC)
         chain.succeed(AGENT, vault, calldata.call_by_signature("stop(bytes32)", [REASON]))
         chain.succeed(OWNER, vault, calldata.withdraw(chain.contracts["usdc"], OWNER.address, 100 * USDC))
+        chain.rpc.call("evm_increaseTime", [60])  # the lost blocks' times lie before the last one's, however fast they were made
+        chain.anvil.mine()
         follower.catch_up()
         settle_reverts(follower.chain)
         yield Exported(chain, follower, mandate, vault, export(follower, mandate), export(follower, other), other_vault)
