@@ -293,6 +293,9 @@ def verify(story: Story) -> None:
     report = json.loads(done.stdout)
     figures = report["figures"]
     expect("status and cash, from the rows and from the vault", (figures["status"], figures["cash_usdc"]), ("stopped", "0.000000"))
+    statement = story.owner_api.get(f"/mandate-wallet/mandates/{story.id}/statement")
+    expect("the statement, from the rows", report["shown"]["statement"]["flows"]["unexplained"], "0.000000")
+    expect("the statement's cash, from the rows and from the service", report["shown"]["statement"]["cash"], statement["cash"])
     story.tell("verify-record record.ndjson --rpc ... --factory ...: exit code 0")
     story.tell(
         f"{figures['rows']} rows and {figures['transactions']} transactions checked, {figures['blocks_scanned']} blocks looked through,"

@@ -96,13 +96,17 @@ class Verdict(IntEnum):
 
 @dataclass(slots=True)
 class Report:
-    """What the checks found so far. `claims` are the seqs of rows that only their author vouches for."""
+    """What the checks found so far. `claims` are the seqs of rows that only their author vouches for.
+
+    `shown`: limits, progress and statement, as the rows give them.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     claims: list[int] = field(default_factory=list)
     figures: dict[str, Any] = field(default_factory=dict)
+    shown: dict[str, Any] = field(default_factory=dict)
 
     def say(self, name: str, seq: int | None, text: str) -> None:
         if name not in NAMES:
@@ -124,4 +128,5 @@ class Report:
             "remarks": self.remarks,
             "claims": self.claims,
             "figures": self.figures,
+            "shown": self.shown,
         }

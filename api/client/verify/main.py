@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 from rich.console import Console
@@ -47,13 +47,20 @@ def main(
     rpcs = [Rpc([url], answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=CALLS_PER_S) for url in rpc]
     options = Options(factory=factory, kept_head=_kept_head(head), scan=scan)
     with file.open("rb") as lines, _progress(quiet=as_json) as tell:
-        report = verify(lines, rpcs, options, tell)
+        report = _verified(lines, rpcs, options, tell)
     report.figures |= _cost(rpcs, begun)
     if as_json:
         sys.stdout.write(json.dumps(report.as_json()) + "\n")
     else:
         _show(report, Console())
     raise typer.Exit(int(report.verdict))
+
+
+def _verified(lines: BinaryIO, rpcs: Sequence[Rpc], options: Options, tell: Tell) -> Report:
+    try:
+        return verify(lines, rpcs, options, tell)
+    except Exception as error:  # the process's edge: a file that no check foresaw is not checked, and never sound
+        return Report(unchecked=[f"the checks ended with {type(error).__name__}: {error}"])
 
 
 def _kept_head(text: str | None) -> tuple[int, str] | None:

@@ -98,7 +98,7 @@ class Node:
             width = max(1, min(WIDEST_RANGE, width * 2, width * LOGS_A_REQUEST // max(1, len(found))))
 
     def _batched(self, part: str, requests: Sequence[Request], weigh: Callable[[Any], int], most: int) -> Iterator[Any]:
-        done, size = 0, FIRST_CALLS
+        done, size, widest = 0, FIRST_CALLS, MOST_CALLS
         while done < len(requests):
             asked = requests[done : done + size]
             try:
@@ -106,13 +106,13 @@ class Node:
             except RpcError as error:
                 if size == 1:
                     raise UncheckedError(part, str(error)) from error
-                size = max(1, size // 4)
+                size = widest = max(1, size // 4)
                 continue
             yield from answers
             done += len(asked)
             self._tell(part, done, len(requests))
             weight = sum(weigh(raw) for raw in answers if raw is not None)
-            size = max(1, min(MOST_CALLS, size * 4, len(asked) * most // max(1, weight)))
+            size = max(1, min(widest, size * 4, len(asked) * most // max(1, weight)))
 
 
 def _block(raw: Mapping[str, Any], vault: str | None) -> Block:

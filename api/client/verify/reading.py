@@ -3,7 +3,6 @@
 Nothing is asked of anybody here. What cannot be read is told and left out; the other lines are still checked.
 """
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +13,7 @@ from api.client.verify.findings import Report
 from core.domain.canonical import canonical_json
 from core.domain.errors import MandateError
 from core.domain.mandate.record import genesis_hash, row_hash
-from core.domain.mandate.record_file import FIRST_KEYS, FORMAT, HEAD_KEYS, VERSION, row_of_line
+from core.domain.mandate.record_file import FORMAT, VERSION, is_first_line, is_head, row_of_line
 from core.domain.mandate.rows import LedgerRow
 
 decode = msgspec.json.decode
@@ -31,7 +30,7 @@ class RecordFile:
 
 def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
     """Read and check a record line by line."""
-    record, expected_seq, before = RecordFile(), 1, ""
+    record, expected_seq, count = RecordFile(), 1, 0
     numbered = _objects(lines, report)
     first = next(numbered, None)
     if first is None:
@@ -45,15 +44,16 @@ def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
         if record.head is not None:
             report.say("format.head_missing", None, f"line {number} stands after the head")
         elif "head" in line:
-            record.head = _head(line, record, before, expected_seq - 1, report)
+            record.head = _head(line, before, count, report)
         else:
             row = _row(number, line, expected_seq, before, report)
-            expected_seq += 1
+            count += 1
+            expected_seq = (expected_seq if row is None else row.seq) + 1  # one gap is one difference
             before = str(line.get("row_hash"))
             if row is not None:
                 record.rows.append(row)
     if record.head is None:
-        report.say("format.head_missing", None, f"the file ends after {expected_seq - 1} rows without a head")
+        report.say("format.head_missing", None, f"the file ends after {count} rows without a head")
     return record
 
 
@@ -80,21 +80,12 @@ def _object(number: int, line: bytes, report: Report) -> dict[str, Any] | None:
             report.say("format.canonical", seq, f"line {number} is not written canonically")
     except MandateError as error:
         report.say("format.number", seq, f"line {number}: {error}")
-        return None if _has_fraction(found) else found
+        return None
     return found
 
 
-def _has_fraction(value: Any) -> bool:
-    """A float, which no record holds; NaN and infinities are no JSON in the first place."""
-    if isinstance(value, dict):
-        return any(map(_has_fraction, value.values()))
-    if isinstance(value, list):
-        return any(map(_has_fraction, value))
-    return isinstance(value, float) and not math.isnan(value)
-
-
 def _is_first(line: dict[str, Any], report: Report) -> bool:
-    if line.keys() != FIRST_KEYS or (line["format"], line["version"]) != (FORMAT, VERSION):
+    if not is_first_line(line):
         report.say("format.first", None, f"line 1 is not the first line of a {FORMAT} of version {VERSION}")
         return False
     return True
@@ -123,13 +114,14 @@ def _row(number: int, line: dict[str, Any], seq: int, before: str, report: Repor
     return row
 
 
-def _head(line: dict[str, Any], record: RecordFile, last_hash: str, count: int, report: Report) -> dict[str, Any] | None:
+def _head(line: dict[str, Any], last_hash: str, count: int, report: Report) -> dict[str, Any] | None:
     head = line["head"]
-    if not isinstance(head, dict) or line.keys() != {"head"} or head.keys() != HEAD_KEYS or not isinstance(head["totals"], dict):
+    if line.keys() != {"head"} or not is_head(head):
         report.say("format.head_missing", None, "the head has another form than a record's")
         return None
+    found: dict[str, Any] = head
     if head["seq"] != count:
         report.say("head.seq", None, f"the head says {head['seq']} rows, there are {count}")
     if head["row_hash"] != last_hash:
         report.say("head.row_hash", None, f"the head says {head['row_hash']}, the last row has {last_hash}")
-    return head
+    return found

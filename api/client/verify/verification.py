@@ -15,6 +15,7 @@ from api.client.verify.reading import RecordFile, read_record
 from api.client.verify.replay import compare_head, compare_replay, compare_vault, fold_rows, replay_logs
 from api.client.verify.reverts_check import RevertsCheck
 from api.client.verify.rows_check import RowsCheck
+from api.client.verify.shown import shown
 from api.client.verify.terms_check import Subject, check_place, check_signature, compare_created, subject_of
 from core.chain.rpc import Rpc
 from core.domain.mandate.record_file import totals_of
@@ -174,6 +175,8 @@ class _Chain:
         if self.record.head is not None:
             compare_head(self.record.head, state, self.report)
         _figures(state, self.report)
+        if self.last is not None:
+            self.report.shown = shown(self.subject, rows, state, self.last.at)
         if not has_vault or self.vault is None or self.last is None:
             return
         replayed, from_logs = replay_logs(expected.rows.values(), facts)
@@ -192,6 +195,8 @@ def _paper(record: RecordFile, subject: Subject, report: Report) -> None:
     if record.head is not None:
         compare_head(record.head, state, report)
     _figures(state, report)
+    if record.rows:
+        report.shown = shown(subject, record.rows, state, int(record.rows[-1].created_at.timestamp()))
     report.remarks.append("a paper mandate: no chain stands behind its rows")
 
 

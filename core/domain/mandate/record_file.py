@@ -18,12 +18,15 @@ from core.domain.money import UsdcE6, usdc_e6_from_text, usdc_text
 
 FORMAT: Final = "mandate-record"
 VERSION: Final = 1
-FIRST_KEYS: Final = frozenset(
-    {
-        "format", "version", "mandate_id", "market_mode", "chain_id", "factory", "vault", "terms", "rules", "guard_targets",
-        "terms_digest", "terms_version", "signature", "genesis_hash",
-    }
-)  # fmt: skip
+FIRST_FORMS: Final[Mapping[str, tuple[type, ...]]] = {
+    **dict.fromkeys(("format", "mandate_id", "market_mode", "factory", "terms_digest", "genesis_hash"), (str,)),
+    **dict.fromkeys(("version", "chain_id", "terms_version"), (int,)),
+    **dict.fromkeys(("vault", "signature"), (str, type(None))),
+    **dict.fromkeys(("rules", "guard_targets"), (list,)),
+    "terms": (dict,),
+}
+FIRST_KEYS: Final = frozenset(FIRST_FORMS)
+AS_OF_KEYS: Final = frozenset({"block_hash", "block_number", "reverts_block_number"})
 ROW_KEYS: Final = frozenset({"body", "prev_hash", "row_hash"})
 HEAD_KEYS: Final = frozenset({"as_of", "row_hash", "seq", "totals"})
 BODY_KEYS: Final = frozenset(
@@ -84,6 +87,24 @@ def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
         prev_hash=str(line["prev_hash"]),
         row_hash=str(line["row_hash"]),
     )
+
+
+def is_first_line(line: Mapping[str, Any]) -> bool:
+    """Whether a line has the form of a record's first one; what it says may still be false."""
+    if line.keys() != FIRST_KEYS or (line["format"], line["version"]) != (FORMAT, VERSION):
+        return False
+    return all(type(line[key]) in kinds for key, kinds in FIRST_FORMS.items())
+
+
+def is_head(head: object) -> bool:
+    """Whether a value has the form of a record's head."""
+    if not isinstance(head, Mapping) or head.keys() != HEAD_KEYS or not isinstance(head["totals"], Mapping):
+        return False
+    as_of = head["as_of"]
+    if as_of is None:
+        return True
+    heights = ("block_number", "reverts_block_number")
+    return isinstance(as_of, Mapping) and as_of.keys() == AS_OF_KEYS and all(type(as_of[key]) is int and as_of[key] >= 0 for key in heights)
 
 
 _TEXT, _TEXT_OR_NONE, _WHOLE, _WHOLE_OR_NONE = (str,), (str, type(None)), (int,), (int, type(None))
