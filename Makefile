@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis docs demo up test check format test-deep conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api deploy verify lock clean
+.PHONY: help setup build abis docs demo up test check format test-deep conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify client deploy verify lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -96,7 +96,7 @@ gas: build ## measure the contracts' gas, beside bounds and peers, and write tes
 mutants: node_modules/.ready .venv/.ready ## prove that the tests notice: each named defect in the contracts must fail one
 	@$(PY) -m scripts.mutate
 
-bench: bench-indexer bench-keeper bench-api ## every figure of speed, beside a bound measured in the same run
+bench: bench-indexer bench-keeper bench-api bench-verify ## every figure of speed, beside a bound measured in the same run
 
 bench-indexer: build ## from a mined block to its committed row
 	@$(PY) -m tests.bench.indexer
@@ -107,6 +107,12 @@ bench-keeper: build ## from a floor that is crossed to the stop that is mined
 bench-api: setup ## counted and metered reads and postings of credit, beside a bare route with one SELECT
 	@$(PY) -m tests.bench.api
 	@$(PY) -m tests.bench.payments
+
+bench-verify: build ## a record of 100,000 rows checked against the chain
+	@$(PY) -m tests.bench.verify
+
+client: setup ## the wheel of the client and verify-record, into .build/client
+	@$(PY) -m scripts.build_client
 
 deploy: build ## deploy to NETWORK of ape-config.yaml (devnet, sepolia); idempotent; needs RPC_URL, ACCOUNT off the local chain
 	@test -n "$(NETWORK)" || { echo "say where: make deploy NETWORK=sepolia RPC_URL=https://... ACCOUNT=<ape account>"; exit 2; }

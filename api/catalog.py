@@ -69,7 +69,7 @@ class Row:
     """One route. `path` has {names} that are fields of the command; {path} stands for several segments.
 
     `price` names the fee of a GET in core.domain.credits.prices; without one nothing is charged. `media_type` is of a plain
-    success; the body of another one than JSON is {"text": ...}.
+    success; the answer of another one than JSON is lines, or the body {"text": ...}.
     `block`: every refusal carries the machine-readable object; without it a core refusal is a sentence alone, but for
     401, 402 and 429 (decisions 1). `takes_body`: the command has fields that the path doesn't fill and that are required.
     `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
@@ -442,7 +442,13 @@ _MANDATES = (
     _wallet("mandates.steps", "GET", "/mandates/{id}/steps", Auth.KEY_OR_OWNER, "added", "Page through the record of steps."),
     _wallet("mandates.ledger", "GET", "/mandates/{id}/ledger", Auth.KEY_OR_OWNER, "added", "Page through the raw book."),
     _wallet(
-        "mandates.record", "GET", "/mandates/{id}/record", Auth.KEY_OR_OWNER, "added", "Read the whole book with row hashes, to verify it."
+        "mandates.record",
+        "GET",
+        "/mandates/{id}/record",
+        Auth.KEY_OR_OWNER,
+        "added",
+        "Download the whole book as canonical JSON lines with row hashes, to verify it against the chain.",
+        media_type="application/x-ndjson",
     ),
     _wallet(
         "mandates.report_event",

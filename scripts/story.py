@@ -115,6 +115,9 @@ class Api:
     def get(self, path: str, **query: Any) -> dict[str, Any]:
         return dict(self._call("GET", path, params=query).json())
 
+    def text(self, path: str) -> str:
+        return self._call("GET", path).text
+
     def post(self, path: str, body: Any, *, status: int = 200, idempotency_key: str | None = None) -> dict[str, Any]:
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         return dict(self._call("POST", path, status, json=body, headers=headers).json())

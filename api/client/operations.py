@@ -1018,7 +1018,7 @@ class Mandates(Area):
         return self._send("GET", "/mandate-wallet/mandates/{id}/ledger", "key or owner", {"id": id} | given(cursor=cursor, limit=limit))
 
     def record(self, id: str) -> dict[str, Any]:
-        """Read the whole book with row hashes, to verify it.
+        """Download the whole book as canonical JSON lines with row hashes, to verify it against the chain.
 
         GET /mandate-wallet/mandates/{id}/record; credential: key or owner; section: added.
         """

@@ -20,7 +20,7 @@ from typing import Any
 import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -112,6 +112,8 @@ async def enter(
 
 
 def response_of(outcome: Outcome) -> Response:
+    if outcome.lines is not None:
+        return StreamingResponse(outcome.lines, outcome.status, dict(outcome.headers), media_type=outcome.media_type)
     text = json_text(outcome.body) if outcome.media_type == JSON else str(outcome.body["text"])
     return Response(text, outcome.status, dict(outcome.headers), media_type=outcome.media_type)
 

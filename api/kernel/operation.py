@@ -4,7 +4,7 @@ A service is `def name(call: Call, caller: AgentCaller | OwnerCaller | ..., comm
 (or a MandateError of the domain) and never commits: `perform` (api/kernel/pipeline.py) owns the transaction.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,11 +32,15 @@ class NoInput(Command):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`body` is JSON: no Decimal, no float; {"text": ...} on a row of another media type. `headers` are added and not replayed."""
+    """`body` is JSON: no Decimal, no float; {"text": ...} on a row of another media type. `headers` are added and not replayed.
+
+    `lines` go out instead of the body: text of whole lines, made while it is sent, after the call's own session has ended.
+    """
 
     body: Mapping[str, Any]
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    lines: Iterator[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,4 +188,5 @@ class Outcome:
     status: int
     body: Mapping[str, Any]
     headers: Mapping[str, str]
-    media_type: str = "application/json"  # of another one the body is {"text": ...}
+    media_type: str = "application/json"  # of another one the body is {"text": ...}, or there are lines
+    lines: Iterator[str] | None = None

@@ -206,7 +206,7 @@ def _outside(run: _Run) -> Iterator[None]:
 
 
 def _outcome(run: _Run, answer: Answer) -> Outcome:
-    return Outcome(answer.status, answer.body, answer.headers, run.operation.row.media_type)
+    return Outcome(answer.status, answer.body, answer.headers, run.operation.row.media_type, answer.lines)
 
 
 def _refused(run: _Run, refusal: Refusal) -> Outcome:

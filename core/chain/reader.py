@@ -268,6 +268,10 @@ class ChainReader:
     def keeper(self, at: At = LATEST) -> str:
         return str(self._factory("keeper", at))
 
+    def usdc_of_factory(self, at: At = LATEST) -> str:
+        """The token of the factory's vaults, as the factory says."""
+        return str(self._factory("usdc", at))
+
     def guard(self, at: At = LATEST) -> str:
         return str(self._factory("guard", at))
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from core.chain.abi import AbiDecodeError, hex_bytes
-from core.chain.calldata import calls_of, function_of
+from core.chain.abi import hex_bytes
+from core.chain.attempts import attempted_of
 from core.chain.reader import ChainReader
 from core.chain.revert import decode_revert
 from core.chain.rpc import RpcRefusedError
@@ -19,7 +19,6 @@ from core.db.repositories import reverts as repository
 from core.db.repositories.reverts import PendingRevert
 from core.domain.errors import OutsideError
 from core.domain.mandate.ledger import revert_note
-from core.domain.money import usdc_text
 from indexer.chain.context import ChainContext
 from indexer.chain.patience import Patience
 
@@ -56,22 +55,6 @@ def explain(reader: ChainReader, revert: PendingRevert) -> Explained:
     decoded = None if data is None else decode_revert(data)
     reason = UNKNOWN if decoded is None else decoded.name
     return Explained(reason, data, hex_bytes(transaction["input"]), attempted_of(transaction["input"]))
-
-
-def attempted_of(data: str) -> dict[str, Any] | None:
-    """What the call data asked the vault for: {target, selector, amount_usdc}; of a batch the first call and the sum.
-
-    Another function of the vault: {function}. None when it can't be read.
-    """
-    try:
-        calls = calls_of(data)
-    except AbiDecodeError:
-        return None
-    if not calls:
-        named = function_of(data)
-        return None if named is None else {"function": named.name}
-    asked = {"target": calls[0].target, "selector": calls[0].data[:10], "amount_usdc": usdc_text(sum(call.max_spend for call in calls))}
-    return asked if len(calls) == 1 else asked | {"calls": len(calls)}
 
 
 def explain_pending(chain: ChainContext, patience: Patience, now: datetime) -> tuple[list[Explained], bool]:

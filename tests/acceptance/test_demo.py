@@ -24,12 +24,12 @@ def run_demo(directory: Path, **environment: str) -> subprocess.CompletedProcess
     )
 
 
-def test_the_demo_tells_nine_steps_and_ends_with_zero(stack_directory: Path) -> None:
+def test_the_demo_tells_ten_steps_and_ends_with_zero(stack_directory: Path) -> None:
     done = run_demo(stack_directory)
 
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     assert done.stdout.count("   ok, ") == 9
-    assert "All 9 steps came out as told" in done.stdout
+    assert "All 10 steps came out as told" in done.stdout
 
 
 def test_a_step_that_is_not_as_told__is_named_and_ends_with_one(stack_directory: Path) -> None:

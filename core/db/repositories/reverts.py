@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import and_, exists, select, update
+from sqlalchemy import and_, exists, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -92,6 +92,18 @@ def pending_reverts(session: Session, chain_id: int, limit: int) -> list[Pending
         .limit(limit)
     )
     return [_pending(*row) for row in session.execute(query)]
+
+
+def first_unexplained(session: Session, chain_id: int, mandate_id: int) -> int | None:
+    """The height of the oldest canonical reverted call of a mandate that its book does not tell of yet; None when it tells of all."""
+    query = (
+        select(func.min(RevertedTx.number))
+        .join(ChainBlock, and_(ChainBlock.chain_id == RevertedTx.chain_id, ChainBlock.hash == RevertedTx.block_hash))
+        .join(Vault, and_(Vault.chain_id == RevertedTx.chain_id, Vault.address == RevertedTx.vault))
+        .where(RevertedTx.chain_id == chain_id, RevertedTx.reason.is_(None), ChainBlock.canonical, Vault.mandate_id == mandate_id)
+        .where(not_orphaned(Vault.chain_id, Vault.created_block_hash))
+    )
+    return session.scalar(query)
 
 
 def _pending(row: RevertedTx, parent_hash: bytes, ts: int, mandate_id: int | None) -> PendingRevert:

@@ -1,13 +1,14 @@
 """The indexer on a real chain and a real database: issue a mandate, follow the chain, read the book."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from core.books import mandate_ledger
+from core.chain.abi import hex_bytes
 from core.chain.reader import ChainReader
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
@@ -16,10 +17,11 @@ from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import LedgerRow, MandateState, effective, signed_rows
 from core.domain.mandate.lifecycle import MarketMode
 from core.domain.mandate.state import MandateFacts
-from core.domain.mandate.terms import MandateTerms
+from core.domain.mandate.terms import MandateTerms, Rule, rules_to_json, terms_to_json
 from indexer.chain.context import ChainContext
 from indexer.chain.tip import Round, TipLoop
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
+from tests.personas import OWNER
 
 DRAFTED_AT = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -37,7 +39,7 @@ class Issued:
     terms: MandateTerms
 
 
-def _mandate(owner_id: int, issued: MandateTerms, digest: str) -> Mandate:
+def _mandate(owner_id: int, issued: MandateTerms, digest: str, rules: tuple[Rule, ...]) -> Mandate:
     return Mandate(
         public_id=issued.public_id,
         owner_id=owner_id,
@@ -54,11 +56,12 @@ def _mandate(owner_id: int, issued: MandateTerms, digest: str) -> Mandate:
         daily_cap_usdc_e6=issued.daily_cap,
         on_floor="keep",
         chain_id=CHAIN_ID,
-        terms=asdict(issued),
-        rules=[],
+        terms=terms_to_json(issued),
+        rules=rules_to_json(rules),
         guard_targets=[],
         terms_digest=bytes.fromhex(digest[2:]),
         terms_version=2,
+        signature=hex_bytes(OWNER.signer.sign_digest(digest)),
         created_at=DRAFTED_AT,
         updated_at=DRAFTED_AT,
         ends_at=DRAFTED_AT + timedelta(days=issued.horizon_days),
@@ -77,7 +80,7 @@ def issue(deployed: DeployedChain, database: Database, terms: MandateTerms, owne
     digest = deployed.digest(terms)
     facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=terms.budget_usdc)
     with database.write() as session:
-        mandate = _mandate(_new_owner(session) if owner_id is None else owner_id, terms, digest)
+        mandate = _mandate(_new_owner(session) if owner_id is None else owner_id, terms, digest, deployed.rules())
         session.add(mandate)
         session.flush()
         rows = signed_rows(facts, terms_digest=digest, version=2, now=DRAFTED_AT)

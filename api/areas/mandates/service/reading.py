@@ -14,7 +14,6 @@ from api.areas.mandates.service.views import (
     digest_of,
     facts_of,
     mandate_view,
-    rules_of,
     signature_of,
     state_of,
     targets_of,
@@ -23,7 +22,7 @@ from api.areas.mandates.service.views import (
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal
 from api.kernel.pagination import Page, page_of
-from core.books import mandate_ledger
+from core.books import mandate_record
 from core.chain.signatures import recovered_address
 from core.chain.typed_data import terms_digest
 from core.db.repositories import identity, mandate_rows, mandates
@@ -33,8 +32,6 @@ from core.domain.mandate.clauses import card_footer, card_header, clauses
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.lock import chain_state, how_to_act, lock_of, lock_to_json, settle_note
 from core.domain.mandate.progress import ProgressFacts, progress_block
-from core.domain.mandate.record import genesis_hash, record_line
-from core.domain.mandate.terms import rules_to_json, terms_to_json
 from core.domain.money import usdc_text_or_none
 from core.domain.times import instant_text
 
@@ -155,23 +152,10 @@ def ledger(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) ->
 
 
 def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
-    """The whole book to be verified by anyone: each line is the exact canonical JSON of {body, prev_hash, row_hash}."""
+    """The whole book to be verified by anyone, as a stream of canonical JSON lines: the terms, each row, the head (docs/verify.md)."""
     mandate = readable_by(call, caller, command.id)
-    rows = mandate_ledger.load_rows(call.db, mandate.id)
-    genesis = genesis_hash(mandate.public_id)
-    return Answer(
-        {
-            "mandate_id": mandate.public_id,
-            "genesis_hash": genesis,
-            "lines": [record_line(row).decode() for row in rows],
-            "head": {"seq": len(rows), "row_hash": rows[-1].row_hash if rows else genesis},
-            "terms": terms_to_json(terms_of(mandate)),
-            "rules": rules_to_json(rules_of(mandate)),
-            "guard_targets": mandate.guard_targets,
-            "terms_digest": digest_of(mandate),
-            "signature": None if mandate.signature is None else signature_of(mandate),
-        }
-    )
+    found = mandate_record.opening(call.db, mandate, call.deps.contracts["factory"])
+    return Answer({}, lines=mandate_record.chunks(call.deps.database, found))
 
 
 def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:

@@ -1,8 +1,13 @@
 import json
 
+import pytest
+
+from core.books import mandate_record
 from core.domain import events as ev
+from core.domain.canonical import canonical_json
 from core.domain.mandate.clauses import CLAUSE_KEYS
 from core.domain.mandate.record import row_hash
+from core.domain.mandate.record_file import FIRST_KEYS
 from tests.integration.api.mandates.stage import ADAPTER, KEEPER, SELL, USDC, Stage, reason
 
 
@@ -74,18 +79,38 @@ def test_ledger__is_paged_newest_first(stage: Stage) -> None:
     assert [one["kind"] for one in rest["events"]] == ["signed"] and rest["next_cursor"] is None
 
 
-def test_record__is_verified_from_its_own_lines(stage: Stage) -> None:
+def test_record__is_canonical_lines_from_the_terms_over_the_rows_to_the_head(stage: Stage) -> None:
     mandate_id = stage.working()
     stage.executed(mandate_id, USDC)
-    record = stage.get(f"/mandates/{mandate_id}/record", stage.agent)
-    before = record["genesis_hash"]
-    for line in record["lines"]:
-        row = json.loads(line)
-        body = line[len('{"body":') : line.index(',"prev_hash":"' + row["prev_hash"])]
+    answer = stage.call("GET", f"/mandates/{mandate_id}/record", stage.agent)
+    assert answer.headers["content-type"] == "application/x-ndjson" and answer.text.endswith("\n")
+    lines = answer.text.splitlines()
+    first, *rows, last = map(json.loads, lines)
+    assert [canonical_json(json.loads(line)).decode() for line in lines] == lines
+    assert first.keys() == FIRST_KEYS and (first["format"], first["version"], first["mandate_id"]) == ("mandate-record", 1, mandate_id)
+    before = first["genesis_hash"]
+    for row in rows:
         assert row["prev_hash"] == before
-        before = row_hash(before, body.encode())
+        before = row_hash(before, canonical_json(row["body"]))
         assert row["row_hash"] == before
-    assert record["head"] == {"seq": 4, "row_hash": before}
+    assert (last["head"]["seq"], last["head"]["row_hash"], last["head"]["as_of"]) == (4, before, None)
+    totals = last["head"]["totals"]
+    assert (totals["status"], totals["cash_usdc"], totals["spent_usdc"]) == ("working", "999.000000", "1.000000")
+
+
+def test_record__of_more_rows_than_one_batch__has_each_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mandate_record, "BATCH_ROWS", 2)
+    mandate_id = stage.working()
+    stage.executed(mandate_id, USDC)
+    lines = stage.call("GET", f"/mandates/{mandate_id}/record", stage.owner).text.splitlines()
+    assert [json.loads(line)["body"]["seq"] for line in lines[1:-1]] == [1, 2, 3, 4]
+
+
+def test_record__counts_as_one_call_and_is_refused_to_a_stranger(stage: Stage) -> None:
+    mandate_id = stage.working()
+    left = [int(stage.call("GET", f"/mandates/{mandate_id}/record", stage.agent).headers["x-ratelimit-remaining"]) for _ in range(2)]
+    assert left[0] - left[1] == 1
+    assert stage.call("GET", f"/mandates/{mandate_id}/record", {}).status_code == 401
 
 
 def test_approvals__are_reports_above_the_asking_line_and_nothing_waits(stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""What a reverted call asked for, read from its call data."""
+"""Why a reverted call failed, by running it again."""
 
 import pytest
 
@@ -6,38 +6,15 @@ from core.chain import calldata
 from core.chain.calldata import Call
 from core.chain.rpc import RpcRefusedError
 from core.db.repositories.reverts import PendingRevert
-from indexer.chain.reverts import TransactionUnavailableError, attempted_of, explain
+from indexer.chain.reverts import TransactionUnavailableError, explain
 from tests.personas import AGENT
 
 ADAPTER = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 BUY = Call(ADAPTER, 101_000_000, calldata.venue_buy(101_000_000))
-SELL = Call(ADAPTER, 0, calldata.venue_sell(5))
 ASKED = {"target": ADAPTER, "selector": "0xd96a094a", "amount_usdc": "101.000000"}
 PENDING = PendingRevert(
     tx_hash="0x01", tx_index=0, block_hash="0x02", parent_hash="0x03", number=5, at=9, sender=AGENT.address, vault=ADAPTER, mandate_id=1
 )
-
-
-def test_execute__says_target_selector_and_amount() -> None:
-    assert attempted_of(calldata.execute(BUY)) == ASKED
-
-
-def test_a_batch__says_the_first_call_the_sum_and_how_many() -> None:
-    assert attempted_of(calldata.execute_batch([BUY, SELL, BUY])) == ASKED | {"amount_usdc": "202.000000", "calls": 3}
-
-
-@pytest.mark.parametrize(
-    ("data", "attempted"),
-    [
-        (calldata.settle(), {"function": "settle"}),
-        (calldata.execute_batch([]), {"function": "executeBatch"}),
-        ("0x", None),
-        ("0xffffffff", None),
-        (calldata.execute(BUY)[:100], None),
-    ],
-)
-def test_other_call_data__says_the_function_or_nothing(data: str, attempted: dict[str, str] | None) -> None:
-    assert attempted_of(data) == attempted
 
 
 class Node:

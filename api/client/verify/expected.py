@@ -1,0 +1,134 @@
+"""The rows that the chain itself gives: every log of the vault, what the factory says of all vaults, and the vault's payments.
+
+The mapping from log to row is the indexer's own (core.domain.mandate.chain_rows), which is public; who was agent or keeper at
+a log is followed here from the logs alone.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from api.client.verify.findings import UncheckedError
+from api.client.verify.node import Block, Node
+from api.client.verify.terms_check import Subject
+from core.chain.abi import AbiDecodeError, events_by_topic
+from core.chain.decode import decode_log
+from core.domain import events as ev
+from core.domain.blocks import RawLog
+from core.domain.mandate.chain_rows import row_from_event
+from core.domain.mandate.rows import NewRow
+from core.domain.mandate.terms import ZERO_ADDRESS
+
+# What the factory says of every vault at once: who is keeper, guard, admin or pauser.
+NOTED: Final = (
+    ev.KeeperProposed, ev.KeeperChanged, ev.KeeperProposalCancelled, ev.GuardProposed, ev.GuardChanged, ev.GuardProposalCancelled,
+    ev.RoleGranted, ev.RoleRevoked,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ChainLogs:
+    """What the chain has of a vault between two heights. `keeper`: the factory's before the first of them."""
+
+    vault: str
+    logs: tuple[RawLog, ...]
+    keeper: str
+    usdc: str
+
+
+@dataclass(slots=True)
+class Expected:
+    """`rows` by base key, in the chain's order. `agents`: (height, agent), as the vault named them."""
+
+    rows: dict[str, NewRow] = field(default_factory=dict)
+    logs: dict[str, RawLog] = field(default_factory=dict)
+    agents: list[tuple[int, str]] = field(default_factory=list)
+    created: ev.VaultCreated | None = None
+    created_block: int = 0
+    settled_block: int | None = None
+
+    @property
+    def last_agent(self) -> str | None:
+        return self.agents[-1][1] if self.agents else None
+
+
+def key_of(log: RawLog) -> str:
+    return f"log:{log.tx_hash}:{log.log_index}"
+
+
+def chain_logs(subject: Subject, vault: str, node: Node, first: int, last: Block) -> ChainLogs:
+    """Every log that concerns the vault, from `first` to the record's last block. Errors: UncheckedError."""
+    topic = "0x" + "00" * 12 + vault[2:].lower()
+    noted = [_topic(kind.__name__) for kind in NOTED]
+    found = list(node.logs("logs of the vault", {"address": vault}, first, last.number))
+    own = {"address": subject.factory, "topics": [[_topic("VaultCreated"), _topic("TermsCancelled")], [topic, subject.digest]]}
+    found += node.logs("creation", own, first, last.number)
+    found += node.logs("logs of the factory", {"address": subject.factory, "topics": [noted]}, first, last.number)
+    if subject.payment_adapters:
+        paid = {"address": subject.payment_adapters, "topics": [_topic("X402Paid"), topic]}
+        found += node.logs("payments", paid, first, last.number)
+    found.sort(key=lambda log: (log.block_number, log.log_index))
+    usdc = node.ask("the token", node.reader.usdc_of_factory)
+    return ChainLogs(vault, tuple(found), _keeper_before(subject, found, node, last.number), usdc)
+
+
+def expected_rows(subject: Subject, found: ChainLogs, blocks: Mapping[int, Block]) -> Expected:
+    """The rows of these logs. Errors: UncheckedError when a log cannot be read or stands in a block that the node has otherwise."""
+    expected, keeper = Expected(), found.keeper
+    for log, event in _events(found.logs):
+        block = blocks.get(log.block_number)
+        if block is None or block.hash != log.block_hash:
+            raise UncheckedError("logs of the vault", f"the node changed its mind about block {log.block_number}; try again")
+        keeper = event.new_keeper if isinstance(event, ev.KeeperChanged) else keeper
+        if isinstance(event, NOTED) and not _is_noted(expected, log.block_number):
+            continue
+        ref = ev.LogRef(subject.chain_id, block.number, block.hash, block.at, log.tx_hash, log.log_index, log.address)
+        row = row_from_event(event, ref, keeper, subject.terms.owner, expected.last_agent, usdc=found.usdc)
+        if row is not None:
+            expected.rows[row.base_key], expected.logs[row.base_key] = row, log
+        _note(expected, event, log.block_number)
+    return expected
+
+
+def _events(logs: Iterable[RawLog]) -> Iterable[tuple[RawLog, ev.ChainEvent]]:
+    for log in logs:
+        try:
+            event = decode_log(log)
+        except AbiDecodeError as error:
+            raise UncheckedError("logs of the vault", f"{log.tx_hash} log {log.log_index}: {error}") from error
+        if event is not None:
+            yield log, event
+
+
+def _note(expected: Expected, event: ev.ChainEvent, number: int) -> None:
+    match event:
+        case ev.VaultCreated():
+            expected.created, expected.created_block = event, number
+            expected.agents += [] if event.agent == ZERO_ADDRESS else [(number, event.agent)]
+        case ev.AgentSet():
+            expected.agents.append((number, event.agent))
+        case ev.Settled():
+            expected.settled_block = expected.settled_block or number
+
+
+def _is_noted(expected: Expected, number: int) -> bool:
+    """The factory's events stand in the books of vaults made in earlier blocks and not settled before."""
+    if expected.created is None or number <= expected.created_block:
+        return False
+    return expected.settled_block is None or number <= expected.settled_block
+
+
+def _keeper_before(subject: Subject, found: Iterable[RawLog], node: Node, last: int) -> str:
+    """The keeper before the first of the logs: the next change names the one that it replaced. No past state is asked for."""
+    newest = node.ask("the newest block", node.reader.block_number)
+    wanted = {"address": subject.factory, "topics": [_topic("KeeperChanged")]}
+    for logs in (found, node.logs("changes of the keeper", wanted, last + 1, newest)):
+        own = (log for log in logs if log.address == subject.factory)
+        changes = (event for _, event in _events(own) if isinstance(event, ev.KeeperChanged))
+        if change := next(changes, None):
+            return change.previous_keeper
+    return node.ask("the keeper", node.reader.keeper)
+
+
+def _topic(name: str) -> str:
+    return next(event.topic for event in events_by_topic().values() if event.name == name)

@@ -1,0 +1,132 @@
+"""What a check can say: a difference, by name and row; a part that could not be checked; a remark."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Final
+
+NAMES: Final[Mapping[str, str]] = {
+    "format.json": "a line is no JSON object",
+    "format.canonical": "a line is not the canonical JSON of what it says",
+    "format.number": "a number is a fraction or too large",
+    "format.first": "the first line is not that of a record",
+    "format.row": "a row lacks a field, has one too many, or has one of another form",
+    "format.head_missing": "the file does not end with a head: it was cut off",
+    "chain.seq": "rows are not numbered 1, 2, 3 ...",
+    "chain.prev_hash": "a row is not chained to the one before",
+    "chain.row_hash": "a row's content does not give its hash",
+    "chain.genesis": "the chain does not begin with the mandate's id",
+    "head.seq": "the head counts other rows than there are",
+    "head.row_hash": "the head is not the last row's hash",
+    "head.totals": "the head's totals are not the sum of the rows",
+    "head.block": "the block that the record claims to be complete up to is not in the chain",
+    "head.kept": "a head that was written down earlier is not in this record",
+    "terms.form": "the terms cannot be read",
+    "terms.mandate_id": "the terms name another mandate",
+    "terms.rules": "the rules are not those that were signed",
+    "terms.guard_targets": "the guard's targets are not those that were signed",
+    "terms.digest": "the terms do not give the digest",
+    "terms.signature": "the owner did not sign this digest",
+    "terms.vault": "the vault is not the one of these terms",
+    "terms.on_chain": "a term differs from the one that the factory wrote down",
+    "terms.chain_id": "the record is of another chain than the node's",
+    "terms.factory": "the factory is not the expected one, or no factory at all",
+    "row.transaction": "the transaction does not exist",
+    "row.status": "the transaction failed, so it has no logs",
+    "row.log_index": "the transaction has no log of that number",
+    "row.foreign_log": "the log is of another contract or concerns another mandate",
+    "row.kind": "another kind than the log's",
+    "row.reported_by": "reported by somebody who did not say it",
+    "row.time": "another time than the block's",
+    "row.amount": "another amount than the log's",
+    "row.cash_delta": "moves other cash than the log did",
+    "row.place": "another chain, transaction, log, height or block than the log's",
+    "row.payload": "other content than the log's",
+    "row.unproven": "claims the chain's or the owner's word and names no proof",
+    "row.cash_without_proof": "moves cash and no log did",
+    "row.doubled": "the same fact stands twice",
+    "row.orphaned_block": "its block is not in the chain and no row takes it back",
+    "row.incarnation": "the fact's returns are not counted 1, 2, 3 ...",
+    "row.left_out": "a log of the vault has no row",
+    "row.order": "rows of the chain are not in its order",
+    "reversal.target": "takes back no earlier row, or one that was taken back",
+    "reversal.content": "is not the mirror of the row that it takes back",
+    "reversal.without_cause": "takes back a row whose block is in the chain",
+    "revert.transaction": "the reverted call does not exist",
+    "revert.status": "the call did not fail",
+    "revert.parties": "the call is not from the vault's agent to the vault",
+    "revert.content": "the note says something else than the call",
+    "revert.reason": "the call failed for another reason",
+    "revert.left_out": "a reverted call of the agent has no row",
+    "replay.sum": "the rows and the vault's logs give different sums",
+    "vault.sum": "the rows and the vault's own totals differ",
+    "vault.status": "the rows and the vault give different states",
+    "vault.window": "the rows and the vault leave different amounts for the day",
+    "vault.balance": "the vault holds less USDC than the rows say",
+    "nodes.differ": "the nodes that were asked contradict one another",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`name` is one of NAMES; `seq` the row, None for the file as a whole."""
+
+    name: str
+    seq: int | None
+    text: str
+
+
+class UncheckedError(Exception):
+    """A part could not be checked: the node is away, refuses, or no longer has the state. Never a reason to call a record sound."""
+
+    def __init__(self, part: str, reason: str) -> None:
+        super().__init__(f"{part}: {reason}")
+        self.part = part
+        self.reason = reason
+
+
+class Verdict(IntEnum):
+    """The exit codes."""
+
+    SOUND = 0
+    DIFFERENT = 1
+    UNCHECKED = 2
+
+
+@dataclass(slots=True)
+class Report:
+    """What the checks found so far. `claims` are the seqs of rows that only their author vouches for.
+
+    `shown`: limits, progress and statement, as the rows give them.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    claims: list[int] = field(default_factory=list)
+    figures: dict[str, Any] = field(default_factory=dict)
+    shown: dict[str, Any] = field(default_factory=dict)
+
+    def say(self, name: str, seq: int | None, text: str) -> None:
+        if name not in NAMES:
+            raise KeyError(name)
+        self.findings.append(Finding(name, seq, text))
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.findings:
+            return Verdict.DIFFERENT
+        return Verdict.UNCHECKED if self.unchecked else Verdict.SOUND
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "verdict": self.verdict.name.lower(),
+            "differences": [{"name": one.name, "seq": one.seq, "text": one.text} for one in self.findings],
+            "by_name": dict(Counter(one.name for one in self.findings)),
+            "unchecked": self.unchecked,
+            "remarks": self.remarks,
+            "claims": self.claims,
+            "figures": self.figures,
+            "shown": self.shown,
+        }

@@ -1,0 +1,124 @@
+"""verify-record FILE --rpc URL: the command. Exit code 0 sound, 1 differences, 2 could not be (fully) checked."""
+
+import json
+import re
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from api.client.verify.findings import Report, Verdict
+from api.client.verify.node import Tell
+from api.client.verify.verification import Options, Scan, verify
+from core.chain.rpc import Rpc
+
+ANSWER_S = 60.0
+DEADLINE_S = 90.0
+CALLS_PER_S = 1_000_000.0  # as fast as the node lets: its own limit slows it down
+SHOWN = 50
+WORDS = {
+    Verdict.SOUND: "[bold green]sound[/]: every row is proven or listed as a claim",
+    Verdict.DIFFERENT: "[bold red]differences[/]: this record is not what the chain says",
+    Verdict.UNCHECKED: "[bold yellow]could not be fully checked[/]: nothing contradicts it so far",
+}
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def main(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="the record, as the service exported it")],
+    rpc: Annotated[list[str], typer.Option(help="a node of the record's chain; more of them must agree with the first")],
+    factory: Annotated[str | None, typer.Option(help="the factory that you trust, from the published deployment")] = None,
+    head: Annotated[str | None, typer.Option(help="SEQ:HASH of a head that you wrote down earlier")] = None,
+    scan: Annotated[Scan, typer.Option(help="look through every block for reverted calls that were left out")] = Scan.AUTO,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Check a mandate's record against the chain, row by row. Nothing of the service that wrote it is asked or trusted."""
+    begun = time.monotonic()
+    rpcs = [Rpc([url], answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=CALLS_PER_S) for url in rpc]
+    options = Options(factory=factory, kept_head=_kept_head(head), scan=scan)
+    with file.open("rb") as lines, _progress(quiet=as_json) as tell:
+        report = _verified(lines, rpcs, options, tell)
+    report.figures |= _cost(rpcs, begun)
+    if as_json:
+        sys.stdout.write(json.dumps(report.as_json()) + "\n")
+    else:
+        _show(report, Console())
+    raise typer.Exit(int(report.verdict))
+
+
+def _verified(lines: BinaryIO, rpcs: Sequence[Rpc], options: Options, tell: Tell) -> Report:
+    try:
+        return verify(lines, rpcs, options, tell)
+    except Exception as error:  # the process's edge: a file that no check foresaw is not checked, and never sound
+        return Report(unchecked=[f"the checks ended with {type(error).__name__}: {error}"])
+
+
+def _kept_head(text: str | None) -> tuple[int, str] | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+):(0x[0-9a-f]{64})", text)
+    if found is None:
+        raise typer.BadParameter("write SEQ:HASH, such as 12:0x and 64 hex digits", param_hint="--head")
+    return int(found[1]), found[2]
+
+
+def _cost(rpcs: Sequence[Rpc], begun: float) -> dict[str, float | int]:
+    stats = [one for rpc in rpcs for one in rpc.stats()]
+    return {
+        "seconds": round(time.monotonic() - begun, 2),
+        "http_requests": sum(one.requests for one in stats),
+        "rpc_calls": sum(one.calls for one in stats),
+    }
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Tell]:
+    """A bar a part, on stderr, gone when all is done."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
+        bars: dict[str, TaskID] = {}
+
+        def tell(part: str, done: int, of: int) -> None:
+            if part not in bars:
+                bars[part] = progress.add_task(part, total=of)
+            progress.update(bars[part], completed=done, total=of)
+
+        yield tell
+
+
+def _show(report: Report, console: Console) -> None:
+    if report.findings:
+        table = Table("row", "what", "difference", title=f"{len(report.findings)} differences", title_justify="left")
+        for one in report.findings[:SHOWN]:
+            table.add_row("" if one.seq is None else str(one.seq), one.name, escape(one.text))
+        console.print(table)
+        if len(report.findings) > SHOWN:
+            console.print(f"... and {len(report.findings) - SHOWN} more (--json lists all)")
+    for text in report.unchecked:
+        console.print(f"[yellow]not checked:[/] {escape(text)}")
+    for text in report.remarks:
+        console.print(f"remark: {escape(text)}")
+    if report.claims:
+        console.print(f"claims, which only their author vouches for: {len(report.claims)} rows ({_seqs(report.claims)})")
+    for name, value in report.figures.items():
+        console.print(f"  {name:16} {escape(str(value))}", highlight=False)
+    console.print(WORDS[report.verdict])
+
+
+def _seqs(seqs: Sequence[int]) -> str:
+    return ", ".join(map(str, seqs[:SHOWN])) + (", ..." if len(seqs) > SHOWN else "")
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,127 @@
+"""The file itself: is each line the canonical JSON of what it says, are the rows in order, does the hash chain hold?
+
+Nothing is asked of anybody here. What cannot be read is told and left out; the other lines are still checked.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from api.client.verify.findings import Report
+from core.domain.canonical import canonical_json
+from core.domain.errors import MandateError
+from core.domain.mandate.record import genesis_hash, row_hash
+from core.domain.mandate.record_file import FORMAT, VERSION, is_first_line, is_head, row_of_line
+from core.domain.mandate.rows import LedgerRow
+
+decode = msgspec.json.decode
+
+
+@dataclass(slots=True)
+class RecordFile:
+    """What could be read. `first` None: no terms, so nothing can be compared with a chain. Ids of rows are their seqs."""
+
+    first: dict[str, Any] | None = None
+    head: dict[str, Any] | None = None
+    rows: list[LedgerRow] = field(default_factory=list)
+
+
+def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
+    """Read and check a record line by line."""
+    record, expected_seq, count = RecordFile(), 1, 0
+    numbered = _objects(lines, report)
+    first = next(numbered, None)
+    if first is None:
+        report.say("format.first", None, "the file has no first line that can be read")
+        return record
+    if not _is_first(first[1], report):
+        return record
+    record.first = first[1]
+    before = _genesis(first[1], report)
+    for number, line in numbered:
+        if record.head is not None:
+            report.say("format.head_missing", None, f"line {number} stands after the head")
+        elif "head" in line:
+            record.head = _head(line, before, count, report)
+        else:
+            row = _row(number, line, expected_seq, before, report)
+            count += 1
+            expected_seq = (expected_seq if row is None else row.seq) + 1  # one gap is one difference
+            before = str(line.get("row_hash"))
+            if row is not None:
+                record.rows.append(row)
+    if record.head is None:
+        report.say("format.head_missing", None, f"the file ends after {count} rows without a head")
+    return record
+
+
+def _objects(lines: Iterable[bytes], report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line number, object) of each line that can be read."""
+    for number, line in enumerate(lines, start=1):
+        found = _object(number, line, report)
+        if found is not None:
+            yield number, found
+
+
+def _object(number: int, line: bytes, report: Report) -> dict[str, Any] | None:
+    seq = number - 1 or None
+    try:
+        found = decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        report.say("format.json", seq, f"line {number} is no JSON")
+        return None
+    if not isinstance(found, dict):
+        report.say("format.json", seq, f"line {number} is no object")
+        return None
+    try:
+        if canonical_json(found) + b"\n" != line:
+            report.say("format.canonical", seq, f"line {number} is not written canonically")
+    except MandateError as error:
+        report.say("format.number", seq, f"line {number}: {error}")
+        return None
+    return found
+
+
+def _is_first(line: dict[str, Any], report: Report) -> bool:
+    if not is_first_line(line):
+        report.say("format.first", None, f"line 1 is not the first line of a {FORMAT} of version {VERSION}")
+        return False
+    return True
+
+
+def _genesis(first: dict[str, Any], report: Report) -> str:
+    genesis = genesis_hash(str(first["mandate_id"]))
+    if first["genesis_hash"] != genesis:
+        report.say("chain.genesis", None, f"genesis_hash is {first['genesis_hash']}, {first['mandate_id']} gives {genesis}")
+    return genesis
+
+
+def _row(number: int, line: dict[str, Any], seq: int, before: str, report: Report) -> LedgerRow | None:
+    try:
+        row = row_of_line(line)
+    except MandateError as error:
+        report.say("format.row", seq, f"line {number}: {error}")
+        return None
+    if row.seq != seq:
+        report.say("chain.seq", seq, f"says seq {row.seq}")
+    if row.prev_hash != before:
+        report.say("chain.prev_hash", seq, f"prev_hash is {row.prev_hash}, the row before has {before}")
+    computed = row_hash(before, canonical_json(line["body"]))
+    if row.row_hash != computed and row.prev_hash == before:
+        report.say("chain.row_hash", seq, f"row_hash is {row.row_hash}, its content gives {computed}")
+    return row
+
+
+def _head(line: dict[str, Any], last_hash: str, count: int, report: Report) -> dict[str, Any] | None:
+    head = line["head"]
+    if line.keys() != {"head"} or not is_head(head):
+        report.say("format.head_missing", None, "the head has another form than a record's")
+        return None
+    found: dict[str, Any] = head
+    if head["seq"] != count:
+        report.say("head.seq", None, f"the head says {head['seq']} rows, there are {count}")
+    if head["row_hash"] != last_hash:
+        report.say("head.row_hash", None, f"the head says {head['row_hash']}, the last row has {last_hash}")
+    return found

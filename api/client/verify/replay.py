@@ -1,0 +1,113 @@
+"""Sums: of the record's rows, of the vault's logs replayed without the record, and the vault's own at the record's last block.
+
+rows -- fold --> state      == head.totals
+logs -- fold --> state      == the rows', and == totals(), status(), agent(), remaining(), balanceOf() of the vault
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from api.client.verify.findings import Report
+from api.client.verify.node import Block, Node
+from api.client.verify.terms_check import Subject
+from core.chain.reader import ChainReader
+from core.domain.mandate.fold import apply, fold
+from core.domain.mandate.lifecycle import Status
+from core.domain.mandate.limits import left_today_usdc_e6
+from core.domain.mandate.outflows import spend_window
+from core.domain.mandate.paper import priced
+from core.domain.mandate.record_file import totals_of
+from core.domain.mandate.rows import LedgerRow, NewRow
+from core.domain.mandate.state import EMPTY_STATE, MandateFacts, MandateState
+from core.domain.money import usdc_text
+
+VAULT_STATUS: Mapping[str, Status] = {
+    "funding": Status.SIGNED,
+    "working": Status.WORKING,
+    "stopped": Status.STOPPED,
+    "settled": Status.SETTLED,
+}
+MOVED = ("status", "cash_usdc", "deposited_usdc", "spent_usdc", "received_usdc", "withdrawn_usdc", "paid_out_usdc", "paused")
+
+
+def fold_rows(rows: Sequence[LedgerRow], expected: Mapping[str, NewRow], facts: MandateFacts, report: Report) -> MandateState:
+    """The fold of the rows; each row's cash delta is compared with what it had to be when it was written."""
+    state, is_stale = EMPTY_STATE, False
+    for index, row in enumerate(rows):
+        if row.reverses_id is not None:
+            is_stale = True  # a reversal changes the past: fold again before the next row, once for all that come together
+            continue
+        if is_stale:
+            state, is_stale = fold(rows[:index], facts), False
+        wanted = priced(expected.get(row.base_key, row), state, facts).cash_delta_usdc_e6
+        if row.cash_delta_usdc_e6 != wanted:
+            name = "row.cash_delta" if row.base_key.startswith("log:") else "row.cash_without_proof"
+            report.say(name, row.seq, f"moves {usdc_text(row.cash_delta_usdc_e6)} of cash, it had to be {usdc_text(wanted)}")
+        state = apply(state, row, facts)
+    return fold(rows, facts) if is_stale else state
+
+
+def replay_logs(expected: Iterable[NewRow], facts: MandateFacts) -> tuple[MandateState, list[LedgerRow]]:
+    """The fold of the vault's logs alone, and the rows that they make."""
+    state, rows = EMPTY_STATE, list[LedgerRow]()
+    for seq, wanted in enumerate(expected, start=1):
+        row = _row(priced(wanted, state, facts), seq)
+        state = apply(state, row, facts)
+        rows.append(row)
+    return state, rows
+
+
+def _row(row: NewRow, seq: int) -> LedgerRow:
+    about: dict[str, Any] = {"id": seq, "mandate_id": 0, "seq": seq, "incarnation": 1, "reverses_id": None, "prev_hash": "", "row_hash": ""}
+    values = {name: getattr(row, name) for name in NewRow.__dataclass_fields__}
+    return LedgerRow(**values, **about, created_at=row.occurred_at)
+
+
+def compare_head(head: Mapping[str, Any], state: MandateState, report: Report) -> None:
+    for name, value in totals_of(state).items():
+        if head["totals"].get(name) != value:
+            report.say("head.totals", None, f"{name}: the head says {head['totals'].get(name)}, the rows give {value}")
+    for name in head["totals"].keys() - totals_of(state).keys():
+        report.say("head.totals", None, f"{name}: no such total")
+
+
+def compare_replay(rows: MandateState, logs: MandateState, report: Report) -> None:
+    told, given = totals_of(rows), totals_of(logs)
+    for name in MOVED:
+        if told[name] != given[name]:
+            report.say("replay.sum", None, f"{name}: the rows give {told[name]}, the vault's logs {given[name]}")
+
+
+def compare_vault(
+    subject: Subject, vault: str, state: MandateState, rows: Sequence[LedgerRow], usdc: str, node: Node, at: Block, report: Report
+) -> None:
+    """The rows' state against the vault's own views at the record's last block. Errors: UncheckedError when that state is gone."""
+    reader = ChainReader(node.rpc, {"usdc": usdc})
+    totals = node.ask("the vault's totals", lambda: reader.totals(vault, at.hash))
+    status = node.ask("the vault's status", lambda: reader.status(vault, at.hash))
+    remaining = node.ask("the vault's limits", lambda: reader.remaining(vault, at.hash))
+    balance = node.ask("the vault's balance", lambda: reader.usdc_balance(vault, at.hash))
+    sums = {
+        "deposited": (state.deposited_usdc_e6, totals.deposited),
+        "spent": (state.spent_usdc_e6, totals.spent),
+        "received": (state.received_usdc_e6, totals.received),
+        "withdrawn": (state.withdrawn_usdc_e6, totals.withdrawn),
+        "fee paid": (state.paid_out_usdc_e6, totals.fee_paid),
+    }
+    for name, (told, own) in sums.items():
+        if told != own:
+            report.say("vault.sum", None, f"{name}: the rows give {usdc_text(told)}, the vault {usdc_text(own)}")
+    if VAULT_STATUS[status] is not state.status:
+        report.say("vault.status", None, f"the rows give {state.status.value}, the vault {status}")
+    left = left_today_usdc_e6(spend_window(rows, subject.facts), subject.terms.daily_cap, at.at)
+    if left != remaining.today:
+        report.say("vault.window", None, f"left for the day: the rows give {usdc_text(left)}, the vault {usdc_text(remaining.today)}")
+    if balance < state.cash_usdc_e6:
+        report.say("vault.balance", None, f"the rows give {usdc_text(state.cash_usdc_e6)}, the vault holds {usdc_text(balance)}")
+    elif balance > state.cash_usdc_e6:
+        report.remarks.append(
+            f"{usdc_text(balance - state.cash_usdc_e6)} USDC in the vault were given by others and are no part of the mandate"
+        )
+    report.figures["vault"] = {key: usdc_text(value) for key, value in asdict(totals).items() if key not in ("nonce", "last_mark_block")}
+    report.figures |= {"balance_usdc": usdc_text(balance), "left_today_usdc": usdc_text(left)}

@@ -1,0 +1,57 @@
+"""What the mandate's pages should show, computed from the rows alone: limits, progress and the newest week's statement.
+
+Compare it with what the service shows you. Two fields are not in a record: what closing costs (`leave_now_est` is then as for an
+unknown spread) and the wording of the statement's steps, which is left out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from api.client.verify.terms_check import Subject
+from core.domain.mandate.fold import effective, fold
+from core.domain.mandate.limits import LimitsFacts, limits_block
+from core.domain.mandate.outflows import spend_window
+from core.domain.mandate.progress import ProgressFacts, progress_block
+from core.domain.mandate.rows import LedgerRow
+from core.domain.mandate.state import MandateState
+from core.domain.mandate.statement import flows_of
+from core.domain.mandate.weeks import IsoWeek
+from core.domain.money import usdc_text
+
+
+def shown(subject: Subject, rows: Sequence[LedgerRow], state: MandateState, at: int) -> dict[str, Any]:
+    """{limits, progress, statement} as of `at`, unix seconds. `state` is the fold of the rows."""
+    limits = LimitsFacts(
+        status=state.status,
+        market_mode=subject.facts.market_mode,
+        terms=subject.terms,
+        cash_usdc_e6=state.cash_usdc_e6,
+        window=spend_window(rows, subject.facts),
+        reverts_count=None if subject.is_paper else state.reverts_count,
+        refusals_count=state.refusals_count,
+        violation_codes=state.violation_codes,
+    )
+    about = ProgressFacts(facts=subject.facts, terms=subject.terms, spread_bps=None, now=at)
+    return {
+        "limits": limits_block(limits, at),
+        "progress": progress_block(state, about),
+        "statement": _statement(subject, rows, state, at),
+    }
+
+
+def _statement(subject: Subject, rows: Sequence[LedgerRow], end: MandateState, at: int) -> dict[str, Any]:
+    """Cash and flows of the week that `at` lies in; `unexplained` is 0.000000 or the book does not balance."""
+    year, week, _ = datetime.fromtimestamp(at, UTC).isocalendar()
+    of = IsoWeek(year, week)
+    counted = effective(rows)
+    start = fold((row for row in counted if row.occurred_at < of.start_at), subject.facts)
+    flows = flows_of(row for row in counted if row.occurred_at >= of.start_at)
+    unexplained = end.cash_usdc_e6 - start.cash_usdc_e6 - flows.net_usdc_e6
+    texts = {name.removesuffix("_usdc_e6"): usdc_text(amount) for name, amount in asdict(flows).items()}
+    return {
+        "week": of.label,
+        "cash": {"start": usdc_text(start.cash_usdc_e6), "end": usdc_text(end.cash_usdc_e6)},
+        "flows": texts | {"unexplained": usdc_text(unexplained)},
+    }

@@ -1,0 +1,104 @@
+"""Who signed what, and which vault that is: nothing of the record's first line is taken at its word.
+
+terms -> digest (EIP-712, the factory's domain) -> the owner's signature;  digest -> predictVault -> the vault
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from eth_abi.exceptions import EncodingError
+
+from api.client.verify.findings import Report
+from api.client.verify.node import Node
+from core.chain.abi import checksum_address
+from core.chain.signatures import verify_digest
+from core.chain.typed_data import TERMS_FIELDS, guard_targets_hash, rules_hash, terms_digest
+from core.domain.errors import MandateError
+from core.domain.events import VaultCreated
+from core.domain.mandate.lifecycle import MarketMode
+from core.domain.mandate.state import MandateFacts
+from core.domain.mandate.terms import MandateTerms, Rule, RuleKind, rules_from_json, terms_from_json
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What the record is about, as its own first line says; `digest` is computed, not copied."""
+
+    chain_id: int
+    factory: str
+    vault_said: str | None
+    terms: MandateTerms
+    rules: tuple[Rule, ...]
+    digest: str
+    facts: MandateFacts
+
+    @property
+    def is_paper(self) -> bool:
+        return self.facts.market_mode is MarketMode.PAPER
+
+    @property
+    def payment_adapters(self) -> list[str]:
+        """The targets whose X402Paid events are believed: the rules allow them as costs, which only listed adapters can be."""
+        return sorted({rule.target for rule in self.rules if rule.kind is RuleKind.COST})
+
+
+def subject_of(first: Mapping[str, Any], report: Report) -> Subject | None:
+    """Read the first line and check it against itself; None when there is too little to go on."""
+    try:
+        terms = terms_from_json(first["terms"])
+        rules = rules_from_json(first["rules"])
+        version, factory = first["terms_version"], checksum_address(first["factory"])
+        digest = terms_digest(terms, factory, first["chain_id"], version)
+        facts = MandateFacts(market_mode=MarketMode(first["market_mode"]), budget_usdc_e6=terms.budget_usdc)
+        hashes = (rules_hash(rules), guard_targets_hash(first["guard_targets"]))
+    except (MandateError, ValueError, TypeError, KeyError, AttributeError, EncodingError) as error:
+        report.say("terms.form", None, f"{type(error).__name__}: {error}")
+        return None
+    if terms.public_id != first["mandate_id"]:
+        report.say("terms.mandate_id", None, f"the record is of {first['mandate_id']}, the terms are of {terms.public_id}")
+    if hashes[0] != terms.allowed_targets_hash:
+        report.say("terms.rules", None, f"the rules give {hashes[0]}, signed was {terms.allowed_targets_hash}")
+    if hashes[1] != terms.guard_targets_hash and "guardTargetsHash" in {name for _, name in TERMS_FIELDS[version]}:
+        report.say("terms.guard_targets", None, f"the guard's targets give {hashes[1]}, signed was {terms.guard_targets_hash}")
+    if digest != first["terms_digest"]:
+        report.say("terms.digest", None, f"the terms give {digest}, the record says {first['terms_digest']}")
+    return Subject(first["chain_id"], factory, first["vault"], terms, rules, digest, facts)
+
+
+def check_signature(subject: Subject, signature: str | None, is_signed: bool, node: Node, report: Report) -> None:
+    """A key's signature needs no node; a contract wallet is asked. Without one, the factory's own check stands in (VaultCreated)."""
+    if signature is None:
+        if is_signed:
+            report.say("terms.signature", None, "the rows say signed, the record has no signature and the factory no vault")
+        return
+    owner = subject.terms.owner
+    if not node.ask("the owner's signature", lambda: verify_digest(owner, subject.digest, signature, node.reader)):
+        report.say("terms.signature", None, f"{owner} did not sign {subject.digest}")
+
+
+def check_place(subject: Subject, node: Node, expected_factory: str | None, report: Report) -> str | None:
+    """The vault of these terms; None when node and record are of different chains or there is no such factory."""
+    chain_id = node.ask("the chain's id", node.reader.chain_id)
+    if chain_id != subject.chain_id:
+        report.say("terms.chain_id", None, f"the record is of chain {subject.chain_id}, the node of {chain_id}")
+        return None
+    if expected_factory is not None and checksum_address(expected_factory) != subject.factory:
+        report.say("terms.factory", None, f"the record's factory is {subject.factory}, expected is {checksum_address(expected_factory)}")
+    if not node.ask("the factory's code", lambda: node.reader.code_at(subject.factory)):
+        report.say("terms.factory", None, f"there is no contract at {subject.factory}")
+        return None
+    vault = node.ask("the vault's address", lambda: node.reader.predict_vault(subject.digest))
+    if subject.vault_said is not None and subject.vault_said != vault:
+        report.say("terms.vault", None, f"the record's vault is {subject.vault_said}, these terms give {vault}")
+    return vault
+
+
+def compare_created(subject: Subject, created: VaultCreated, report: Report) -> None:
+    """Each term against the one that the factory wrote down when it made the vault."""
+    for field in fields(MandateTerms):
+        said, on_chain = getattr(subject.terms, field.name), getattr(created.terms, field.name)
+        if said != on_chain:
+            report.say("terms.on_chain", None, f"{field.name}: the record says {said}, the factory {on_chain}")
+    if subject.rules != created.rules:
+        report.say("terms.rules", None, "the rules are not those that the factory wrote down")

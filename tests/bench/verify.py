@@ -1,0 +1,143 @@
+"""How fast a record is checked: `make bench-verify`. 100,000 rows with real receipts, on an anvil of the bench's own.
+
+One vault, its agent's batches of 100 buys, the real indexer into a real database, the export that the API serves, and then the
+command as a stranger runs it, in a process of its own. Beside it, as a bound: the same receipts fetched and thrown away.
+The last line is one JSON object.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import structlog
+
+from core.books import mandate_record
+from core.chain.calldata import Call, execute_batch, venue_buy
+from core.chain.rpc import Rpc
+from core.db import embedded, migrate
+from core.db.engine import Database
+from core.db.leadership import Leadership
+from core.db.repositories.mandates import find_mandate
+from tests.bench.workload import FINAL_AFTER
+from tests.integration.chain_fixtures import ROOT, USDC, deploy_contracts, start_anvil
+from tests.integration.indexer.conftest import Follower, Issued
+from tests.personas import AGENT
+
+ROWS = 100_000
+BATCH = 100  # actions in one transaction
+SPENT = 1_000  # base units an action
+GAS = 25_000_000
+WITHIN_S = 600
+FRAME = 3  # rows beside the actions: signed, created, funded
+
+
+@contextmanager
+def following(folder: Path) -> Iterator[Follower]:
+    anvil = start_anvil()
+    server = embedded.start(folder / "postgres")
+    migrate.upgrade(server.url)
+    database, leadership = Database(server.url), Leadership(server.url, "indexer", "bench")
+    leadership.try_take(datetime.now(UTC))
+    try:
+        yield Follower(deploy_contracts(anvil), database, leadership)
+    finally:
+        leadership.release()
+        database.close()
+        server.stop()
+        anvil.stop()
+
+
+def work(follower: Follower, rows: int) -> Issued:
+    """A vault and its agent's actions, in blocks that are final at the end; the indexer has seen them all."""
+    chain = follower.deployed
+    cap = 1_000 * USDC
+    mandate = follower.issue(per_tx_cap=cap, daily_cap=cap)
+    vault = chain.create_vault(mandate.terms)
+    call, left = Call(chain.contracts["test_venue_adapter"], SPENT, venue_buy(SPENT)), rows - FRAME
+    while left > 0:
+        count = min(BATCH, left)
+        transaction = {"from": AGENT.address, "to": vault, "data": execute_batch([call] * count), "gas": hex(GAS)}
+        tx_hash = chain.rpc.call("eth_sendTransaction", [transaction])
+        receipt = chain.reader.receipt(tx_hash)
+        while receipt is None:
+            receipt = chain.reader.receipt(tx_hash)
+        assert receipt.status == 1, "a batch reverted"
+        left -= count
+    chain.anvil.mine(FINAL_AFTER + 1)
+    while follower.tip.cursor.hash != follower.head_hash:
+        follower.tip.round()
+    follower.tip.close()
+    return mandate
+
+
+def export(follower: Follower, mandate: Issued, path: Path) -> float:
+    """Seconds."""
+    began = time.monotonic()
+    with follower.database.read() as session:
+        found = find_mandate(session, mandate.public_id)
+        assert found is not None
+        opening = mandate_record.opening(session, found, follower.deployed.contracts["factory"])
+    with path.open("w") as file:
+        file.writelines(mandate_record.chunks(follower.database, opening))
+    return time.monotonic() - began
+
+
+def checked(path: Path, url: str) -> dict[str, Any]:
+    """What the command says of the record, and its peak memory."""
+    command = [sys.executable, "-m", "api.client.verify.main", str(path), "--rpc", url, "--json"]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=WITHIN_S, check=False
+    )
+    assert done.returncode == 0, done.stdout[:2_000] + done.stderr[-2_000:]
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told["figures"] | {"peak_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024}
+
+
+def bare_receipts(path: Path, url: str) -> float:
+    """Seconds to fetch every receipt of the record and look at none."""
+    with path.open() as lines:
+        hashes = {json.loads(line).get("body", {}).get("tx_hash") for line in lines} - {None}
+    wanted, rpc = sorted(hashes), Rpc([url], answer_s=60, deadline_s=90, calls_per_s=1e6)
+    began = time.monotonic()
+    for start in range(0, len(wanted), 32):
+        rpc.batch([("eth_getTransactionReceipt", [tx_hash]) for tx_hash in wanted[start : start + 32]])
+    rpc.close()
+    return time.monotonic() - began
+
+
+def main(rows: int) -> None:
+    structlog.configure(processors=[structlog.processors.JSONRenderer()], logger_factory=structlog.ReturnLoggerFactory())
+    with TemporaryDirectory() as name, following(Path(name)) as follower:
+        path, url = Path(name) / "record.ndjson", follower.deployed.anvil.url
+        began = time.monotonic()
+        mandate = work(follower, rows)
+        print(f"{rows} rows made and followed in {time.monotonic() - began:.0f} s", flush=True)
+        exported_s = export(follower, mandate, path)
+        bare_s = bare_receipts(path, url)
+        figures = checked(path, url)
+    assert figures["rows"] == rows
+    print(f"exported in {exported_s:.1f} s; checked {rows} rows in {figures['seconds']} s with {figures['http_requests']} HTTP requests")
+    print(f"the receipts alone, looked at by nobody: {bare_s:.1f} s")
+    result = {
+        "verify_rows": rows,
+        "verify_s": figures["seconds"],
+        "verify_calls": figures["http_requests"],
+        "verify_rpc_calls": figures["rpc_calls"],
+        "verify_peak_mb": figures["peak_mb"],
+        "bare_receipts_s": round(bare_s, 2),
+        "export_s": round(exported_s, 2),
+    }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else ROWS)

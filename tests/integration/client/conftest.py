@@ -1,0 +1,122 @@
+"""A real record to check: a mandate on anvil, followed by the real indexer into a real database, exported as the API does."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import uuid4
+
+import pytest
+
+from core.books import mandate_ledger, mandate_record
+from core.chain import calldata
+from core.db.embedded import EmbeddedPostgres
+from core.db.engine import Database
+from core.db.leadership import Leadership
+from core.domain.mandate.agent_rows import event_row
+from core.domain.money import UsdcE6
+from indexer.chain.context import ChainContext
+from indexer.chain.patience import Patience
+from indexer.chain.reverts import explain_pending
+from tests.integration.chain_fixtures import USDC, DeployedChain, deploy_contracts, start_anvil
+from tests.integration.conftest import _execute, _url_of
+from tests.integration.indexer.conftest import Follower, Issued, now_utc
+from tests.personas import AGENT, DEPLOYER, OWNER
+
+REASON = "0x" + b"enough".ljust(32, b"\0").hex()
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A record with all that it can tell, and what else is on the same chain."""
+
+    deployed: DeployedChain
+    follower: Follower
+    mandate: Issued
+    vault: str
+    lines: tuple[bytes, ...]
+    other: tuple[bytes, ...]  # the record of another mandate of the same owner and agent
+    other_vault: str
+
+
+def export(follower: Follower, mandate: Issued) -> tuple[bytes, ...]:
+    with follower.database.read() as session:
+        found = mandate_record.opening(session, follower.mandate(mandate), follower.deployed.contracts["factory"])
+    text = "".join(mandate_record.chunks(follower.database, found))
+    return tuple(text.encode().splitlines(keepends=True))
+
+
+def settle_reverts(chain: ChainContext) -> None:
+    explain_pending(chain, Patience(), now_utc())
+
+
+@contextmanager
+def following(postgres: EmbeddedPostgres, template: str) -> Iterator[Follower]:
+    """A chain, a database and an indexer of their own."""
+    name = f"client_{uuid4().hex[:12]}"
+    _execute(postgres, "create database {} template {} strategy file_copy", name, template)
+    url, anvil = _url_of(postgres, name), start_anvil()
+    database, leadership = Database(url), Leadership(url, "indexer", "test")
+    assert leadership.try_take(now_utc())
+    try:
+        yield Follower(deploy_contracts(anvil), database, leadership)
+    finally:
+        leadership.release()
+        database.close()
+        anvil.stop()
+        _execute(postgres, "drop database {} with (force)", name)
+
+
+def _report(follower: Follower, mandate: Issued, amount: int, tx_hash: str | None) -> None:
+    row = event_row(
+        kind="buy",
+        amount_usdc_e6=UsdcE6(amount),
+        tx_hash=tx_hash,
+        why="cheap",
+        payload={},
+        violation=None,
+        fact=uuid4().hex,
+        now=now_utc(),
+    )
+    with follower.database.write() as session:
+        mandate_ledger.append(session, mandate.id, row, now_utc())
+
+
+@pytest.fixture(scope="module")
+def exported(postgres: EmbeddedPostgres, template: str) -> Iterator[Exported]:
+    """Created and funded, bought, sold, lost and found again in a reorg, refused, reported, stopped and partly withdrawn."""
+    with following(postgres, template) as follower:
+        chain = follower.deployed
+        other = follower.issue("m_othermand2", nonce=2)
+        other_vault = chain.create_vault(other.terms)
+        mandate = follower.issue()
+        vault = chain.create_vault(mandate.terms)
+        chain.buy(other_vault, 11 * USDC)
+        assert chain.buy(other_vault, 150 * USDC).status == 0
+        bought = chain.buy(vault, 30 * USDC)
+        follower.catch_up()
+        _report(follower, mandate, 30 * USDC, bought.tx_hash)
+        _report(follower, mandate, 5 * USDC, None)
+        _lose_and_find(follower, mandate, vault)
+        assert chain.buy(vault, 150 * USDC).status == 0
+        chain.sell(vault, 20 * USDC)
+        chain.succeed(DEPLOYER, chain.contracts["factory"], calldata.call_by_signature("proposeKeeper(address)", [OWNER.address]))
+        chain.buy(vault, 12 * USDC)
+        chain.succeed(AGENT, vault, calldata.call_by_signature("stop(bytes32)", [REASON]))
+        chain.succeed(OWNER, vault, calldata.withdraw(chain.contracts["usdc"], OWNER.address, 100 * USDC))
+        chain.rpc.call("evm_increaseTime", [60])  # the lost blocks' times lie before the last one's, however fast they were made
+        chain.anvil.mine()
+        follower.catch_up()
+        settle_reverts(follower.chain)
+        yield Exported(chain, follower, mandate, vault, export(follower, mandate), export(follower, other), other_vault)
+
+
+def _lose_and_find(follower: Follower, mandate: Issued, vault: str) -> None:
+    """A buy whose block is lost and that comes again in a later one."""
+    chain = follower.deployed
+    raw = chain.sign(AGENT, vault, chain.buy_data(40 * USDC))
+    chain.rpc.call("eth_sendRawTransaction", [raw])
+    chain.anvil.mine(2)
+    follower.catch_up()
+    depth = follower.tip.cursor.number - (follower.rows(mandate)[-1].block_number or 0) + 1
+    chain.anvil.reorg(depth, [(raw, depth - 1)])
+    follower.catch_up()

@@ -1,0 +1,78 @@
+"""A forger of records: alters what it is told to, then seals the book again as a cheat would, hashes, numbers and totals included."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.domain.canonical import canonical_json
+from core.domain.mandate.fold import fold
+from core.domain.mandate.lifecycle import MarketMode
+from core.domain.mandate.record import row_hash
+from core.domain.mandate.record_file import row_of_line, totals_of
+from core.domain.mandate.state import MandateFacts
+
+Line = dict[str, Any]
+
+
+@dataclass
+class Forgery:
+    """A record in pieces; rows are found by what they are, so that a test reads as what it does."""
+
+    first: Line
+    rows: list[Line]
+    head: Line
+
+    @classmethod
+    def of(cls, lines: Sequence[bytes]) -> "Forgery":
+        first, *rows, last = map(json.loads, lines)
+        return cls(first, rows, last["head"])
+
+    @property
+    def bodies(self) -> list[Line]:
+        return [row["body"] for row in self.rows]
+
+    def body(self, word: str, number: int = 0) -> Line:
+        """The body of the n-th row whose kind, key or payload has the word; reversals left out."""
+        found = [body for body in self.bodies if body["reverses_seq"] is None and (word == body["kind"] or _says(body, word))]
+        return found[number]
+
+    def index(self, body: Line) -> int:
+        return next(index for index, one in enumerate(self.bodies) if one is body)
+
+    def reversal(self) -> Line:
+        return next(body for body in self.bodies if body["reverses_seq"] is not None)
+
+    def drop(self, body: Line) -> None:
+        del self.rows[self.index(body)]
+
+    def insert(self, body: Line, at: int | None = None) -> None:
+        line = {"body": body, "prev_hash": "", "row_hash": ""}
+        self.rows.insert(len(self.rows) if at is None else at, line)
+
+    def seal(self) -> None:
+        """Number, chain and sum up again."""
+        moved = {body["seq"]: index for index, body in enumerate(self.bodies, start=1)}
+        before = self.first["genesis_hash"]
+        for index, row in enumerate(self.rows, start=1):
+            body = row["body"]
+            if body["reverses_seq"] in moved:
+                body["reverses_seq"] = body["payload"]["reverses_seq"] = moved[body["reverses_seq"]]
+            body["seq"] = index
+            row["prev_hash"] = before
+            row["row_hash"] = before = row_hash(before, canonical_json(body))
+        facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=int(self.first["terms"]["budgetUsdc"]))
+        self.head["totals"] = totals_of(fold([row_of_line(row) for row in self.rows], facts))
+        self.head |= {"seq": len(self.rows), "row_hash": before}
+
+    def lines(self) -> list[bytes]:
+        return [_written(line) for line in (self.first, *self.rows, {"head": self.head})]
+
+
+def _says(body: Line, word: str) -> bool:
+    return word in body["payload"] or body["base_key"].startswith(f"{word}:")
+
+
+def _written(line: Line) -> bytes:
+    """As a cheat would: canonical wherever that can be."""
+    return json.dumps(line, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
