@@ -28,7 +28,7 @@ def test_the_demo_tells_ten_steps_and_ends_with_zero(stack_directory: Path) -> N
     done = run_demo(stack_directory)
 
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
-    assert done.stdout.count("   ok, ") == 9
+    assert done.stdout.count("   ok, ") == 10
     assert "All 10 steps came out as told" in done.stdout
 
 

@@ -1,0 +1,39 @@
+"""Each row of the mandate wallet's document (tests/spec/rows/*.txt, a line `<section> <row>`) is held by a test that names it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / "tests" / "spec" / "rows").glob("*.txt"))
+
+_MARK = re.compile(r"mark\.row\(\s*([^)]*?)\s*,?\s*\)")
+_NAME = re.compile(r'"([^"]+)"')
+
+
+def rows_named() -> set[str]:
+    """The rows that tests say they hold: the arguments of @pytest.mark.row("2.1 status", ...)."""
+    texts = [file.read_text() for file in (ROOT / "tests").rglob("test_*.py") if file != Path(__file__)]
+    return {name for text in texts for marked in _MARK.findall(text) for name in _NAME.findall(marked)}
+
+
+def rows_of(file: Path) -> list[str]:
+    return file.read_text().splitlines()
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_each_row_of_the_document_is_held_by_a_test_that_names_it(file: Path) -> None:
+    assert [row for row in rows_of(file) if row not in rows_named()] == []
+
+
+def test_no_test_names_a_row_that_the_document_lacks() -> None:
+    known = {row for file in FILES for row in rows_of(file)}
+
+    assert sorted(rows_named() - known) == []
+
+
+def test_no_row_is_written_twice() -> None:
+    rows = [row for file in FILES for row in rows_of(file)]
+
+    assert sorted({row for row in rows if rows.count(row) > 1}) == []
