@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -18,11 +17,12 @@ WITHIN_S = 60
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the wheel holds."""
+    """A folder where the wheel is installed: its package, and its command in bin."""
     folder = tmp_path_factory.mktemp("client")
-    with zipfile.ZipFile(build(folder / "wheel")) as wheel:
-        wheel.extractall(folder / "site")
-    return folder / "site"
+    wheel, site = build(folder / "wheel"), folder / "site"
+    command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--offline", "--no-deps", "--target", str(site), str(wheel)]
+    subprocess.run(command, check=True, timeout=WITHIN_S)
+    return site
 
 
 def run(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -32,7 +32,7 @@ def run(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def verify(installed: Path, record: Path, url: str, *more: str) -> subprocess.CompletedProcess[str]:
-    return run(installed, "-m", "api.client.verify.main", str(record), "--rpc", url, *more)
+    return run(installed, str(installed / "bin" / "verify-record"), str(record), "--rpc", url, *more)
 
 
 @pytest.fixture
@@ -42,20 +42,31 @@ def record(tmp_path: Path, exported: Exported) -> Path:
     return path
 
 
-def test_the_wheel__brings_its_own_core_and_no_more(installed: Path) -> None:
+def test_the_wheel__is_one_package_with_its_own_part_of_core_and_no_more(installed: Path) -> None:
+    assert sorted(path.name for path in installed.iterdir() if path.is_dir() and path.suffix != ".dist-info") == ["bin", "mandate_wallet"]
+    assert not (installed / "mandate_wallet/core/chain/signer.py").exists()
+    assert not (installed / "mandate_wallet/core/db").exists()
+
+
+def test_every_module_of_the_wheel__imports_without_the_repository(installed: Path) -> None:
     code = (
-        "import api.client.verify.main as m, core.domain, importlib.util as u;"
-        "print(m.__file__, core.domain.__file__, u.find_spec('core.db'))"
+        "import importlib, pkgutil, sys, mandate_wallet as m;"
+        "names = [one.name for one in pkgutil.walk_packages(m.__path__, 'mandate_wallet.')];"
+        "[importlib.import_module(name) for name in names if '.examples.' not in name];"
+        "print(len(names) > 50, sorted({name.split('.')[0] for name in sys.modules} & {'api', 'core', 'sqlalchemy', 'fastapi', 'web3'}))"
+    )
+    found = run(installed, "-W", "ignore", "-c", code)
+    assert (found.stdout.strip(), found.returncode) == ("True []", 0), found.stderr
+
+
+def test_the_typed_client__calls_a_service_from_the_wheel(installed: Path) -> None:
+    code = (
+        "from mandate_wallet import Client, Unreachable\n"
+        "try:\n    Client('http://127.0.0.1:9', key='k').mandates.list()\n"
+        "except Unreachable as error:\n    print(type(error).__module__)"
     )
     found = run(installed, "-c", code)
-    assert found.stdout.split() == [
-        str(installed / "api/client/verify/main.py"),
-        str(installed / "core/domain/__init__.py"),
-        "None",
-    ], found.stderr
-    assert not (installed / "core/chain/signer.py").exists()
-    entry_points = next(installed.glob("*.dist-info")) / "entry_points.txt"
-    assert "verify-record = api.client.verify.main:app" in entry_points.read_text()
+    assert found.stdout.strip() == "mandate_wallet.refusal", found.stderr
 
 
 def test_a_sound_record__is_0(installed: Path, record: Path, exported: Exported) -> None:
