@@ -9,7 +9,8 @@ Laws
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,6 +79,15 @@ class Transport:
                 return answer
             self.retries.sleep(wait_s)
         raise AssertionError("the last sending returns or raises")
+
+    @contextmanager
+    def stream(self, request: Request) -> Iterator[httpx.Response]:
+        """An answer that is read as it comes, once: what came before a fault is in the caller's hands. Errors: Unreachable."""
+        try:
+            with self._http.stream(request.method, request.path, headers=dict(request.headers)) as answer:
+                yield answer
+        except httpx.TransportError as error:
+            raise Unreachable(request.method, request.path, repr(error), None) from error
 
     def _once(self, request: Request) -> httpx.Response:
         return self._http.request(

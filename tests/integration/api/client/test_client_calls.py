@@ -1,5 +1,7 @@
 """The client and the service, together: an owner and an agent live through a paper mandate."""
 
+from pathlib import Path
+
 import pytest
 from eth_account.signers.local import LocalAccount
 
@@ -127,3 +129,20 @@ def test_a_client__closes_with_its_block(caller: Connect) -> None:
 
     with pytest.raises(RuntimeError, match="closed"):
         client.discovery.live()
+
+
+def test_a_record__is_saved_as_the_service_streams_it(owner: Client, agent: Client, wallet: LocalAccount, tmp_path: Path) -> None:
+    mandate_id, file = mandate_of(owner, agent, wallet), tmp_path / "record.ndjson"
+
+    written = agent.save_record(mandate_id, file)
+
+    assert written == file.stat().st_size
+    assert file.read_text() == owner.mandates.record(mandate_id)["text"]
+    assert '"head"' in file.read_text().splitlines()[-1]
+
+
+def test_a_record_that_is_refused__leaves_no_file(owner: Client, tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="not_found"):
+        owner.save_record("m_aaaaaaaaaa", tmp_path / "record.ndjson")
+
+    assert list(tmp_path.iterdir()) == []
