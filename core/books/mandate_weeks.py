@@ -11,12 +11,13 @@ Laws
 - A reversal changes the past: the checkpoints after the reversed rows are folded again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import and_, delete, select
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import distinct_on, insert
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
@@ -94,14 +95,14 @@ def folded(rows: Iterable[LedgerRow], facts: MandateFacts, since: datetime | Non
     return {at: fold((row for row in counted if row.occurred_at < at), facts) for at in wanted}
 
 
-def state_before(session: Session, mandate_id: int, at: datetime) -> MandateState | None:
-    """The fold of the rows that happened before `at`, the start of a week; None when no row happened since: the head says it.
+def states_before(session: Session, mandate_ids: Collection[int], at: datetime) -> dict[int, dict[str, Any]]:
+    """By mandate the fold of the rows that happened before `at`, the start of a week, as it is stored (state_from_json reads it).
 
-    Errors: StateVersionError when another version of the fold wrote it.
+    A mandate is left out when no row happened since: its head says it.
     """
-    query = select(MandateWeek.state).where(MandateWeek.mandate_id == mandate_id, MandateWeek.starts_at >= at)
-    state = session.scalar(query.order_by(MandateWeek.starts_at).limit(1))
-    return None if state is None else state_from_json(state)
+    query = select(MandateWeek.mandate_id, MandateWeek.state).where(MandateWeek.mandate_id.in_(mandate_ids), MandateWeek.starts_at >= at)
+    first = query.ext(distinct_on(MandateWeek.mandate_id)).order_by(MandateWeek.mandate_id, MandateWeek.starts_at)
+    return {row.mandate_id: row.state for row in session.execute(first)}
 
 
 def faults(session: Session, mandate_id: int, rows: Sequence[LedgerRow], facts: MandateFacts) -> list[str]:

@@ -101,12 +101,15 @@ def _any_of(wanted: Select[Any] | CompoundSelect[Any]) -> ColumnElement[Any]:
     return func.any(func.array(wanted.scalar_subquery()))
 
 
-def standing_between(session: Session, mandate_id: int, start: datetime, end: datetime) -> list[LedgerRow]:
-    """Rows that happened in [start, end)."""
+def standing_between(session: Session, mandate_ids: Collection[int], start: datetime, end: datetime) -> dict[int, list[LedgerRow]]:
+    """By mandate the rows that happened in [start, end)."""
     query = select(MandateEvent).where(
-        MandateEvent.mandate_id == mandate_id, MandateEvent.occurred_at >= start, MandateEvent.occurred_at < end, _standing()
+        MandateEvent.mandate_id.in_(mandate_ids), MandateEvent.occurred_at >= start, MandateEvent.occurred_at < end, _standing()
     )
-    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
+    found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id in mandate_ids}
+    for row in session.scalars(query.order_by(MandateEvent.seq)):
+        found[row.mandate_id].append(ledger_row(row))
+    return found
 
 
 def standing_page(session: Session, mandate_id: int, first_seq: int, before_seq: int) -> list[LedgerRow]:

@@ -38,7 +38,7 @@ def deposit(key: int, at: datetime, amount: int = 1_000_000, block: int | None =
 
 
 def cash_before(write: WriteSession, mandate: Mandate, at: datetime) -> int:
-    return mandate_ledger.load_before(write, mandate.id, at).cash_usdc_e6
+    return mandate_ledger.load_before(write, [mandate.id], at)[mandate.id].cash_usdc_e6
 
 
 def test_before_the_first_row_nothing_then_each_week_has_what_came_before_it(write: WriteSession, mandate: Mandate) -> None:

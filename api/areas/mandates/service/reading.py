@@ -15,7 +15,7 @@ from api.areas.mandates.service.views import (
     facts_of,
     mandate_view,
     signature_of,
-    state_of,
+    states_of,
     targets_of,
     terms_of,
 )
@@ -29,6 +29,7 @@ from core.db.repositories import identity, mandate_rows, mandates
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.agent_status import HeldMandate, agent_status
 from core.domain.mandate.clauses import card_footer, card_header, clauses
+from core.domain.mandate.ledger import MandateState
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.lock import chain_state, how_to_act, lock_of, lock_to_json, settle_note
 from core.domain.mandate.progress import ProgressFacts, progress_block
@@ -51,7 +52,7 @@ def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) ->
     return Answer(
         {
             "mandate": mandate_view(call, mandate, standing.state),
-            **_card(call, mandate, standing),
+            **_card(call, mandate, standing.state),
             "terms_status": _terms_status(call, mandate),
             "limits": limits_view(standing),
             "progress": progress,
@@ -63,20 +64,21 @@ def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) ->
     )
 
 
-def _card(call: Call, mandate: Mandate, standing: Standing) -> dict[str, Any]:
+def _card(call: Call, mandate: Mandate, state: MandateState) -> dict[str, Any]:
     """Clauses, header and footer: what the owner saw."""
+    terms = terms_of(mandate)
     agent = None if mandate.agent_id is None else identity.find_agent(call.db, mandate.agent_id)
     header = card_header(
         public_id=mandate.public_id,
         chain_id=mandate.chain_id,
         agent_id=None if agent is None else str(agent.id),
         agent_name=None if agent is None else agent.name,
-        terms_agent=standing.terms.agent,
+        terms_agent=terms.agent,
         wallet_on_file=None if agent is None else identity.address_text(agent.wallet_address),
-        last_chain_agent=standing.state.last_agent_set,
+        last_chain_agent=state.last_agent_set,
         strategy=mandate.strategy,
     )
-    shown = clauses(standing.terms, targets_of(mandate), version=mandate.terms_version)
+    shown = clauses(terms, targets_of(mandate), version=mandate.terms_version)
     return {"clauses": shown, "card_header": header, "card_footer": card_footer()}
 
 
@@ -205,7 +207,8 @@ def board(call: Call, caller: Nobody, command: BoardQuery) -> Answer:
 
 def _shown(call: Call, page: Page, found: list[Mandate], name: str, *, with_card: bool) -> dict[str, Any]:
     shown, next_cursor = page.cut(found, lambda one: one.id)
-    items = [mandate_view(call, one) | (_card(call, one, standing_of(call, one)) if with_card else {}) for one in shown]
+    states = states_of(call, shown)
+    items = [mandate_view(call, one, states[one.id]) | (_card(call, one, states[one.id]) if with_card else {}) for one in shown]
     return {name: items, "next_cursor": next_cursor}
 
 
@@ -214,8 +217,9 @@ def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
     held = mandates.mandates_of_agent(call.db, caller.account_id, mandates.LIVE, None, ACTIVE_SHOWN)
     held += mandates.ended_mandates_of_agent(call.db, caller.account_id, ENDED_SHOWN)
     named = [one for one in held if one.agent_id == caller.account_id]
+    states = states_of(call, named)
     status = agent_status(
-        [HeldMandate(public_id=one.public_id, market_mode=MarketMode(one.market_mode), state=state_of(call, one)) for one in named]
+        [HeldMandate(public_id=one.public_id, market_mode=MarketMode(one.market_mode), state=states[one.id]) for one in named]
     )
     return Answer(
         {

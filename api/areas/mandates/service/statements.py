@@ -1,5 +1,6 @@
 """Statements of a week and the plan of leaving (wallet spec 2.12, 2.18)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,7 +32,7 @@ MANDATES_SHOWN = 500
 def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer:
     mandate = owned(call, caller, command.id)
     week = _week(command.week, call.now)
-    statement = _week_of(call, mandate, week)
+    [statement] = _weeks_of(call, [mandate], week)
     whole = [row for row in with_their_txs(call, mandate, statement.rows) if row.occurred_at < week.end_at]
     controls = [row for row in mandate_rows.control_rows(call.db, mandate.id) if row.occurred_at < week.end_at]
     return Answer(statement_json(replace(statement, rows=tuple(whole), actions=pause_actions(controls))))
@@ -42,25 +43,32 @@ def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> An
     week = _week(command.week, call.now)
     found = mandates.mandates_of_owner(call.db, caller.account_id, OF_ALL, None, MANDATES_SHOWN)
     signed = [mandate for mandate in found if mandate.signed_at is not None]
-    return Answer(all_mandates_json([_week_of(call, mandate, week) for mandate in signed], week, call.now))
+    return Answer(all_mandates_json(_weeks_of(call, signed, week), week, call.now))
 
 
 def _week(text: str | None, now: datetime) -> IsoWeek:
     return week_of(now) if text is None else week_from_text(text, now)
 
 
-def _week_of(call: Call, mandate: Mandate, week: IsoWeek) -> WeekStatement:
+def _weeks_of(call: Call, found: Sequence[Mandate], week: IsoWeek) -> list[WeekStatement]:
     """The numbers of a week. What only its steps need is left out: other rows of its transactions, and pauses."""
-    day_before = week.start_at - timedelta(days=1)
-    return WeekStatement(
-        about=_about(mandate),
-        week=week,
-        as_of=min(call.now, week.end_at),
-        start=mandate_ledger.load_before(call.db, mandate.id, week.start_at),
-        end=mandate_ledger.load_before(call.db, mandate.id, week.end_at),
-        rows=tuple(mandate_rows.standing_between(call.db, mandate.id, day_before, week.end_at)),
-        actions={},
-    )
+    ids, day_before = [mandate.id for mandate in found], week.start_at - timedelta(days=1)
+    start = mandate_ledger.load_before(call.db, ids, week.start_at)
+    end = mandate_ledger.load_before(call.db, ids, week.end_at)
+    rows = mandate_rows.standing_between(call.db, ids, day_before, week.end_at)
+    as_of = min(call.now, week.end_at)
+    return [
+        WeekStatement(
+            about=_about(mandate),
+            week=week,
+            as_of=as_of,
+            start=start[mandate.id],
+            end=end[mandate.id],
+            rows=tuple(rows[mandate.id]),
+            actions={},
+        )
+        for mandate in found
+    ]
 
 
 def _about(mandate: Mandate) -> StatementOf:

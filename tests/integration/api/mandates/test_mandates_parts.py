@@ -154,3 +154,18 @@ def test_read_of_a_mandate__takes_at_most_eight_statements(stage: Stage, sent: l
     sent.clear()
     stage.get(f"/mandates/{mandate_id}", getattr(stage, who))
     assert len(sent) <= MOST_STATEMENTS, "\n".join(sent)
+
+
+@pytest.mark.parametrize(
+    ("path", "who"), [("/mandates", "owner"), ("/mandates", "agent"), ("/agents/me", "agent"), ("/me/statement", "owner")]
+)
+def test_a_list__takes_no_more_statements_for_more_mandates(stage: Stage, sent: list[str], path: str, who: str) -> None:
+    stage.working()
+    sent.clear()
+    stage.get(path, getattr(stage, who))
+    of_one = len(sent)
+    for _ in range(4):
+        stage.working()
+    sent.clear()
+    stage.get(path, getattr(stage, who))
+    assert len(sent) == of_one, "\n".join(sent)
