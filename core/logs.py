@@ -1,4 +1,4 @@
-"""Logs of the three processes: one line an event, for people (`console`) or for machines (`json`)."""
+"""Logs of the three processes: one line an event, for people (`console`) or for machines (`json`); those of libraries too."""
 
 import logging
 import sys
@@ -8,16 +8,24 @@ import structlog
 
 
 def configure_logs(log_format: str) -> None:
-    """Set structlog up for this process. Tracebacks stay plain: a pretty one shows local values, and those may be secrets."""
+    """Set structlog and the standard library's logging up for this process, both to stdout, libraries from WARNING on.
+
+    Tracebacks stay plain: a pretty one shows local values, and those may be secrets.
+    """
     plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
     machines: list[Any] = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    rendered = machines if log_format == "json" else [plain]
+    stamped: list[Any] = [structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt="iso", utc=True)]
     structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *(machines if log_format == "json" else [plain]),
-        ],
+        processors=[*stamped, *rendered],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         cache_logger_on_first_use=True,
     )
-    logging.basicConfig(level=logging.WARNING, stream=sys.stdout, format="%(levelname)s %(name)s %(message)s")
+    of_libraries = logging.StreamHandler(sys.stdout)
+    of_libraries.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *stamped],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendered],
+        )
+    )
+    logging.basicConfig(level=logging.WARNING, handlers=[of_libraries])

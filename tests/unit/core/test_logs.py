@@ -1,0 +1,41 @@
+"""Each event is one line, whoever logs it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+EVENTS = """
+import logging, structlog
+from core.logs import configure_logs
+configure_logs({format!r})
+structlog.get_logger("keeper").info("tick", vaults=2)
+try:
+    raise ValueError("no node answered")
+except ValueError:
+    logging.getLogger("apscheduler").exception("Job %s raised", "funds")
+logging.getLogger("httpx").info("not of interest")
+"""
+
+
+def lines(log_format: str) -> list[str]:
+    command = [sys.executable, "-c", EVENTS.format(format=log_format)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=True).stdout.splitlines()
+
+
+def test_json__a_librarys_traceback__is_one_line_with_its_logger() -> None:
+    own, of_library = map(json.loads, lines("json"))
+
+    assert (own["event"], own["vaults"], own["level"]) == ("tick", 2, "info")
+    assert (of_library["event"], of_library["logger"], of_library["level"]) == ("Job funds raised", "apscheduler", "error")
+    assert of_library["exception"].endswith("ValueError: no node answered")
+    assert of_library["timestamp"][:2] == "20"
+
+
+def test_console__a_librarys_traceback__is_plain_and_shows_no_local_values() -> None:
+    told = lines("console")
+
+    assert "tick" in told[0] and "vaults=2" in told[0]
+    assert told[-1] == "ValueError: no node answered"
+    assert any(line.startswith("Traceback") for line in told)
