@@ -19,6 +19,7 @@ from typing import Any
 
 import structlog
 from apscheduler.schedulers.background import BackgroundScheduler
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from core.db.engine import Database
@@ -75,7 +76,7 @@ class Schedule:
         for job in self._jobs:
             due_at = last_starts[job.name] + timedelta(seconds=job.every_s) if job.name in last_starts else now
             self._scheduler.add_job(
-                self.run,
+                self._due,
                 "interval",
                 (job,),
                 id=job.name,
@@ -92,8 +93,17 @@ class Schedule:
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
 
+    def _due(self, job: Job) -> None:
+        """The scheduler's call. An outside failure is told once, by its run; a defect goes on to the scheduler's log."""
+        try:
+            self.run(job)
+        except (LeadershipLostError, OperationalError) as error:
+            log.warning("job cut short", job=job.name, kind=type(error).__name__)
+        except OutsideError:
+            return
+
     def run(self, job: Job) -> None:
-        """One run, recorded. Errors: what the job raised, for the scheduler's log; the database's."""
+        """One run, recorded. Errors: what the job raised; LeadershipLostError; the database's."""
         with _Recorded(self, job) as run:
             run.did = job.run(run.started_at)
 
@@ -121,7 +131,7 @@ class Schedule:
 
 
 class _Recorded(AbstractContextManager["_Recorded"]):
-    """One run, from its row's beginning to its end; the error of a failed one goes on to the scheduler."""
+    """One run, from its row's beginning to its end; the error of a failed one goes on."""
 
     def __init__(self, schedule: Schedule, job: Job) -> None:
         self._schedule = schedule

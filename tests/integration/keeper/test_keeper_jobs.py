@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, text
+from sqlalchemy.exc import OperationalError
 
 from core.chain.rpc import RpcUnreachableError
 from core.db.engine import Database
@@ -206,6 +207,29 @@ def test_start__after_a_failure__the_next_run_still_happens(database: Database, 
 
     schedule(lead(), Job("job", 1, fail_first)).start()
     wait_until(lambda: [run.outcome for run in runs(database)][:2] == ["failed", "ok"])
+
+
+@pytest.mark.parametrize(
+    ("error", "of_the_scheduler"),
+    [(RpcUnreachableError("eth_call", ["timeout"]), 0), (OperationalError("", None, ValueError()), 0), (ValueError("x"), 1)],
+)
+def test_start__a_failure__is_left_to_the_schedulers_log_only_when_it_is_a_defect(
+    database: Database,
+    lead: Lead,
+    schedule: Callable[..., Schedule],
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    of_the_scheduler: int,
+) -> None:
+    def fail(now: datetime) -> Mapping[str, Any]:
+        raise error
+
+    begun = schedule(lead(), Job("job", 3_600, fail))
+    begun.start()
+    wait_until(lambda: [run.outcome for run in runs(database)] == ["failed"])
+    begun.stop()
+    wait_until(lambda: len(caplog.records) >= of_the_scheduler)
+    assert [record.levelname for record in caplog.records] == ["ERROR"] * of_the_scheduler
 
 
 def test_start__a_run_longer_than_its_period__is_never_doubled(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
