@@ -51,7 +51,7 @@ Door = Callable[[TestClient, Attempt], Told]
 
 def by_http(client: TestClient, attempt: Attempt) -> Told:
     headers = dict(attempt.who) | ({"Idempotency-Key": attempt.idempotency_key} if attempt.idempotency_key else {})
-    sent = {"params": attempt.fields} if attempt.method == "GET" else {"json": attempt.fields}
+    sent: dict[str, Any] = {"params": attempt.fields} if attempt.method == "GET" else {"json": attempt.fields}
     answer = client.request(attempt.method, attempt.filled(attempt.path), headers=headers, **sent)
     return Told(answer.status_code, answer.json())
 
