@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import psycopg
-from sqlalchemy import make_url
+from sqlalchemy import make_url, text
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
@@ -50,7 +50,7 @@ Door = Callable[[TestClient, Attempt], Told]
 
 
 def by_http(client: TestClient, attempt: Attempt) -> Told:
-    headers = dict(attempt.who) | ({"Idempotency-Key": attempt.idempotency_key} if attempt.idempotency_key else {})
+    headers = dict(attempt.who) | ({} if attempt.idempotency_key is None else {"Idempotency-Key": attempt.idempotency_key})
     sent: dict[str, Any] = {"params": attempt.fields} if attempt.method == "GET" else {"json": attempt.fields}
     answer = client.request(attempt.method, attempt.filled(attempt.path), headers=headers, **sent)
     return Told(answer.status_code, answer.json())
@@ -58,7 +58,7 @@ def by_http(client: TestClient, attempt: Attempt) -> Told:
 
 def by_tool(client: TestClient, attempt: Attempt) -> Told:
     assert attempt.tool is not None
-    key = {"idempotency_key": attempt.idempotency_key} if attempt.idempotency_key else {}
+    key = {} if attempt.idempotency_key is None else {"idempotency_key": attempt.idempotency_key}
     result = call_tool(client, attempt.tool, dict(attempt.who), **attempt.ids, **attempt.fields, **key)
     assert result["isError"] is (result["_meta"]["service/status"] >= 400)
     return Told(result["_meta"]["service/status"], result["structuredContent"])
@@ -133,3 +133,10 @@ def wait_for_a_blocked_call(scene: Scene) -> None:
                 return
             time.sleep(0.01)
     raise TimeoutError("no call waits for a lock")
+
+
+def use_up_calls(scene: Scene, listing: Attempt, number: int) -> None:
+    """The count of today is `number`, for every key that called."""
+    assert by_http(scene.client, listing).status == 200
+    with scene.deps.database.write() as session:
+        session.execute(text("update request_count set n = :n"), {"n": number})

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from eth_account import Account
 from psycopg import sql
-from sqlalchemy import make_url, text
+from sqlalchemy import make_url
 from starlette.testclient import TestClient
 
 from api.catalog import Profile, rows_by_tool
@@ -39,6 +39,7 @@ from tests.integration.api.document.refusal_cases import (
     admit,
     by_http,
     plain,
+    use_up_calls,
     wait_for_a_blocked_call,
 )
 from tests.integration.api.mandates.conftest import chain, deps, stage  # noqa: F401 (fixtures)
@@ -140,13 +141,6 @@ def above_the_days_calls(scene: Scene) -> Attempt:
     listing = Attempt(method="GET", path=f"{WALLET}/mandates", who=scene.stage.agent, tool="mandate_list")
     use_up_calls(scene, listing, 2_000)
     return listing
-
-
-def use_up_calls(scene: Scene, listing: Attempt, number: int) -> None:
-    """The key's count of today is `number`."""
-    assert by_http(scene.client, listing).status == 200
-    with scene.deps.database.write() as session:
-        session.execute(text("update request_count set n = :n"), {"n": number})
 
 
 # What is called
