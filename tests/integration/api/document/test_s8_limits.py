@@ -11,10 +11,10 @@ import pytest
 from api.catalog import CATALOG, Family
 from api.kernel.operation import Deps
 from core.db.embedded import EmbeddedPostgres
-from tests.integration.api.conftest import connect
+from tests.integration.api.conftest import connect, reason
 from tests.integration.api.document.refusal_cases import DOORS, WALLET, Attempt, Scene, by_http, use_up_calls
 from tests.integration.api.mandates.conftest import chain, deps, stage  # noqa: F401 (fixtures)
-from tests.integration.api.mandates.stage import Stage, reason
+from tests.integration.api.mandates.stage import Stage
 
 HIGHEST = "1000000000000.000000"
 
