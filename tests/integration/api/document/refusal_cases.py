@@ -97,6 +97,12 @@ class Scene:
         raise AssertionError(f"no case is told to send {auth}")
 
 
+@contextmanager
+def set_up(stage: Stage, deps: Deps, postgres: EmbeddedPostgres, database_url: str) -> Iterator[Scene]:
+    with ExitStack() as ends:
+        yield Scene(stage, deps, postgres, database_url, stage.client, ends)
+
+
 # The database from outside
 
 

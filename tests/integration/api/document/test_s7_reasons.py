@@ -5,46 +5,21 @@ change. Contract reasons stand in test_s7_contract_reasons.py.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from typing import Any
 
-import psycopg
 import pytest
-from eth_account import Account
-from psycopg import sql
-from sqlalchemy import make_url
-from starlette.testclient import TestClient
 
 from api.catalog import Profile, rows_by_tool
-from api.kernel.metrics import Metrics
 from api.kernel.operation import Deps
 from api.kernel.reasons import reasons_of
-from api.main import OPERATIONS, create_app
+from api.main import OPERATIONS
 from core.db import migrate
 from core.db.embedded import EmbeddedPostgres
-from core.db.engine import Database
-from tests.integration.api import probe
-from tests.integration.api.conftest import BASE_URL, KEY
-from tests.integration.api.document.refusal_cases import (
-    DOORS,
-    WAIT_S,
-    WALLET,
-    Attempt,
-    Scene,
-    Told,
-    administration,
-    admit,
-    by_http,
-    plain,
-    use_up_calls,
-    wait_for_a_blocked_call,
-)
+from tests.integration.api.document import provocations as p
+from tests.integration.api.document.refusal_cases import DOORS, WALLET, Attempt, Scene, Told, admit, by_http, set_up
 from tests.integration.api.mandates.conftest import chain, deps, stage  # noqa: F401 (fixtures)
-from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage
-from tests.integration.api.probe import Gate
+from tests.integration.api.mandates.stage import DRAFT, Stage
 
 # reason -> status, retry_safe, who_fixes
 DOCUMENT: Mapping[str, tuple[int, bool, str]] = {
@@ -73,15 +48,10 @@ DOCUMENT: Mapping[str, tuple[int, bool, str]] = {
 # Only the owner's wallet signs, and no tool takes a signature (wallet spec 2, 5.5): a call of a tool has none to be wrong.
 NOT_BY_TOOL = {"signature_invalid"}
 
-NOWHERE = "m_aaaaaaaaaa"
-TX = "0x" + "ab" * 32
 CATALOGUE = ("GET /agent/catalog", 200)
 CONNECT = ("POST /auth/agent/connect", 200)
 READ = ("GET /mandate-wallet/mandates/{id}", 200)
-BUY = {"target": ADAPTER, "function": "buy(uint256)", "args": ["1"]}
 MIDNIGHT = "2026-11-22T00:00:00Z"
-
-Provoke = Callable[[Scene], Attempt]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +61,7 @@ class Case:
     `later`: makes time pass or the world change, after which the same call succeeds.
     """
 
-    provoke: Provoke
+    provoke: Callable[[Scene], Attempt]
     shown: Mapping[str, Any] = field(default_factory=dict)
     next: tuple[tuple[str, int], ...] = (CATALOGUE,)
     later: Callable[[Scene], None] | None = None
@@ -99,249 +69,57 @@ class Case:
 
 @pytest.fixture
 def scene(stage: Stage, deps: Deps, postgres: EmbeddedPostgres, database_url: str) -> Iterator[Scene]:  # noqa: F811
-    with ExitStack() as ends:
-        yield Scene(stage, deps, postgres, database_url, stage.client, ends)
-
-
-# Who calls
-
-
-def without_a_key(scene: Scene) -> Attempt:
-    return Attempt(method="GET", path=f"{WALLET}/mandates/{{id}}", ids={"id": NOWHERE}, tool="mandate_get")
-
-
-def with_an_unknown_key(scene: Scene) -> Attempt:
-    return replace(without_a_key(scene), who={KEY: "svc_key_x"})
-
-
-def outside_its_scopes(scene: Scene) -> Attempt:
-    mandate_id = scene.stage.signed()
-    set_scopes(scene, scopes=["read"])
-    return accepting(scene, mandate_id, scene.stage.agent)
-
-
-def set_scopes(scene: Scene, **scopes: Any) -> None:
-    answer = scene.client.put(f"/agents/{scene.stage.agent_id}/scopes", json={"scopes": None} | scopes, headers=scene.stage.owner)
-    assert answer.status_code == 200, answer.text
-
-
-def above_the_keys_day(scene: Scene) -> Attempt:
-    mandate_id = scene.stage.working()
-    set_scopes(scene, per_day_usd="100")
-    scene.stage.executed(mandate_id, 75 * USDC)
-    return building(scene, mandate_id, "25.000001")
-
-
-def of_anothers_agent(scene: Scene) -> Attempt:
-    other, _ = scene.stage.new_agent()
-    return Attempt(method="GET", path=f"{WALLET}/agents/{{id}}/policy", who=scene.stage.agent, ids={"id": other}, tool="agent_policy_get")
-
-
-def above_the_days_calls(scene: Scene) -> Attempt:
-    listing = Attempt(method="GET", path=f"{WALLET}/mandates", who=scene.stage.agent, tool="mandate_list")
-    use_up_calls(scene, listing, 2_000)
-    return listing
-
-
-# What is called
-
-
-def of_an_unknown_mandate(scene: Scene) -> Attempt:
-    return replace(without_a_key(scene), who=scene.stage.agent)
-
-
-def reporting(scene: Scene, mandate_id: str, **fields: Any) -> Attempt:
-    path = f"{WALLET}/mandates/{{id}}/events"
-    return Attempt(method="POST", path=path, who=scene.stage.agent, ids={"id": mandate_id}, fields=fields, tool="mandate_report_event")
-
-
-def of_a_draft(scene: Scene) -> Attempt:
-    return reporting(scene, scene.stage.draft(), kind="note", why="Too early.")
-
-
-def beyond_the_longest_page(scene: Scene) -> Attempt:
-    return Attempt(method="GET", path=f"{WALLET}/mandates", who=scene.stage.agent, fields={"limit": 201}, tool="mandate_list")
-
-
-def with_seven_decimals(scene: Scene) -> Attempt:
-    return reporting(scene, scene.stage.working(), kind="fee", amount_usdc="0.0000001")
-
-
-def accepting(scene: Scene, mandate_id: str, who: dict[str, str], **names: str) -> Attempt:
-    path = f"{WALLET}/mandates/{{id}}/accept"
-    return Attempt(method="POST", path=path, who=who, ids={"id": mandate_id}, tool="mandate_accept", names=names)
-
-
-def of_a_mandate_that_names_another(scene: Scene) -> Attempt:
-    other_id, other = scene.stage.new_agent(scene.stage.owner)
-    return accepting(scene, scene.stage.signed(), other, agent=other_id)
-
-
-def with_a_policy_that_says_no(scene: Scene) -> Attempt:
-    mandate_id = scene.stage.signed()
-    scene.stage.accept_mandates(scene.stage.agent_id, accepts=False)
-    return accepting(scene, mandate_id, scene.stage.agent, agent=scene.stage.agent_id)
-
-
-def of_an_agent_without_an_owner(scene: Scene) -> Attempt:
-    agent_id, agent = scene.stage.new_agent()
-    goal = {"budget_usdc": "1000", "horizon_days": 30, "stop_floor_bps": 500}
-    fields = {"agent_id": agent_id, "title": "Buy units.", "goal": goal}
-    return Attempt(method="POST", path=f"{WALLET}/proposals", who=agent, fields=fields, tool="mandate_propose")
-
-
-def of_more_than_is_idle(scene: Scene) -> Attempt:
-    fields = {"chain_id": 84532, "asset": "USDC", "amount": "0.000001", "tx_hash": TX, "direction": "out"}
-    names = {"agent": scene.stage.agent_id}
-    return Attempt(
-        method="POST", path=f"{WALLET}/transfers/report", who=scene.stage.agent, fields=fields, tool="transfer_report", names=names
-    )
-
-
-def building(scene: Scene, mandate_id: str, amount: str) -> Attempt:
-    path = f"{WALLET}/mandates/{{id}}/execute-call"
-    fields = {**BUY, "amount_usdc": amount}
-    return Attempt(method="POST", path=path, who=scene.stage.agent, ids={"id": mandate_id}, fields=fields, tool="mandate_execute_call")
-
-
-def above_the_mandates_cash(scene: Scene) -> Attempt:
-    mandate_id = scene.stage.working(per_tx_cap_usdc=None, daily_cap_usdc=None)
-    scene.stage.executed(mandate_id, 400 * USDC)
-    return building(scene, mandate_id, "600.000001")
-
-
-def signed_by_another_wallet(scene: Scene) -> Attempt:
-    mandate_id = scene.stage.draft()
-    signature = scene.stage.sign_terms(mandate_id, Account.create())
-    path = f"{WALLET}/mandates/{{id}}/sign"
-    return Attempt(method="POST", path=path, who=scene.stage.owner, ids={"id": mandate_id}, fields={"signature": signature})
-
-
-# What is sent twice
-
-
-def with_a_used_key(scene: Scene) -> Attempt:
-    first = replace(reporting(scene, scene.stage.working(), kind="note", why="One."), idempotency_key="a")
-    assert by_http(scene.client, first).status == 200
-    return replace(first, fields={"kind": "note", "why": "Another."})
-
-
-def while_the_first_is_served(scene: Scene) -> Attempt:
-    """The first call holds its key and waits for the mandate's row, which the test has locked."""
-    attempt = replace(reporting(scene, scene.stage.working(), kind="note", why="Once."), idempotency_key="a")
-    holder = scene.ends.enter_context(psycopg.connect(plain(scene.database_url)))
-    holder.execute("select 1 from mandate where public_id = %s for update", [attempt.ids["id"]])
-    pool = scene.ends.enter_context(ThreadPoolExecutor(1))
-    first: Future[Told] = pool.submit(by_http, scene.client, attempt)
-    scene.ends.callback(holder.rollback)  # before the pool is waited for, however the test ends
-    scene.first_call = (holder, first)
-    wait_for_a_blocked_call(scene)
-    return attempt
-
-
-def once_the_first_is_served(scene: Scene) -> None:
-    assert scene.first_call is not None
-    holder, first = scene.first_call
-    holder.rollback()
-    assert first.result(WAIT_S).status == 200
-
-
-# What is not there
-
-
-def without_a_database(scene: Scene) -> Attempt:
-    listing = Attempt(method="GET", path=f"{WALLET}/mandates", who=scene.stage.agent, tool="mandate_list")
-    assert by_http(scene.client, listing).status == 200
-    admit(scene, is_admitting=False)
-    return listing
-
-
-def without_migrations(scene: Scene) -> Attempt:
-    """Another application, on a database that no migration was ever applied to."""
-    name = f"{make_url(scene.database_url).database}_empty"
-    with administration(scene.postgres) as connection:
-        connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
-    scene.ends.callback(drop, scene, name)
-    scene.database_url = make_url(scene.database_url).set(database=name).render_as_string(hide_password=False)
-    database = scene.ends.enter_context(closing(Database(scene.database_url)))
-    operations = (*OPERATIONS, probe.operation(Gate()))  # the stage's client has put the probe into the catalogue
-    app = create_app(replace(scene.deps, database=database, metrics=Metrics(database)), operations)
-    scene.client = scene.ends.enter_context(TestClient(app, base_url=BASE_URL))
-    return Attempt(method="POST", path="/auth/agent/connect", fields={"agent_name": "quant"}, tool="agent_connect")
-
-
-def drop(scene: Scene, name: str) -> None:
-    with administration(scene.postgres) as connection:
-        connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
-
-
-def without_a_chain(scene: Scene) -> Attempt:
-    """A draft needs what the factory lists, and no node answers."""
-    goal = {"budget_usdc": "1000", "horizon_days": 30, "stop_floor_bps": 500}
-    fields = {"agent_id": scene.stage.agent_id, "title": "Buy units.", "goal": goal}
-    scene.stage.chain.is_down = True
-    return Attempt(method="POST", path=f"{WALLET}/proposals", who=scene.stage.agent, fields=fields, tool="mandate_propose")
-
-
-# When the same call succeeds
-
-
-def at_midnight(scene: Scene) -> None:
-    scene.stage.clock.now = datetime(2026, 11, 22, tzinfo=UTC)
-
-
-def once_money_came_back(scene: Scene) -> None:
-    mandate_id = scene.stage.get("/mandates", scene.stage.agent)["mandates"][0]["id"]
-    scene.stage.executed(mandate_id, 0, received=1)
+    with set_up(stage, deps, postgres, database_url) as ready:
+        yield ready
 
 
 CASES: Mapping[str, Case] = {
-    "auth_required": Case(provoke=without_a_key, next=(CONNECT, CATALOGUE)),
-    "auth_invalid": Case(provoke=with_an_unknown_key, next=(CONNECT, CATALOGUE)),
-    "scope_denied": Case(provoke=outside_its_scopes, shown={"missing": "tx"}, next=(("GET /agent/scopes", 200), CATALOGUE)),
+    "auth_required": Case(provoke=p.without_a_key, next=(CONNECT, CATALOGUE)),
+    "auth_invalid": Case(provoke=p.with_an_unknown_key, next=(CONNECT, CATALOGUE)),
+    "scope_denied": Case(provoke=p.outside_its_scopes, shown={"missing": "tx"}, next=(("GET /agent/scopes", 200), CATALOGUE)),
     "spend_limit_reached": Case(
-        provoke=above_the_keys_day,
+        provoke=p.above_the_keys_day,
         shown={"remaining": {"per_day_usd": "25.000000"}, "retry_at": MIDNIGHT},
         next=(("GET /agent/scopes", 200), CATALOGUE),
-        later=at_midnight,
+        later=p.at_midnight,
     ),
-    "not_owner": Case(provoke=of_anothers_agent),
-    "not_found": Case(provoke=of_an_unknown_mandate, next=(("GET /mandate-wallet/mandates", 200), CATALOGUE)),
-    "wrong_status": Case(provoke=of_a_draft, next=(READ, CATALOGUE)),
-    "invalid_parameter": Case(provoke=beyond_the_longest_page),
-    "invalid_number": Case(provoke=with_seven_decimals),
+    "not_owner": Case(provoke=p.of_anothers_agent),
+    "not_found": Case(provoke=p.of_an_unknown_mandate, next=(("GET /mandate-wallet/mandates", 200), CATALOGUE)),
+    "wrong_status": Case(provoke=p.of_a_draft, next=(READ, CATALOGUE)),
+    "invalid_parameter": Case(provoke=p.beyond_the_longest_page),
+    "invalid_number": Case(provoke=p.with_seven_decimals),
     "agent_not_designated": Case(
-        provoke=of_a_mandate_that_names_another, next=(("GET /mandate-wallet/agents/{agent}/offers", 200), CATALOGUE)
+        provoke=p.of_a_mandate_that_names_another, next=(("GET /mandate-wallet/agents/{agent}/offers", 200), CATALOGUE)
     ),
     "agent_not_accepting": Case(
-        provoke=with_a_policy_that_says_no, next=(("PUT /mandate-wallet/agents/{agent}/policy", 200), CATALOGUE)
+        provoke=p.with_a_policy_that_says_no, next=(("PUT /mandate-wallet/agents/{agent}/policy", 200), CATALOGUE)
     ),
-    "agent_owner_mismatch": Case(provoke=of_an_agent_without_an_owner, next=(("GET /mandate-wallet/board", 200), CATALOGUE)),
+    "agent_owner_mismatch": Case(provoke=p.of_an_agent_without_an_owner, next=(("GET /mandate-wallet/board", 200), CATALOGUE)),
     "insufficient_idle": Case(
-        provoke=of_more_than_is_idle,
+        provoke=p.of_more_than_is_idle,
         shown={"remaining": "0.000000"},
         next=(("GET /mandate-wallet/agents/{agent}/policy", 200), CATALOGUE),
     ),
     "mandate_budget_exceeded": Case(
-        provoke=above_the_mandates_cash,
+        provoke=p.above_the_mandates_cash,
         shown={"remaining": {"left_total": "600.000000"}},
         next=(READ, CATALOGUE),
-        later=once_money_came_back,
+        later=p.once_money_came_back,
     ),
     "signature_invalid": Case(
-        provoke=signed_by_another_wallet, next=(("GET /mandate-wallet/mandates/{id}/terms", 200), CATALOGUE)
+        provoke=p.signed_by_another_wallet, next=(("GET /mandate-wallet/mandates/{id}/terms", 200), CATALOGUE)
     ),
-    "idempotency_key_reused": Case(provoke=with_a_used_key),
-    "idempotency_in_flight": Case(provoke=while_the_first_is_served, later=once_the_first_is_served),
+    "idempotency_key_reused": Case(provoke=p.with_a_used_key),
+    "idempotency_in_flight": Case(provoke=p.while_the_first_is_served, later=p.once_the_first_is_served),
     "rate_limited": Case(
-        provoke=above_the_days_calls, shown={"remaining": {"calls_today": 0}, "retry_at": MIDNIGHT}, later=at_midnight
+        provoke=p.above_the_days_calls, shown={"remaining": {"calls_today": 0}, "retry_at": MIDNIGHT}, later=p.at_midnight
     ),
     # Readiness says 503 with the part that is down; that is its answer, not a refusal.
     "temporarily_unavailable": Case(
-        provoke=without_a_database, next=(("GET /health/ready", 503), CATALOGUE), later=lambda scene: admit(scene, is_admitting=True)
+        provoke=p.without_a_database, next=(("GET /health/ready", 503), CATALOGUE), later=lambda scene: admit(scene, is_admitting=True)
     ),
     "schema_not_applied": Case(
-        provoke=without_migrations,
+        provoke=p.without_migrations,
         next=(("GET /health/ready", 503), CATALOGUE),
         later=lambda scene: migrate.upgrade(scene.database_url),
     ),
@@ -406,15 +184,15 @@ def test_the_reasons_that_no_tool_meets__are_those_that_no_tool_declares() -> No
 
 @pytest.mark.parametrize("door", DOORS)
 def test_a_chain_that_does_not_answer__is_temporarily_unavailable(scene: Scene, door: str) -> None:
-    attempt = without_a_chain(scene)
+    attempt = p.without_a_chain(scene)
     assert block_of(DOORS[door](scene.client, attempt), "temporarily_unavailable") == {}
     scene.stage.chain.is_down = False
     assert DOORS[door](scene.client, attempt).status == 201
 
 
 def test_a_key_above_its_order_limit__has_no_time_to_wait_for(scene: Scene) -> None:
-    attempt = building(scene, scene.stage.working(), "50.000001")
-    set_scopes(scene, per_order_usd="50")
+    attempt = p.building(scene, scene.stage.working(), "50.000001")
+    p.set_scopes(scene, per_order_usd="50")
     told = by_http(scene.client, attempt)
     assert block_of(told, "spend_limit_reached") == {"remaining": {"per_order_usd": "50.000000"}}
 
@@ -432,7 +210,7 @@ def test_an_owner_that_designates_anothers_agent__is_led_to_the_owners_own(scene
 def test_a_stranger_that_accepts_too_early__is_led_to_its_own_offers(scene: Scene, door: str) -> None:
     """It was led to the mandate, which it may not read: the call as written answered 404."""
     other_id, other = scene.stage.new_agent()
-    attempt = accepting(scene, scene.stage.draft(), other)
+    attempt = p.accepting(scene, scene.stage.draft(), other)
     told = DOORS[door](scene.client, attempt)
     assert block_of(told, "wrong_status") == {}
     assert followed(scene, attempt, told) == [(f"GET /mandate-wallet/agents/{other_id}/offers", 200), CATALOGUE]
@@ -441,7 +219,7 @@ def test_a_stranger_that_accepts_too_early__is_led_to_its_own_offers(scene: Scen
 def test_a_policy_that_says_no__says_yes_by_the_next_call_and_keeps_its_limits(scene: Scene) -> None:
     """The call as written once replaced the whole policy by its yes, and the owner's caps were gone."""
     people = scene.stage
-    attempt = with_a_policy_that_says_no(scene)
+    attempt = p.with_a_policy_that_says_no(scene)
     policy = {"accepts_mandates": False, "total_cap_usdc": "250.000000", "hold_ratio": "0.250000", "assets": ["USDC"], "slippage_bps": 30}
     assert people.call("PUT", f"/agents/{people.agent_id}/policy", people.owner, policy).status_code == 200
     told = by_http(scene.client, attempt)
@@ -461,3 +239,22 @@ def test_an_owners_call_without_a_session__leads_to_no_agents_key(scene: Scene) 
     assert block_of(told, "auth_required") == {}
     assert followed(scene, attempt, told) == [CATALOGUE]
     assert "/auth/owner/login" in told.body["detail"]
+
+
+def test_a_stopped_database__is_temporarily_unavailable_whoever_calls_and_whatever(scene: Scene) -> None:
+    """A call with a key took another way to the database, and was answered 500."""
+    people = scene.stage
+    nonce = {"wallet_address": people.owner_wallet.address, "purpose": "login"}
+    calls = (
+        Attempt(method="GET", path=f"{WALLET}/board"),
+        Attempt(method="GET", path=f"{WALLET}/me/statement", who=people.owner),
+        Attempt(method="POST", path=f"{WALLET}/mandates", who=people.owner, fields=DRAFT),
+        Attempt(method="GET", path="/agent/scopes", who=people.agent),
+        Attempt(method="POST", path="/auth/wallet/nonce", fields=nonce),
+    )
+    admit(scene, is_admitting=False)
+    for attempt in calls:
+        assert block_of(by_http(scene.client, attempt), "temporarily_unavailable") == {}
+    assert by_http(scene.client, Attempt(method="GET", path="/health/live")).status == 200
+    admit(scene, is_admitting=True)
+    assert [by_http(scene.client, attempt).status for attempt in calls] == [200, 200, 201, 200, 200]

@@ -1,7 +1,6 @@
 """Section 8 of the document, and the other rules of section 7: each figure at its boundary, by HTTP and as a tool's call."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +11,7 @@ from api.catalog import CATALOG, Family
 from api.kernel.operation import Deps
 from core.db.embedded import EmbeddedPostgres
 from tests.integration.api.conftest import connect, reason
-from tests.integration.api.document.refusal_cases import DOORS, WALLET, Attempt, Scene, by_http, use_up_calls
+from tests.integration.api.document.refusal_cases import DOORS, WALLET, Attempt, Scene, by_http, set_up, use_up_calls
 from tests.integration.api.mandates.conftest import chain, deps, stage  # noqa: F401 (fixtures)
 from tests.integration.api.mandates.stage import Stage
 
@@ -21,8 +20,8 @@ HIGHEST = "1000000000000.000000"
 
 @pytest.fixture
 def scene(stage: Stage, deps: Deps, postgres: EmbeddedPostgres, database_url: str) -> Iterator[Scene]:  # noqa: F811
-    with ExitStack() as ends:
-        yield Scene(stage, deps, postgres, database_url, stage.client, ends)
+    with set_up(stage, deps, postgres, database_url) as ready:
+        yield ready
 
 
 def reporting(scene: Scene, mandate_id: str, **fields: Any) -> Attempt:
