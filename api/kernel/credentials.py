@@ -115,7 +115,7 @@ def _operator(proven: Proven, operator_addresses: frozenset[str]) -> OperatorCal
     if isinstance(owner, OwnerCaller) and _is_operator(proven, operator_addresses):
         return OperatorCaller(account_id=owner.account_id, key_id=None)
     if proven.by_key is None and owner is None:
-        raise Refusal("auth_required", f"This call is the operator's; send the operator's key in {KEY_HEADER}.")
+        raise Refusal("auth_required", f"This call is the operator's; send the operator's key in {KEY_HEADER}.", next_calls=())
     raise Refusal("not_authorized", "not authorized")
 
 
@@ -136,4 +136,5 @@ def _lacking(row: Row, proven: Proven) -> Refusal:
         return Refusal("auth_required", f"Send an agent's key in {KEY_HEADER}, or an owner's session: Authorization: Bearer <token>.")
     if proven.by_key is not None and row.family is Family.WALLET:
         return Refusal("scope_denied", "Only the owner's signed session may do this; an agent's key cannot.", missing="owner session")
-    return Refusal("auth_required", "This call is the owner's; sign in with /auth/owner/login and send Authorization: Bearer <token>.")
+    detail = "This call is the owner's; sign in with /auth/owner/login and send Authorization: Bearer <token>."
+    return Refusal("auth_required", detail, next_calls=())  # a new agent's key would not help

@@ -49,7 +49,7 @@ REASONS: Mapping[str, Reason] = {
     "invalid_number": Reason(400, False, "caller"),
     "agent_not_designated": Reason(409, False, "owner", ("mandates.offers",)),
     "agent_not_accepting": Reason(409, False, "owner", ("mandates.policy",)),
-    "agent_owner_mismatch": Reason(403, False, "owner"),
+    "agent_owner_mismatch": Reason(403, False, "owner", ("agents.mine",)),
     "insufficient_idle": Reason(409, False, "agent"),
     "mandate_budget_exceeded": Reason(402, True, "owner", ("mandates.read",)),
     "signature_invalid": Reason(400, False, "caller", ("mandates.terms",)),

@@ -101,7 +101,7 @@ class Database:
 
         For the one statement that every call makes: nothing of SQLAlchemy but its pool stands in the way.
         """
-        lent = self.engine.raw_connection()
+        lent = self._lent()
         try:
             driver = _driver_of(lent)
             driver.autocommit = True
@@ -112,6 +112,13 @@ class Database:
             raise _as_sqlalchemys(error) from error
         finally:
             lent.close()
+
+    def _lent(self) -> PoolProxiedConnection:
+        """A connection of the pool; the driver's own error when there is no database becomes SQLAlchemy's here too."""
+        try:
+            return self.engine.raw_connection()
+        except PsycopgError as error:
+            raise _as_sqlalchemys(error) from error
 
     @property
     def connections_in_use(self) -> int:

@@ -191,6 +191,23 @@ def test_at_first_sight__attempts_further_back_are_not_reconstructed(
     assert reasons(follower) == expected
 
 
+@pytest.mark.row("8 revert backfill")
+@pytest.mark.parametrize(("back", "expected"), [(99, ["OverPerTxCap"]), (100, [])])
+def test_at_first_sight__the_last_blocks_that_are_looked_at__end_with_the_newest_final_one(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch, back: int, expected: list[str]
+) -> None:
+    """`back`: how many blocks before the newest final one the attempt stands. The product looks at 2,000, the test at 100."""
+    assert revert_scan.LOOK_BACK == 2_000
+    monkeypatch.setattr(revert_scan, "LOOK_BACK", 100)
+    mandate = follower.issue()
+    vault = follower.deployed.create_vault(mandate.terms)
+    assert follower.deployed.buy(vault, 101 * USDC).status == 0
+    follower.deployed.anvil.mine(back + FINAL_BEHIND)
+    follower.catch_up()
+    settle(follower)
+    assert reasons(follower) == expected
+
+
 def test_a_kill_between_range_and_receipts__owes_them_still(follower: Follower, working: Working) -> None:
     _, vault = working
     assert follower.deployed.send(AGENT, vault, follower.deployed.buy_data(101 * USDC)).status == 0

@@ -20,7 +20,7 @@ from core.chain.reader import refusal_name
 from core.chain.rpc import RpcError, RpcRevertedError
 from core.db.repositories import mandates
 from core.db.tables.mandate import Mandate
-from core.domain.errors import InvalidParameterError
+from core.domain.errors import InvalidParameterError, WrongStatusError
 from core.domain.mandate import limits
 from core.domain.mandate.ledger import ReportedBy, stop_request_note, stop_row
 from core.domain.mandate.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
@@ -42,12 +42,20 @@ def accept(call: Call, caller: AgentCaller, command: MandatePath) -> Answer:
     mandate = None if found is None else mandates.lock_mandate(call.db, found.id)
     if mandate is None:
         raise not_found(command.id)
-    next_status(Status(mandate.status), Move.ACCEPT, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
+    _require_acceptable(mandate)
     _require_designated(caller, mandate)
     require_accepting(call, caller.account_id)
     mandate.agent_id, mandate.accepted_at = caller.account_id, mandate.accepted_at or call.now
     call.db.flush()
     return Answer({"mandate": mandate_view(call, mandate)})
+
+
+def _require_acceptable(mandate: Mandate) -> None:
+    """Errors: Refusal wrong_status. Who asks may be no party to the mandate, so that it leads to the caller's own offers."""
+    try:
+        next_status(Status(mandate.status), Move.ACCEPT, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
+    except WrongStatusError as error:
+        raise Refusal("wrong_status", f"{error}.", next_calls=("mandates.offers",)) from error
 
 
 def _require_designated(caller: AgentCaller, mandate: Mandate) -> None:

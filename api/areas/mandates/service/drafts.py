@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from api.areas.mandates.schemas import AssignAgent, CreateDraft, DraftTerms, Propose, UpdateDraft
 from api.areas.mandates.service.access import agent_of_id, owned
+from api.areas.mandates.service.policy import current_policy
 from api.areas.mandates.service.views import mandate_view
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.fields import storable
@@ -129,10 +130,11 @@ def designated(call: Call, caller: OwnerCaller, agent_id: str) -> Account:
 
 
 def require_accepting(call: Call, agent_id: int) -> None:
-    """Errors: Refusal agent_not_accepting, whose next call is the policy that says yes."""
+    """Errors: Refusal agent_not_accepting. Its next call writes the policy as it stands, but for its yes: a policy is replaced whole."""
     if policies.accepts_mandates(call.db, agent_id):
         return
-    yes = NextCall("mandates.policy_set", {"id": str(agent_id)}, {"accepts_mandates": True})
+    says_yes = {**current_policy(call, agent_id), "accepts_mandates": True}
+    yes = NextCall("mandates.policy_set", {"id": str(agent_id)}, says_yes)
     raise Refusal(
         "agent_not_accepting",
         f"The policy of agent {agent_id} does not accept mandates; its owner sets accepts_mandates to true.",

@@ -152,6 +152,7 @@ def _require_reports_left(call: Call, mandate: Mandate) -> None:
         raise Refusal(
             "rate_limited",
             f"A mandate takes {REFUSAL_REPORTS_PER_DAY} refusal reports a UTC day; the block scan finds reverted calls by itself.",
+            remaining={"refusal_reports_today": 0},
             retry_at=day + timedelta(days=1),
         )
 

@@ -103,7 +103,12 @@ def test_assign__an_agent_whose_policy_does_not_accept__is_refused_with_the_call
     assert reason(answer) == (409, "agent_not_accepting")
     first = answer.json()["service"]["next"][0]
     assert (first["method"], first["path"]) == ("PUT", f"/mandate-wallet/agents/{agent_id}/policy")
-    assert first["body"] == {"accepts_mandates": True}
+    policy = stage.get(f"/agents/{agent_id}/policy", stage.owner)
+    assert first["body"] == {name: value for name, value in policy.items() if name not in ("agent_id", "policy_changelog")} | {
+        "accepts_mandates": True
+    }
+    assert stage.client.request(first["method"], first["path"], json=first["body"], headers=stage.owner).status_code == 200
+    assert stage.call("POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": agent_id}).status_code == 200
 
 
 def test_assign__another_owners_agent__is_an_owner_mismatch(stage: Stage) -> None:
