@@ -16,6 +16,7 @@ import psycopg
 from scripts.devstack import Ports
 
 ROOT = Path(__file__).resolve().parents[2]
+WITHIN_S = 120  # whatever else the machine does
 
 
 def start(directory: Path, ports: Ports) -> subprocess.Popen[str]:
@@ -29,7 +30,7 @@ def start(directory: Path, ports: Ports) -> subprocess.Popen[str]:
     )
 
 
-def await_stack(process: subprocess.Popen[str], directory: Path, within_s: float = 120) -> dict[str, Any]:
+def await_stack(process: subprocess.Popen[str], directory: Path, within_s: float = WITHIN_S) -> dict[str, Any]:
     ends = time.monotonic() + within_s
     while time.monotonic() < ends and process.poll() is None:
         if (directory / "stack.json").exists():
@@ -41,7 +42,7 @@ def await_stack(process: subprocess.Popen[str], directory: Path, within_s: float
 
 def stop(process: subprocess.Popen[str]) -> str:
     process.send_signal(signal.SIGINT)
-    return process.communicate(timeout=30)[0]
+    return process.communicate(timeout=WITHIN_S)[0]
 
 
 def test_two_stacks_run_side_by_side_and_end_on_interrupt(stack_directory: Path) -> None:
@@ -82,7 +83,7 @@ def test_a_killed_process_is_started_again(stack_directory: Path) -> None:
         for pid in before.values():
             os.kill(pid, signal.SIGKILL)
 
-        ends = time.monotonic() + 30
+        ends = time.monotonic() + WITHIN_S
         while time.monotonic() < ends and any(holder_of(stack, name) == pid for name, pid in before.items()):
             time.sleep(0.2)
 
@@ -100,7 +101,7 @@ def test_a_killed_database_comes_back_and_the_stack_with_it(stack_directory: Pat
         os.kill(int((stack_directory / "postgres" / "cluster" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
 
         time.sleep(1)
-        ends = time.monotonic() + 40
+        ends = time.monotonic() + WITHIN_S
         while time.monotonic() < ends and httpx.get(f"{stack['base_url']}/health/ready", timeout=10).status_code != 200:
             time.sleep(0.3)
 
@@ -117,7 +118,7 @@ def test_a_port_in_use__says_which_and_how_to_choose_another(stack_directory: Pa
         taken.listen()
         port = taken.getsockname()[1]
         process = start(stack_directory, Ports(api=port, rpc=Ports.free().rpc))
-        output = process.communicate(timeout=60)[0]
+        output = process.communicate(timeout=WITHIN_S)[0]
 
     assert process.returncode == 1
     assert f"port {port}, meant for the API, is in use" in output
