@@ -46,8 +46,6 @@ def test_statement__as_csv__has_the_figures_of_the_json(stage: Stage, mandate_id
     told = dict(figures(stage.get(path, stage.owner, week=WEEK)))
     texts = {name: value for name, value in told.items() if isinstance(value, str)}
     assert {name: shown[name] for name in texts} == texts
-        k: v for k, v in told.items() if isinstance(v, str)
-    }
     assert (shown["flows.spent"], shown["flows.deposits"], len(shown)) == ("200.000000", "1000.000000", len(told))
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     assert answer.headers["content-disposition"] == f'attachment; filename="statement-{mandate_id}-{WEEK}.csv"'
