@@ -1,7 +1,8 @@
 """The week's statement: exact values, and the identity of cash for every week of every book."""
 
+import json
+from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given
@@ -30,6 +31,7 @@ from tests.unit.core.domain.mandate.books import (
     working,
 )
 from tests.unit.core.domain.mandate.week_story import LATER, NEXT, WEEK, about, story
+from tests.unit.core.domain.mandate.worked import table
 
 
 def test_statement__the_first_week__exact() -> None:
@@ -240,14 +242,17 @@ def test_statement__every_week_of_any_book__balances_to_the_last_micro_usdc(
     assert statements[-1].end.cash_usdc_e6 == sum(row.cash_delta_usdc_e6 for row in book.rows)
 
 
-def test_docs_record__the_worked_weeks__are_the_statements_of_these_rows() -> None:
-    page = (Path(__file__).parents[5] / "docs" / "record.md").read_text()
+def figure(statement: Mapping[str, Any], name: str) -> str:
+    """A leaf of the answer by its path, as the page writes it."""
+    value: Any = statement
+    for key in name.split("."):
+        value = value[key]
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def test_docs_statements__the_worked_weeks__are_the_statements_of_these_rows() -> None:
+    rows = table("statements.md", "two weeks")
     answers = [statement_json(week_statement(story().rows, about(), week, LATER)) for week in (WEEK, NEXT)]
-    parts = {"cash start": ("cash", "start"), "**cash end**": ("cash", "end"), "worth end": ("worth", "end")}
-    parts |= {key: ("flows", key) for key in ("deposits", "withdrawals", "spent", "received", "agent_fee")}
-    parts |= {
-        "realized = resolves - fees - payouts": ("result", "realized"),
-        "estimated = change of worth - net deposits - realized": ("result", "estimated"),
-    }
-    for label, (block, key) in parts.items():
-        assert f"| {label} | {answers[0][block][key]} | {answers[1][block][key]} |" in page
+    assert len(rows) == 32
+    for name, *worked in rows:
+        assert worked == [figure(answer, name) for answer in answers], name
