@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
-from unicodedata import normalize
 
 from fontTools.ttLib import TTFont
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -13,14 +12,7 @@ from weasyprint.pdf import fonts as embedding
 from weasyprint.text.fonts import FontConfiguration
 from weasyprint.urls import URLFetcher, URLFetcherResponse
 
-FONTS = Path(__file__).parent / "fonts"
-FACES: tuple[tuple[str, int, str], ...] = (  # (script, weight, file); a style names the families `Paper latin`, `Paper korean` ...
-    ("latin", 400, "noto-sans-kr-latin-400-normal.woff2"),
-    ("latin", 700, "noto-sans-kr-latin-700-normal.woff2"),
-    ("latin-ext", 400, "noto-sans-kr-latin-ext-400-normal.woff2"),
-    ("latin-ext", 700, "noto-sans-kr-latin-ext-700-normal.woff2"),
-    ("korean", 400, "noto-sans-kr-korean-400-normal.woff"),  # woff2 of 11,000 letters takes 10 s to unpack; bold is for our own words
-)
+from api.kernel.pdf.letters import FACES, FONTS, drawable
 
 _SCHEME = "font:"
 
@@ -59,22 +51,9 @@ def press(folder: Path) -> Press:
     return Press(folder)
 
 
-def drawable(text: str) -> str:
-    """The text with composed letters, and what our fonts lack as [U+...]. Line breaks become spaces."""
-    known = _letters()
-    composed = normalize("NFC", " ".join(text.split()))
-    return "".join(letter if ord(letter) in known else f"[U+{ord(letter):04X}]" for letter in composed)
-
-
 def _finalized(value: Any) -> Any:
     """What a template puts out: text that is not yet markup is made drawable, then escaped."""
     return drawable(value) if type(value) is str else value
-
-
-@cache
-def _letters() -> frozenset[int]:
-    """The code points that the regular weight can draw."""
-    return frozenset(point for _, weight, file in FACES if weight == 400 for point in TTFont(FONTS / file).getBestCmap())
 
 
 def _faces() -> str:

@@ -6,9 +6,11 @@ from typing import Any
 
 from api.areas.mandates.exports.figures import UNKNOWN, WORDS, figures, leaves, said
 from api.kernel.pdf import pdf_of
+from api.kernel.pdf.letters import drawable
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 STEPS_SHOWN = 200  # of a week, the newest; paper beyond that is read by nobody and takes seconds to print
+LETTERS_SHOWN = 300  # of a reason or a note, as they are drawn, for the same reason
 HEADINGS: Mapping[str, str] = {
     "worth": "Worth",
     "cash": "Cash",
@@ -29,7 +31,7 @@ def statement_pdf(statement: Mapping[str, Any], head: str, caution: str) -> byte
         "head": head,
         "caution": caution,
         "halves": [_blocks(statement, half) for half in HALVES],
-        "steps": steps[:STEPS_SHOWN],
+        "steps": [{**step, "why": _short(step["why"]), "note": _short(step["note"])} for step in steps[:STEPS_SHOWN]],
         "steps_in_all": len(steps),
         "unknown": UNKNOWN,
     }
@@ -40,6 +42,15 @@ def all_statements_pdf(whole: Mapping[str, Any], cautions: Mapping[str, str]) ->
     """All mandates of a week. Errors: Refusal temporarily_unavailable."""
     totals = {mode: [(WORDS.get(name, name), said(value)) for name, value in leaves(total)] for mode, total in whole["totals"].items()}
     return pdf_of(TEMPLATES, "all_statements", {"whole": whole, "cautions": cautions, "totals": totals, "unknown": UNKNOWN})
+
+
+def _short(text: str | None) -> str | None:
+    """The text, or its beginning and how much more there is."""
+    if text is None:
+        return None
+    drawn = drawable(text)
+    left = len(drawn) - LETTERS_SHOWN
+    return drawn if left <= 0 else f"{drawn[:LETTERS_SHOWN]} [... {left} letters more; the CSV has all]"
 
 
 def _blocks(statement: Mapping[str, Any], names: Sequence[str]) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -11,7 +11,8 @@ from weasyprint.urls import URLFetcher
 from api.kernel import pdf
 from api.kernel.operation import Refusal
 from api.kernel.pdf import engine, pdf_of
-from api.kernel.pdf.engine import FACES, FONTS, OwnFonts, Press, drawable
+from api.kernel.pdf.engine import OwnFonts, Press
+from api.kernel.pdf.letters import FACES, FONTS, drawable
 
 
 @pytest.fixture

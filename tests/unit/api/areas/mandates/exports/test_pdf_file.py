@@ -73,6 +73,13 @@ def test_statement__of_more_steps_than_fit__says_so(monkeypatch: pytest.MonkeyPa
     assert "instruction purpose" not in text
 
 
+@pytest.mark.parametrize(("letters", "more"), [(300, False), (301, True)])
+def test_statement__a_long_reason__is_cut_and_says_so(letters: int, more: bool) -> None:
+    text = text_of(statement_pdf(said_by_the_agent("ab" * 150 + "c" * (letters - 300)), HEAD, CAUTION))
+    assert "ab" * 150 in text.replace(" ", "")
+    assert ("[... 1 letters more; the CSV has all]" in text) is more
+
+
 def test_all__totals_and_lines_of_mandates__are_those_of_the_json() -> None:
     found = whole()
     text = text_of(all_statements_pdf(found, {"paper": "P caution.", "testnet": "T caution."}))
