@@ -1,4 +1,4 @@
-"""Pages as PDF: an HTML template with its style, printed on A4 by WeasyPrint (engine.py).
+"""Pages as PDF: an HTML template with its style, printed on A4 by WeasyPrint (engine.py) in our own fonts (letters.py).
 
 Laws
 - Nothing is fetched: fonts come from this folder, every other URL is refused.
