@@ -101,3 +101,15 @@ def test_statement__as_pdf_without_the_library__is_refused_and_the_csv_still_com
     assert reason(answer) == (503, "temporarily_unavailable")
     assert "Ask for format=csv or json; its operator installs libpango-1.0-0" in answer.json()["detail"]
     assert exported(stage, path, "csv").content.startswith(b"line,name,value")
+
+
+def test_statement_of_all__of_an_owner_without_mandates__says_so(stage: Stage) -> None:
+    assert "None was signed." in text_of(exported(stage, "/me/statement", "pdf"))
+    assert {line["line"] for line in lines_of(exported(stage, "/me/statement", "csv"))} == {"about", "disclosure"}
+
+
+def test_statement__of_a_paper_mandate__says_paper(stage: Stage) -> None:
+    path = f"/mandates/{stage.paper()}/statement"
+    text = text_of(exported(stage, path, "pdf"))
+    assert "PAPER: no money moved. Every figure follows the agent's own reports." in text
+    assert "TEST NETWORK" not in text and "Vault none" in text

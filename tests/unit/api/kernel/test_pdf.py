@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from threading import BoundedSemaphore
 from typing import Any
 from urllib.request import OpenerDirector, Request
 
@@ -93,7 +94,7 @@ def test_printing__when_too_many_wait__is_refused_and_the_room_comes_back(folder
         return Press(folder)
 
     monkeypatch.setattr(engine, "press", press)
-    monkeypatch.setattr(pdf, "_room", pdf.BoundedSemaphore(1))
+    monkeypatch.setattr(pdf, "_room", BoundedSemaphore(1))
     for _ in range(2):
         assert pdf_of(folder, "page", {"words": "x"}).startswith(b"%PDF-")
     assert seen == ["temporarily_unavailable"] * 2
