@@ -16,6 +16,7 @@ setup: .venv/.ready node_modules/.ready ## install everything that the other com
 
 .venv/.ready: requirements.lock
 	@scripts/preflight.sh python
+	@scripts/preflight.sh pdf
 	@test -x $(PY) || python3.11 -m venv .venv 2>/dev/null || python3 -m venv .venv
 	@$(PY) -m uv --version >/dev/null 2>&1 || $(PY) -m pip install --quiet --disable-pip-version-check "$$(grep -oE '^uv==[0-9.]+' requirements.lock)"
 	@echo "installing Python packages (requirements.lock)"

@@ -69,7 +69,8 @@ class Row:
     """One route. `path` has {names} that are fields of the command; {path} stands for several segments.
 
     `price` names the fee of a GET in core.domain.credits.prices; without one nothing is charged. `media_type` is of a plain
-    success; the answer of another one than JSON is lines, or the body {"text": ...}.
+    success; the answer of another one than JSON is lines, or the body {"text": ...}. `also_as`: media types that the query
+    `format` asks for instead.
     `block`: every refusal carries the machine-readable object; without it a core refusal is a sentence alone, but for
     401, 402 and 429 (decisions 1). `takes_body`: the command has fields that the path doesn't fill and that are required.
     `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
@@ -91,6 +92,7 @@ class Row:
     idempotent: bool = False
     price: str | None = None
     media_type: str = "application/json"
+    also_as: tuple[str, ...] = ()
     status: int = 200
     also: tuple[int, ...] = ()
     max_age_s: int | None = None
@@ -105,6 +107,9 @@ class Row:
     def price_credits(self) -> int:
         """0: nothing is charged."""
         return 0 if self.price is None else PRICES[self.price].credits or 0
+
+
+STATEMENT_FILES = ("text/csv", "application/pdf")
 
 
 def _reads(name: str) -> Tool:
@@ -510,9 +515,25 @@ _MANDATES = (
     _wallet(
         "mandates.close_all_plan", "GET", "/mandates/{id}/close-all-plan", Auth.OWNER, "wallet 4", "Read the steps that end a mandate."
     ),
-    _wallet("mandates.statement", "GET", "/mandates/{id}/statement", Auth.OWNER, "wallet 4", "Read a week's statement."),
+    _wallet(
+        "mandates.statement",
+        "GET",
+        "/mandates/{id}/statement",
+        Auth.OWNER,
+        "wallet 4",
+        "Read a week's statement, or download it as CSV or PDF (format).",
+        also_as=STATEMENT_FILES,
+    ),
     _wallet("mandates.alerts", "GET", "/me/alerts", Auth.OWNER, "wallet 6.4", "Read what you should know of: changes of keeper or roles."),
-    _wallet("mandates.statement_all", "GET", "/me/statement", Auth.OWNER, "wallet 4", "Read the week's statement of all mandates."),
+    _wallet(
+        "mandates.statement_all",
+        "GET",
+        "/me/statement",
+        Auth.OWNER,
+        "wallet 4",
+        "Read the week's statement of all mandates, or download it as CSV or PDF (format).",
+        also_as=STATEMENT_FILES,
+    ),
 )
 
 _TRANSFERS = (

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Says in a sentence what this machine lacks: preflight.sh python|node
+# Says in a sentence what this machine lacks: preflight.sh python|node|pdf. As root on Debian it installs what PDFs need.
 set -u
 case "${1:-}" in
 python)
@@ -20,8 +20,22 @@ node)
     exit 1
   fi
   ;;
+pdf)
+  has() { ldconfig -p 2>/dev/null | grep -q "$1"; }
+  packages="libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
+  if has libpango-1.0.so.0 && has libpangoft2-1.0.so.0 && has libharfbuzz-subset.so.0; then exit 0; fi
+  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+    # The lists may be missing or old: ask for them only when the first try fails. $packages is a list of words.
+    install() { timeout 60 apt-get install -y -qq --no-install-recommends $packages >/dev/null 2>&1; }
+    install || { timeout 60 apt-get update -qq >/dev/null 2>&1 && install; }
+  fi
+  if ! has libpango-1.0.so.0 || ! has libpangoft2-1.0.so.0; then
+    echo "Statements as PDF will be refused: Pango is missing. On Debian or Ubuntu: apt-get install $packages. All else works without." >&2
+  fi
+  exit 0
+  ;;
 *)
-  echo "usage: preflight.sh python|node" >&2
+  echo "usage: preflight.sh python|node|pdf" >&2
   exit 2
   ;;
 esac

@@ -1130,12 +1130,12 @@ class Mandates(Area):
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}/close-all-plan", "owner", {"id": id})
 
-    def statement(self, id: str, *, week: str | None = None) -> dict[str, Any]:
-        """Read a week's statement.
+    def statement(self, id: str, *, week: str | None = None, format: Literal["json", "csv", "pdf"] | None = None) -> dict[str, Any]:
+        """Read a week's statement, or download it as CSV or PDF (format).
 
         GET /mandate-wallet/mandates/{id}/statement; credential: owner; section: wallet 4.
         """
-        return self._send("GET", "/mandate-wallet/mandates/{id}/statement", "owner", {"id": id} | given(week=week))
+        return self._send("GET", "/mandate-wallet/mandates/{id}/statement", "owner", {"id": id} | given(week=week, format=format))
 
     def alerts(self, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
         """Read what you should know of: changes of keeper or roles.
@@ -1144,12 +1144,12 @@ class Mandates(Area):
         """
         return self._send("GET", "/mandate-wallet/me/alerts", "owner", given(cursor=cursor, limit=limit))
 
-    def statement_all(self, *, week: str | None = None) -> dict[str, Any]:
-        """Read the week's statement of all mandates.
+    def statement_all(self, *, week: str | None = None, format: Literal["json", "csv", "pdf"] | None = None) -> dict[str, Any]:
+        """Read the week's statement of all mandates, or download it as CSV or PDF (format).
 
         GET /mandate-wallet/me/statement; credential: owner; section: wallet 4.
         """
-        return self._send("GET", "/mandate-wallet/me/statement", "owner", given(week=week))
+        return self._send("GET", "/mandate-wallet/me/statement", "owner", given(week=week, format=format))
 
 
 class Playbooks(Area):

@@ -78,7 +78,7 @@ class NotPaid(Refused):
 
 
 def body_of(response: httpx.Response) -> dict[str, Any]:
-    """The JSON object of an answer; text of another kind is {"content_type", "text"}, of a refusal {"detail"}."""
+    """The JSON object of an answer; another kind is {"content_type", "text"}, a PDF {"content_type", "content"}, a refusal {"detail"}."""
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type == "application/json" or media_type.endswith("+json"):
         try:
@@ -89,6 +89,8 @@ def body_of(response: httpx.Response) -> dict[str, Any]:
             return found
     if not response.is_success:
         return {"detail": f"the answer is not this service's: {response.text[:200]!r}"}
+    if media_type == "application/pdf":
+        return {"content_type": media_type, "content": response.content}
     return {"content_type": media_type, "text": response.text}
 
 

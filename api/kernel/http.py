@@ -41,6 +41,7 @@ JSON = "application/json"
 EXPOSED_HEADERS = (
     REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
     "ETag", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-Free-Reads-Remaining", "X-Credits-Charged",
+    "Content-Disposition",
 )  # fmt: skip
 
 STANDING_HEADERS = (
@@ -112,6 +113,9 @@ async def enter(
 
 
 def response_of(outcome: Outcome) -> Response:
+    if outcome.file is not None:
+        headers = {**outcome.headers, "Content-Disposition": f'attachment; filename="{outcome.file.name}"'}
+        return Response(outcome.file.content, outcome.status, headers, outcome.file.media_type)
     if outcome.lines is not None:
         return StreamingResponse(outcome.lines, outcome.status, dict(outcome.headers), media_type=outcome.media_type)
     text = json_text(outcome.body) if outcome.media_type == JSON else str(outcome.body["text"])

@@ -139,7 +139,8 @@ def _responses(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for status in (row.status, *row.also):
         schema = answer if row.media_type == JSON else {"type": "string"}
-        found[str(status)] = {"description": "Answered", "content": {row.media_type: {"schema": schema}}}
+        content = {row.media_type: {"schema": schema}} | {one: {"schema": {"type": "string"}} for one in row.also_as}
+        found[str(status)] = {"description": "Answered", "content": content}
     if row.max_age_s is not None:
         found["304"] = {"description": "What you have is still current: If-None-Match named its ETag"}
     for status in sorted({REASONS[reason].status for reason in reasons_of(operation)}):

@@ -31,16 +31,28 @@ class NoInput(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """An answer that is no JSON. `name`: what it is saved as, of A-Z a-z 0-9 . _ - alone."""
+
+    media_type: str
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """`body` is JSON: no Decimal, no float; {"text": ...} on a row of another media type. `headers` are added and not replayed.
 
     `lines` go out instead of the body: text of whole lines, made while it is sent, after the call's own session has ended.
+    `file` makes what a read answers instead of the body, after its session has ended; it may raise Refusal. Its media type is one
+    that the row names in `also_as`.
     """
 
     body: Mapping[str, Any]
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     lines: Iterator[str] | None = None
+    file: Callable[[], File] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,3 +202,4 @@ class Outcome:
     headers: Mapping[str, str]
     media_type: str = "application/json"  # of another one the body is {"text": ...}, or there are lines
     lines: Iterator[str] | None = None
+    file: File | None = None

@@ -125,7 +125,8 @@ def _secret(run: _Run) -> Refusal | None:
 def _read(run: _Run) -> Outcome:
     with run.deps.database.read() as session:
         # The snapshot stands where services expect a session; the database itself refuses a write on it.
-        outcome = _answer_read(run, cast("WriteSession", session))
+        answer = _answer_read(run, cast("WriteSession", session))
+    outcome = _outcome(run, answer)
     return outcome if run.operation.row.price is None else _charged(run, outcome)
 
 
@@ -144,10 +145,10 @@ def _write(run: _Run) -> Outcome:
         return _answer_write(run, session)
 
 
-def _answer_read(run: _Run, session: WriteSession) -> Outcome:
+def _answer_read(run: _Run, session: WriteSession) -> Answer:
     _admit(run, session)
     command = _command(run)
-    return _outcome(run, _serve(run, session, command))
+    return _serve(run, session, command)
 
 
 def _answer_write(run: _Run, session: WriteSession) -> Outcome:
@@ -206,7 +207,8 @@ def _outside(run: _Run) -> Iterator[None]:
 
 
 def _outcome(run: _Run, answer: Answer) -> Outcome:
-    return Outcome(answer.status, answer.body, answer.headers, run.operation.row.media_type, answer.lines)
+    file = None if answer.file is None else answer.file()
+    return Outcome(answer.status, answer.body, answer.headers, run.operation.row.media_type, answer.lines, file)
 
 
 def _refused(run: _Run, refusal: Refusal) -> Outcome:

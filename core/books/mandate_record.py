@@ -44,12 +44,16 @@ class Opening:
 
 def opening(session: Session, mandate: Mandate, factory: str) -> Opening:
     """What frames the rows, all of one snapshot. `factory`: the address whose domain the terms are signed under."""
-    head = session.get(MandateHead, mandate.id)
-    seq = 0 if head is None else head.seq
-    row_hash = genesis_hash(mandate.public_id) if head is None else "0x" + head.row_hash.hex()
+    seq, row_hash = head_of(session, mandate)
     totals = totals_of(mandate_ledger.load_head(session, mandate.id))
     last = {"head": {"seq": seq, "row_hash": row_hash, "totals": totals, "as_of": _as_of(session, mandate)}}
     return Opening(mandate.id, _first_line(mandate, factory), last, seq)
+
+
+def head_of(session: Session, mandate: Mandate) -> tuple[int, str]:
+    """(seq, row hash) of the book's last row; of a book without rows (0, the hash that its chain begins with)."""
+    head = session.get(MandateHead, mandate.id)
+    return (0, genesis_hash(mandate.public_id)) if head is None else (head.seq, "0x" + head.row_hash.hex())
 
 
 def chunks(database: Database, record: Opening) -> Iterator[str]:

@@ -196,9 +196,15 @@ class PageQuery(MandatePath, Paged):
     """A page of one mandate's record."""
 
 
+Week = Annotated[str, Field(max_length=16, description="<year>-W<week>, ISO week in UTC")]
+Format = Literal["json", "csv", "pdf"]
+
+
 class WeekQuery(MandatePath):
-    week: Annotated[str, Field(max_length=16, description="<year>-W<week>, ISO week in UTC")] | None = None
+    week: Week | None = None
+    format: Format = "json"
 
 
 class AllWeeksQuery(Command):
-    week: Annotated[str, Field(max_length=16)] | None = None
+    week: Week | None = None
+    format: Format = "json"

@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from api.areas.mandates.exports.figures import caution
+from api.areas.mandates.exports.files import exported, exported_all
 from api.areas.mandates.schemas import AllWeeksQuery, MandatePath, WeekQuery
 from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.owner_calls import lock_facts, stop_call_of, withdrawable_usdc_e6
@@ -13,7 +15,7 @@ from api.areas.mandates.service.venues import adapter_positions, spread_bps
 from api.areas.mandates.service.views import chain_now, facts_of, is_paper, state_of, terms_of, vault_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
-from core.books import mandate_ledger
+from core.books import mandate_ledger, mandate_record
 from core.chain import calldata
 from core.chain.rpc import RpcError
 from core.db.repositories import mandate_rows, mandates
@@ -35,7 +37,11 @@ def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer:
     [statement] = _weeks_of(call, [mandate], week)
     whole = [row for row in with_their_txs(call, mandate, statement.rows) if row.occurred_at < week.end_at]
     controls = [row for row in mandate_rows.control_rows(call.db, mandate.id) if row.occurred_at < week.end_at]
-    return Answer(statement_json(replace(statement, rows=tuple(whole), actions=pause_actions(controls))))
+    found = statement_json(replace(statement, rows=tuple(whole), actions=pause_actions(controls)))
+    if command.format == "json":
+        return Answer(found)
+    head = "{}:{}".format(*mandate_record.head_of(call.db, mandate))
+    return Answer({}, file=lambda: exported(command.format, found, head, _caution(call, found["market_mode"])))
 
 
 def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> Answer:
@@ -43,7 +49,15 @@ def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> An
     week = _week(command.week, call.now)
     found = mandates.mandates_of_owner(call.db, caller.account_id, OF_ALL, None, MANDATES_SHOWN)
     signed = [mandate for mandate in found if mandate.signed_at is not None]
-    return Answer(all_mandates_json(_weeks_of(call, signed, week), week, call.now))
+    whole = all_mandates_json(_weeks_of(call, signed, week), week, call.now)
+    if command.format == "json":
+        return Answer(whole)
+    cautions = {mode: _caution(call, mode) for mode in whole["totals"]}
+    return Answer({}, file=lambda: exported_all(command.format, whole, cautions))
+
+
+def _caution(call: Call, market_mode: str) -> str:
+    return caution(market_mode, call.deps.chain_id, is_local=call.deps.is_local)
 
 
 def _week(text: str | None, now: datetime) -> IsoWeek:

@@ -124,7 +124,7 @@ def test_statement__of_each_week__is_that_of_the_whole_book(write: WriteSession,
     rows = mandate_ledger.load_rows(write, mandate.id)
     for days in range(-7, 22, 7):
         week = week_of(NOW + timedelta(days=days))
-        command = cast("Any", SimpleNamespace(id=mandate.public_id, week=week.label))
+        command = cast("Any", SimpleNamespace(id=mandate.public_id, week=week.label, format="json"))
         answer = statements.statement(call_of(write), cast("Any", None), command).body
         about = statements._about(mandate)
         assert answer == statement_json(week_statement(rows, about, week, LATER))

@@ -142,6 +142,17 @@ def test_text_of_another_kind__comes_as_text() -> None:
     assert service.client(key="k").mandates.me() == {"content_type": "text/markdown", "text": "# Limits"}
 
 
+def test_an_answer_of_a_pdf__comes_as_its_bytes_and_csv_as_text() -> None:
+    pdf = httpx.Response(200, content=b"%PDF-1.7 \xff", headers={"content-type": "application/pdf"})
+    csv = httpx.Response(200, text="line,name\r\n", headers={"content-type": "text/csv; charset=utf-8"})
+    service = Service([pdf, csv])
+    owner = service.client(session="s").mandates
+
+    assert owner.statement("m_aaaaaaaaaa", format="pdf") == {"content_type": "application/pdf", "content": b"%PDF-1.7 \xff"}
+    assert owner.statement_all(format="csv") == {"content_type": "text/csv", "text": "line,name\r\n"}
+    assert [dict(call.url.params) for call in service.calls] == [{"format": "pdf"}, {"format": "csv"}]
+
+
 def test_items__follow_the_cursor_to_the_last_page() -> None:
     service = Service([ok(events=[1, 2], next_cursor="9"), ok(events=[3], next_cursor=None)])
     client = service.client(key="k")

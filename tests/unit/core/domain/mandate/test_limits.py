@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -26,6 +25,8 @@ from core.domain.mandate.limits import (
 from core.domain.mandate.refusals import NOT_SEEN
 from core.domain.mandate.terms import UNPINNED, ZERO_ADDRESS, MandateTerms, Rule, RuleKind
 from core.domain.money import usdc_e6_from_text
+from core.domain.times import utc_text
+from tests.unit.core.domain.mandate.worked import table
 
 DAY = 86_400
 START = 1_767_225_600
@@ -257,15 +258,9 @@ def test_batch__counts_each_call_gross() -> None:
 # The worked page
 
 
-def table(name: str) -> list[list[str]]:
-    page = (Path(__file__).parents[5] / "docs" / "limits.md").read_text()
-    lines = page.split(f"<!-- table: {name} -->\n")[1].split("\n\n")[0].splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
 def test_worked_numbers__of_the_rolling_day__are_the_models() -> None:
     vault = replace(MODEL, per_tx_cap=300 * USDC)
-    rows = table("rolling day")
+    rows = table("limits.md", "rolling day")
     assert len(rows) == 10
     for second, left, frees_at, asks, answer in rows:
         now, amount = START + int(second), usdc_e6_from_text(asks)
@@ -277,7 +272,7 @@ def test_worked_numbers__of_the_rolling_day__are_the_models() -> None:
 
 
 def test_worked_numbers__of_the_order_of_caps__are_the_models() -> None:
-    rows = table("order of caps")
+    rows = table("limits.md", "order of caps")
     assert len(rows) == 9
     for spent, received, asks, answer in rows:
         out = usdc_e6_from_text(spent)
@@ -344,6 +339,19 @@ def test_limits_block__of_a_working_mandate() -> None:
             "violations": {"count": 1, "codes": ["over_per_tx_cap"]},
         },
     }
+
+
+def test_worked_numbers__of_a_read__are_the_blocks() -> None:
+    rows = table("limits.md", "limits in a read")
+    assert len(rows) == 5
+    for second, *worked, basis in rows:
+        used = limits_block(FACTS, START + int(second))["used"]
+        frees_at = worked.pop()
+        assert [
+            one and usdc_e6_from_text(one) for one in (used[name]["value"] for name in ("left_today", "left_total", "per_action_max"))
+        ] == [None if one == "null" else usdc_e6_from_text(one) for one in worked], second
+        assert used["window_frees_at"]["value"] == (None if frees_at == "null" else utc_text(START + int(frees_at))), second
+        assert used["left_total"]["basis"] == basis, second
 
 
 def test_limits_block__with_an_empty_window__frees_nothing() -> None:

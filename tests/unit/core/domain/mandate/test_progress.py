@@ -1,5 +1,6 @@
 """Worth, fees, progress and agent_status: exact values and the shape after a stop."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.progress import ProgressFacts, progress_block
 from core.domain.mandate.state import MandateState
 from core.domain.mandate.worth import agent_fee_reserved_usdc_e6, exit_cost_up, gain_est_usdc_e6, worth_of
+from core.domain.times import utc_text
 from tests.unit.core.domain.mandate.books import (
     DAY,
     PAPER,
@@ -32,6 +34,7 @@ from tests.unit.core.domain.mandate.books import (
     withdrawn,
     working,
 )
+from tests.unit.core.domain.mandate.worked import table
 
 NOW = int(START.timestamp()) + 3600
 
@@ -271,3 +274,60 @@ def test_agent_status__active_and_ended_newest_first_at_most_ten() -> None:
 
 def test_worth__of_an_empty_book__is_nothing() -> None:
     assert worth_of(EMPTY_STATE, TESTNET).worth_usdc_e6 == 0
+
+
+# The worked page
+
+
+def _worked() -> list[tuple[str, dict[str, Any]]]:
+    """The rows of docs/progress.md by their names, and progress after each."""
+    book = working()
+    acts: dict[str, Callable[[], object]] = {
+        "deposit 1000": lambda: None,  # `working` has it
+        "executed, spent 100": lambda: book.chain(executed("100"), 60),
+        "agent marks its position 110": lambda: _agent_marks(book),
+        "keeper marks 985.5": lambda: book.chain(marked("985.5"), 61),
+        "executed, received 130": lambda: book.chain(executed("0", "130", nonce=1), 62),
+        "stop": lambda: book.chain(stopped(), 63),
+        "settled, fee 3": lambda: book.chain(settled("3", "30"), 64),
+        "withdrawn 1027": lambda: book.chain(withdrawn("1027"), 65),
+    }
+    found = []
+    for name, act in acts.items():
+        act()
+        found.append((name, _progress(book)))
+    return found
+
+
+def _agent_marks(book: Book) -> None:
+    book.report(Kind.BUY, "100", payload={"position": {"id": "p1"}})
+    book.report(Kind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "110"}})
+
+
+def test_worked_numbers__row_by_row__are_progress() -> None:
+    keys = ("cash", "positions_est", "worth_est", "worth_source", "realized", "agent_fee_reserved", "exit_cost_est", "leave_now_est")
+    assert table("progress.md", "row by row") == [[name, *(progress[key] for key in keys)] for name, progress in _worked()]
+
+
+def test_worked_numbers__after_fees__are_progress() -> None:
+    results = [(name, progress["fees"]["net_after_fees_est"]) for name, progress in _worked()]
+    assert table("progress.md", "after fees") == [[name, result["value"], result["pct"]] for name, result in results]
+
+
+def test_worked_numbers__of_days__are_progress() -> None:
+    start = int(START.timestamp())
+    rows = table("progress.md", "days")
+    assert len(rows) == 7
+    for second, day, code, at in rows:
+        progress = _progress(working(), start + int(second))
+        due = None if code == "-" else {"code": code, "at": utc_text(start + int(at))}
+        assert (progress["day"], progress["next_event"]) == (int(day), due), second
+
+
+def test_worked_numbers__of_the_stop_line__are_progress() -> None:
+    rows = table("progress.md", "stop line")
+    assert len(rows) == 2
+    for worth, ok in rows:
+        book = working()
+        book.chain(marked(worth), 60)
+        assert {rule["key"]: rule["ok"] for rule in _progress(book)["rules"]}["stop_line"] is (ok == "yes"), worth

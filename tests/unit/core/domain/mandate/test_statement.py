@@ -1,15 +1,16 @@
 """The week's statement: exact values, and the identity of cash for every week of every book."""
 
+import json
+from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain import events as ev
-from core.domain.mandate.ledger import Kind, MandateFacts, ReportedBy, stop_row
-from core.domain.mandate.statement import StatementOf, WeekStatement, all_mandates_json, statement_json, week_statement
+from core.domain.mandate.ledger import Kind, ReportedBy, stop_row
+from core.domain.mandate.statement import WeekStatement, all_mandates_json, statement_json, week_statement
 from core.domain.mandate.weeks import IsoWeek
 from tests.unit.core.domain.mandate.books import (
     DAY,
@@ -22,51 +23,19 @@ from tests.unit.core.domain.mandate.books import (
     Book,
     e6,
     executed,
-    marked,
     paid,
     settled,
     stopped,
-    terms,
     unwound,
     withdrawn,
     working,
 )
-
-WEEK, NEXT = IsoWeek(2026, 6), IsoWeek(2026, 7)
-LATER = MONDAY + 60 * DAY
-
-
-def _about(facts: MandateFacts = TESTNET, **changes: Any) -> StatementOf:
-    standard: dict[str, Any] = {
-        "public_id": PUBLIC_ID,
-        "facts": facts,
-        "terms": terms(),
-        "purpose": "Buy ETH slowly",
-        "agent_id": "1001",
-        "vault_address": VAULT,
-        "strategy": None,
-    }
-    return StatementOf(**standard | changes)
-
-
-def _story() -> Book:
-    """Week 6: funded, spends 100, pays 0.01, is marked 970. Week 7: gets 130 back, stops, fee 2.999, withdraws half."""
-    book = working()
-    book.chain(executed("100", nonce=0), 60)
-    book.chain(paid("0.01"), 61)
-    book.chain(executed("0.01", nonce=1, target=X402), 61)
-    book.chain(marked("970"), 62)
-    book.report(Kind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap"], "detail": {}}})
-    monday = NEXT.start_at
-    book.chain(executed("0", "130", nonce=2), 63, monday)
-    book.chain(stopped(), 64, monday + timedelta(hours=1))
-    book.chain(settled("2.999", "29.99"), 65, monday + timedelta(hours=2))
-    book.chain(withdrawn("500"), 66, monday + timedelta(hours=3))
-    return book
+from tests.unit.core.domain.mandate.week_story import LATER, NEXT, WEEK, about, story
+from tests.unit.core.domain.mandate.worked import table
 
 
 def test_statement__the_first_week__exact() -> None:
-    answer = statement_json(week_statement(_story().rows, _about(), WEEK, LATER))
+    answer = statement_json(week_statement(story().rows, about(), WEEK, LATER))
     steps = answer.pop("steps")
     assert answer == {
         "mandate_id": PUBLIC_ID,
@@ -130,8 +99,8 @@ def test_statement__the_first_week__exact() -> None:
 
 
 def test_statement__the_second_week__begins_where_the_first_ended() -> None:
-    rows = _story().rows
-    first, second = week_statement(rows, _about(), WEEK, LATER), week_statement(rows, _about(), NEXT, LATER)
+    rows = story().rows
+    first, second = week_statement(rows, about(), WEEK, LATER), week_statement(rows, about(), NEXT, LATER)
     assert second.start == first.end
     answer = statement_json(second)
     assert answer["cash"] == {"start": "899.990000", "end": "526.991000"}
@@ -155,13 +124,13 @@ def test_statement__a_log_at_the_weeks_last_second_and_at_monday__fall_apart() -
     book = working()
     book.chain(executed("1", nonce=0), 60, WEEK.end_at - timedelta(seconds=1))
     book.chain(executed("2", nonce=1), 61, WEEK.end_at)
-    assert week_statement(book.rows, _about(), WEEK, LATER).flows.spent_usdc_e6 == e6("1")
-    assert week_statement(book.rows, _about(), NEXT, LATER).flows.spent_usdc_e6 == e6("2")
+    assert week_statement(book.rows, about(), WEEK, LATER).flows.spent_usdc_e6 == e6("1")
+    assert week_statement(book.rows, about(), NEXT, LATER).flows.spent_usdc_e6 == e6("2")
 
 
 def test_statement__the_running_week__is_as_of_now_and_not_complete() -> None:
     now = MONDAY + DAY
-    period = statement_json(week_statement(working().rows, _about(), WEEK, now))["period"]
+    period = statement_json(week_statement(working().rows, about(), WEEK, now))["period"]
     assert (period["as_of"], period["is_complete"]) == ("2026-02-03T00:00:00Z", False)
 
 
@@ -171,7 +140,7 @@ def test_statement__a_row_reversed_a_week_later__is_in_no_week() -> None:
     book.clock = NEXT.start_at + DAY
     book.reverse(lost)
     for week in (WEEK, NEXT):
-        statement = week_statement(book.rows, _about(), week, LATER)
+        statement = week_statement(book.rows, about(), week, LATER)
         assert (statement.flows.spent_usdc_e6, statement.unexplained_usdc_e6) == (0, 0)
 
 
@@ -179,7 +148,7 @@ def test_statement__donations_withdrawn__are_told_apart_and_balance() -> None:
     book = working()
     book.chain(stopped())
     book.chain(withdrawn("1005"))
-    statement = week_statement(book.rows, _about(), WEEK, LATER)
+    statement = week_statement(book.rows, about(), WEEK, LATER)
     assert (statement.flows.withdrawals_usdc_e6, statement.flows.donated_usdc_e6) == (e6("1000"), e6("5"))
     assert statement.unexplained_usdc_e6 == 0
 
@@ -188,21 +157,21 @@ def test_statement__paper_stop__what_void_positions_return_is_received() -> None
     book = working(PAPER)
     book.report(Kind.BUY, "100", payload={"position": {"id": "p1"}})
     book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
-    statement = week_statement(book.rows, _about(PAPER), WEEK, LATER)
+    statement = week_statement(book.rows, about(PAPER), WEEK, LATER)
     assert (statement.flows.spent_usdc_e6, statement.flows.received_usdc_e6) == (e6("100"), e6("100"))
     assert (statement.end.cash_usdc_e6, statement.unexplained_usdc_e6) == (e6("1000"), 0)
 
 
 def test_statement__before_the_mandate__is_nothing_and_balances() -> None:
-    statement = week_statement(_story().rows, _about(), IsoWeek(2026, 5), LATER)
+    statement = week_statement(story().rows, about(), IsoWeek(2026, 5), LATER)
     answer = statement_json(statement)
     assert (answer["worth"]["end"], answer["cash"]["end"], answer["steps"], answer["status"]) == ("0.000000", "0.000000", [], "draft")
 
 
 def test_all_mandates__totals_by_market_mode_never_added_up() -> None:
-    testnet = week_statement(_story().rows, _about(), WEEK, LATER)
-    twin = week_statement(_story().rows, _about(public_id="m_bbbbbbbbbb"), WEEK, LATER)
-    paper = week_statement(working(PAPER).rows, _about(PAPER, vault_address=None), WEEK, LATER)
+    testnet = week_statement(story().rows, about(), WEEK, LATER)
+    twin = week_statement(story().rows, about(public_id="m_bbbbbbbbbb"), WEEK, LATER)
+    paper = week_statement(working(PAPER).rows, about(PAPER, vault_address=None), WEEK, LATER)
     answer = all_mandates_json([testnet, twin, paper], WEEK, LATER)
     assert answer.keys() == {"period", "totals", "mandates", "disclosures"}
     assert [one["mandate_id"] for one in answer["mandates"]] == [PUBLIC_ID, "m_bbbbbbbbbb", PUBLIC_ID]
@@ -266,21 +235,24 @@ def test_statement__every_week_of_any_book__balances_to_the_last_micro_usdc(
         if is_lost and not is_paper and row.block_hash:
             book.reverse(row)
     weeks = [IsoWeek(2026, number) for number in range(5, 11)]
-    statements = [week_statement(book.rows, _about(facts), week, LATER) for week in weeks]
+    statements = [week_statement(book.rows, about(facts), week, LATER) for week in weeks]
     for statement in statements:
         _balances(statement)
     assert [one.start.cash_usdc_e6 for one in statements[1:]] == [one.end.cash_usdc_e6 for one in statements[:-1]]
     assert statements[-1].end.cash_usdc_e6 == sum(row.cash_delta_usdc_e6 for row in book.rows)
 
 
-def test_docs_record__the_worked_weeks__are_the_statements_of_these_rows() -> None:
-    page = (Path(__file__).parents[5] / "docs" / "record.md").read_text()
-    answers = [statement_json(week_statement(_story().rows, _about(), week, LATER)) for week in (WEEK, NEXT)]
-    parts = {"cash start": ("cash", "start"), "**cash end**": ("cash", "end"), "worth end": ("worth", "end")}
-    parts |= {key: ("flows", key) for key in ("deposits", "withdrawals", "spent", "received", "agent_fee")}
-    parts |= {
-        "realized = resolves - fees - payouts": ("result", "realized"),
-        "estimated = change of worth - net deposits - realized": ("result", "estimated"),
-    }
-    for label, (block, key) in parts.items():
-        assert f"| {label} | {answers[0][block][key]} | {answers[1][block][key]} |" in page
+def figure(statement: Mapping[str, Any], name: str) -> str:
+    """A leaf of the answer by its path, as the page writes it."""
+    value: Any = statement
+    for key in name.split("."):
+        value = value[key]
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def test_docs_statements__the_worked_weeks__are_the_statements_of_these_rows() -> None:
+    rows = table("statements.md", "two weeks")
+    answers = [statement_json(week_statement(story().rows, about(), week, LATER)) for week in (WEEK, NEXT)]
+    assert len(rows) == 32
+    for name, *worked in rows:
+        assert worked == [figure(answer, name) for answer in answers], name

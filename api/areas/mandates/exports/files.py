@@ -1,0 +1,23 @@
+"""A statement in the form that was asked for, under a name that sorts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from api.areas.mandates.exports.csv_file import all_statements_csv, statement_csv
+from api.areas.mandates.exports.pdf_file import all_statements_pdf, statement_pdf
+from api.kernel.operation import File
+
+MEDIA_TYPES: Mapping[str, str] = {"csv": "text/csv", "pdf": "application/pdf"}
+
+
+def exported(form: str, statement: Mapping[str, Any], head: str, caution: str) -> File:
+    """One mandate's statement. `form`: csv or pdf; `head`: SEQ:HASH of the record. Errors: Refusal, of a PDF."""
+    make = statement_csv if form == "csv" else statement_pdf
+    name = f"statement-{statement['mandate_id']}-{statement['period']['week']}.{form}"
+    return File(MEDIA_TYPES[form], name, make(statement, head, caution))
+
+
+def exported_all(form: str, whole: Mapping[str, Any], cautions: Mapping[str, str]) -> File:
+    """The statement of all mandates. Errors: Refusal, of a PDF."""
+    make = all_statements_csv if form == "csv" else all_statements_pdf
+    return File(MEDIA_TYPES[form], f"statement-all-{whole['period']['week']}.{form}", make(whole, cautions))

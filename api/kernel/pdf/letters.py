@@ -1,0 +1,29 @@
+"""Our fonts, and what text looks like in them. Needs no library of the system."""
+
+from functools import cache
+from pathlib import Path
+from unicodedata import normalize
+
+from fontTools.ttLib import TTFont
+
+FONTS = Path(__file__).parent / "fonts"
+FACES: tuple[tuple[str, int, str], ...] = (  # (script, weight, file); a style names the families `Paper latin`, `Paper korean` ...
+    ("latin", 400, "noto-sans-kr-latin-400-normal.woff2"),
+    ("latin", 700, "noto-sans-kr-latin-700-normal.woff2"),
+    ("latin-ext", 400, "noto-sans-kr-latin-ext-400-normal.woff2"),
+    ("latin-ext", 700, "noto-sans-kr-latin-ext-700-normal.woff2"),
+    ("korean", 400, "noto-sans-kr-korean-400-normal.woff"),  # woff2 of 11,000 letters takes 10 s to unpack; bold is for our own words
+)
+
+
+def drawable(text: str) -> str:
+    """The text with composed letters, and what our fonts lack as [U+...]. Line breaks become spaces."""
+    known = _letters()
+    composed = normalize("NFC", " ".join(text.split()))
+    return "".join(letter if ord(letter) in known else f"[U+{ord(letter):04X}]" for letter in composed)
+
+
+@cache
+def _letters() -> frozenset[int]:
+    """The code points that the regular weight can draw."""
+    return frozenset(point for _, weight, file in FACES if weight == 400 for point in TTFont(FONTS / file).getBestCmap())

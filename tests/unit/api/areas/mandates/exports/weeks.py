@@ -1,0 +1,29 @@
+"""The statements that these tests print, as the API answers them."""
+
+from typing import Any
+
+from core.domain.mandate.ledger import Kind
+from core.domain.mandate.statement import all_mandates_json, statement_json, week_statement
+from tests.unit.core.domain.mandate.books import PAPER, Book, working
+from tests.unit.core.domain.mandate.week_story import LATER, WEEK, about, story
+
+HEAD = "12:0x" + "ab" * 32
+CAUTION = "TEST NETWORK: test money."
+
+
+def week(book: Book | None = None) -> dict[str, Any]:
+    return statement_json(week_statement((book or story()).rows, about(), WEEK, LATER))
+
+
+def said_by_the_agent(why: str) -> dict[str, Any]:
+    """A week in which the agent gave this reason."""
+    book = story()
+    book.report(Kind.NOTE, None, payload={"why": why})
+    return week(book)
+
+
+def whole() -> dict[str, Any]:
+    """A mandate on the test network and one on paper."""
+    testnet = week_statement(story().rows, about(), WEEK, LATER)
+    paper = week_statement(working(PAPER).rows, about(PAPER, public_id="m_bbbbbbbbbb", vault_address=None), WEEK, LATER)
+    return all_mandates_json([testnet, paper], WEEK, LATER)
