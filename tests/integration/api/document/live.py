@@ -1,6 +1,7 @@
 """A mandate from its draft to its end on a real chain: each step is a call that the API built, sent and followed."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from core.chain import calldata
@@ -41,6 +42,10 @@ class Live:
         """A call that the API builds for the owner."""
         return self.stage.get(f"/mandates/{mandate_id}/{call}", self.stage.owner, **query)
 
+    def send_owners(self, mandate_id: str, call: str, **query: Any) -> Receipt:
+        """Build a call of the owner and send it as it is."""
+        return self.send(OWNER, self.owners(mandate_id, call, **query))
+
     def send(self, sender: Persona, call: dict[str, Any], *, succeeds: bool = True) -> Receipt:
         receipt = self.deployed.send(sender, call["to"], call["data"])
         assert receipt.status == int(succeeds)
@@ -57,6 +62,11 @@ class Live:
     def price(self, price_e6: int) -> None:
         """What a unit of the test venue costs, in USDC base units."""
         self.send(OPERATOR, {"to": self.deployed.contracts["test_venue"], "data": calldata.set_price(price_e6)})
+
+    def sign_in_at(self, at: int) -> None:
+        """The API's clock says `at` too, in unix seconds; the owner signs in again."""
+        self.stage.clock.now = datetime.fromtimestamp(at, UTC)
+        self.stage.later()
 
     def block_time(self, receipt: Receipt) -> int:
         header = self.deployed.reader.header(receipt.block_number)

@@ -202,7 +202,7 @@ def test_status_and_vault_address__follow_the_chain_from_signed_to_settled(live:
     for call in asked["calls"]:
         live.send(OWNER, call)
     seen.append((live.read(mandate_id)["mandate"]["status"], live.read(mandate_id)["mandate"]["vault_address"]))
-    live.send(OWNER, live.owners(mandate_id, "stop-call"))
+    live.send_owners(mandate_id, "stop-call")
     seen.append((live.read(mandate_id)["mandate"]["status"], live.read(mandate_id)["mandate"]["vault_address"]))
     live.settle(asked["vault_address"])
     last = live.read(mandate_id)["mandate"]

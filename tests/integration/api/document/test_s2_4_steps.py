@@ -45,14 +45,14 @@ def test_steps__of_a_whole_life_on_the_chain__newest_first(live: Live) -> None:
     report(live.stage, mandate_id, kind="buy", amount_usdc="100", tx_hash=told.tx_hash, why="dip", payload={"target": live.adapter})
     silent = live.execute(mandate_id, "buy(uint256)", 50)
     refused = live.execute(mandate_id, "buy(uint256)", 201, succeeds=False)
-    live.send(OWNER, live.owners(mandate_id, "set-agent-call"))
-    live.send(OWNER, live.owners(mandate_id, "set-agent-call", agent_wallet=AGENT.address))
+    live.send_owners(mandate_id, "set-agent-call")
+    live.send_owners(mandate_id, "set-agent-call", agent_wallet=AGENT.address)
     live.send(KEEPER_PERSONA, {"to": vault, "data": calldata.mark(1_000 * USDC, silent.block_number, "0x" + "00" * 32)})
-    live.send(OWNER, live.owners(mandate_id, "stop-call"))
+    live.send_owners(mandate_id, "stop-call")
     live.price(1_200_000)
     unwound = live.send(OWNER, live.stage.post(f"/mandates/{mandate_id}/unwind-call", live.stage.owner))
     live.settle(vault)
-    withdrawn = live.send(OWNER, live.owners(mandate_id, "withdraw-call"))
+    withdrawn = live.send_owners(mandate_id, "withdraw-call")
     steps = steps_of(live.stage, mandate_id)
     assert brief(steps) == [
         ("funding", "funding_withdraw", "chain"),

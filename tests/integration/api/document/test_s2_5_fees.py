@@ -7,7 +7,6 @@ import pytest
 from core.domain import events as ev
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import KEEPER, USDC, Stage
-from tests.personas import OWNER
 
 KINDS = {"x402": "tools", "tools": "tools", "paid_read": "tools", "venue": "venue", "gas": "network", "network": "network"}
 
@@ -27,7 +26,7 @@ def test_fee__of_a_known_kind__is_in_its_class_alone(stage: Stage, kind: str, fi
     mandate_id = stage.paper()
     fee(stage, mandate_id, "1.5", kind)
     shown = fees_of(stage, mandate_id)
-    others = {name: "0.000000" for name in ("tools", "venue", "network")}
+    others = dict.fromkeys(("tools", "venue", "network"), "0.000000")
     assert {name: shown[name] for name in others} == {**others, field: "1.500000"}
     assert shown["unclassified"] == {"amount": "0.000000", "count": 0, "source": "fee_events_without_fee_kind"}
 
@@ -83,7 +82,7 @@ def test_agent_fee__is_an_estimate_until_the_vault_settles_and_then_what_the_vau
     before = live.read(mandate_id)["fees"]
     assert before["agent_fee"] == {"reserved_est": "10.000000", "paid": "0.000000", "paid_source": "none"}
     assert (before["net_after_fees_est"]["value"], before["net_after_fees_est"]["pct"]) == ("90.000000", "9.00")
-    live.send(OWNER, live.owners(mandate_id, "stop-call"))
+    live.send_owners(mandate_id, "stop-call")
     live.settle(vault)
     after = live.read(mandate_id)["fees"]
     assert after["agent_fee"] == {"reserved_est": "0.000000", "paid": "10.000000", "paid_source": "payout_rows"}
@@ -104,6 +103,6 @@ def test_a_payment_that_the_chain_proves__is_counted_once_as_tools(stage: Stage)
     body = {"kind": "fee", "amount_usdc": "2", "tx_hash": tx_hash, "payload": {}}
     stage.post(f"/mandates/{mandate_id}/events", stage.agent, body)
     assert fees_of(stage, mandate_id)["unclassified"]["count"] == 1
-    stage.chain_says(mandate_id, ev.X402Paid(vault, KEEPER, 3 * USDC, "0x" + "11" * 32, "0x" + "22" * 32), tx_hash=tx_hash)
+    stage.chain_says(mandate_id, ev.X402Paid(vault, KEEPER, 3 * USDC, "0x" + "11" * 32), tx_hash=tx_hash)
     shown = fees_of(stage, mandate_id)
     assert (shown["tools"], shown["unclassified"]["amount"], shown["unclassified"]["count"]) == ("3.000000", "0.000000", 0)
