@@ -166,3 +166,17 @@ def test_a_positions_target__in_every_accepted_shape__has_the_mandates_chain(sta
     report(stage, mandate_id, **body)
     (position,) = progress_of(stage, mandate_id)["positions"]
     assert position["target"] == {"kind": "contract", "chain_id": 84532, "address": ADAPTER}
+
+
+@pytest.mark.row("2.6 rules", "2.6 floor")
+@pytest.mark.parametrize(("worth", "is_ok"), [("50.000001", True), ("50", False), ("0", False)])
+def test_the_stop_lines_rule__of_a_paper_mandate__is_false_while_it_is_worth_the_floor_or_less(
+    stage: Stage, worth: str, is_ok: bool
+) -> None:
+    mandate_id = stage.paper()
+    position = {"target": ADAPTER, "position": {"id": "p1"}, "mark": {"position_id": "p1", "worth_usdc": worth}}
+    report(stage, mandate_id, kind="buy", amount_usdc="100", payload=position)
+    progress = progress_of(stage, mandate_id)
+    assert (progress["floor"], progress["cash"]) == ("950.000000", "900.000000")
+    rule = next(rule for rule in progress["rules"] if rule["key"] == "stop_line")
+    assert rule == {"key": "stop_line", "text": "Stays above the stop line of 950.000000 USDC", "ok": is_ok}
