@@ -31,6 +31,7 @@ def shown(subject: Subject, rows: Sequence[LedgerRow], state: MandateState, at: 
         window=spend_window(rows, subject.facts),
         reverts_count=None if subject.is_paper else state.reverts_count,
         refusals_count=state.refusals_count,
+        violations_count=state.violations_count,
         violation_codes=state.violation_codes,
     )
     about = ProgressFacts(facts=subject.facts, terms=subject.terms, spread_bps=None, now=at)

@@ -32,8 +32,9 @@ def event_row(
     violation: Violation | None,
     fact: str,
     now: datetime,
+    chain_id: int | None = None,
 ) -> NewRow:
-    """The row of a reported event. `tx_hash` lower case; `fact` a UUID.
+    """The row of a reported event. `tx_hash` lower case; `fact` a UUID; `chain_id` the mandate's, which a target without one means.
 
     Errors: InvalidParameterError for a kind that agents may not report or a key that only the server writes;
     InvalidNumberError for a negative amount that is no resolve.
@@ -49,6 +50,7 @@ def event_row(
         occurred_at=now,
         base_key=f"report:{fact}",
         amount_usdc_e6=amount_usdc_e6,
+        chain_id=chain_id,
         tx_hash=tx_hash,
         payload={**told, **({"violation": violation.as_json()} if violation else {})},
     )

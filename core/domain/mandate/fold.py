@@ -342,7 +342,7 @@ def _refused(state: MandateState, row: LedgerRow) -> MandateState:
 def _with_report(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
     """Positions, marks, the next step and flags of a report. After a paper mandate's end its positions are void."""
     if not (facts.market_mode is MarketMode.PAPER and state.is_ended):
-        state = with_reported(state, row)
+        state = with_reported(state, row, facts)
     next_at = row.payload.get("next_at")
     if isinstance(next_at, str):
         state = changed(state, next_at=next_at[:64])

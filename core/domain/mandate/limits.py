@@ -238,7 +238,8 @@ def _refused_by_caps(vault: VaultModel, calls: Sequence[Call], now: int) -> Refu
 class LimitsFacts:
     """What the limits block is made of, all as of one block (paper: as of the clock).
 
-    `reverts_count`: attempts since the revert scan began; None when none runs (paper).
+    `reverts_count`: attempts since the revert scan began; None when none runs (paper). `violations_count`: flagged reports;
+    `violation_codes`: what they broke, sorted, each once.
     """
 
     status: Status
@@ -248,6 +249,7 @@ class LimitsFacts:
     window: SpendWindow
     reverts_count: int | None
     refusals_count: int
+    violations_count: int
     violation_codes: tuple[str, ...]
 
 
@@ -304,5 +306,5 @@ def _breaches(facts: LimitsFacts) -> dict[str, Any]:
     return {
         "reverts": {"count": facts.reverts_count, "not_seen": None if facts.reverts_count is None else NOT_SEEN},
         "refusals": {"count": facts.refusals_count},
-        "violations": {"count": len(facts.violation_codes), "codes": list(facts.violation_codes)},
+        "violations": {"count": facts.violations_count, "codes": list(facts.violation_codes)},
     }

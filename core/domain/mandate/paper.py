@@ -5,7 +5,7 @@ Laws
 - A paper mandate's cash starts as its budget and never falls below 0; what it cannot pay moves no cash (the report
   stays, and is flagged).
 - A resolve gives a paper position's cost and result back, less what its sells brought already. Together they bring
-  exactly cost + result, never less than 0.
+  exactly cost + result, never less than 0. A position costs no more than what was paid for it.
 - A paper stop voids what is open: each position's unreturned cost comes back (wallet spec 2.8).
 - On testnet a row without a block moves no cash. A withdrawal takes own cash first; what goes beyond it was donated.
 

@@ -2,6 +2,7 @@
 
 Laws
 - A position opens with its first buy or move; another one with the same id adds to its cost.
+- On paper it costs no more than what left the cash for it: what was never paid can not come back (paper.py).
 - Its first mark is what it cost. A sell that names it lowers the mark by what it brought, never below 0.
 - Only a resolve closes it. Marks of positions that are not open count for nothing.
 """
@@ -9,6 +10,7 @@ Laws
 from dataclasses import replace
 from typing import Any
 
+from core.domain.mandate.lifecycle import MarketMode
 from core.domain.mandate.reported import (
     MAX_OPEN_POSITIONS,
     ReportedTarget,
@@ -20,13 +22,13 @@ from core.domain.mandate.reported import (
     word,
 )
 from core.domain.mandate.rows import Kind, LedgerRow
-from core.domain.mandate.state import MandateState, Position, changed
+from core.domain.mandate.state import MandateFacts, MandateState, Position, changed
 
 
-def with_reported(state: MandateState, row: LedgerRow) -> MandateState:
+def with_reported(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
     """The state with the positions and marks of one report of the agent."""
     if row.kind in (Kind.BUY, Kind.MOVE):
-        state = _bought(state, row)
+        state = _bought(state, row, facts)
     elif row.kind is Kind.SELL:
         state = _sold(state, row)
     elif row.kind is Kind.RESOLVE:
@@ -34,7 +36,7 @@ def with_reported(state: MandateState, row: LedgerRow) -> MandateState:
     return _marked(state, row)
 
 
-def _bought(state: MandateState, row: LedgerRow) -> MandateState:
+def _bought(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
     reported = position_of(row.payload)
     if reported is None:
         return state
@@ -42,7 +44,8 @@ def _bought(state: MandateState, row: LedgerRow) -> MandateState:
     cost = (row.amount_usdc_e6 or 0) if stated is None else usable_usdc_e6(stated)
     if cost is None or cost < 0:
         return _bought_for(changed(state, data_issue=True), row, 0)
-    return _bought_for(state, row, cost)
+    is_paper = facts.market_mode is MarketMode.PAPER
+    return _bought_for(state, row, min(cost, -row.cash_delta_usdc_e6) if is_paper else cost)
 
 
 def _bought_for(state: MandateState, row: LedgerRow, cost: int) -> MandateState:

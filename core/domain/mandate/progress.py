@@ -3,7 +3,7 @@
 Laws
 - worth_est = cash + positions_est; leave_now_est = cash + positions_est - exit_cost_est. Estimates are labelled est.
 - An unknown spread leaves exit_cost_est and leave_now_est null while money is out; with nothing out both are known.
-- A rule is ok until a stored flag says otherwise; it never turns back.
+- A rule is ok until a stored flag says otherwise; then it never turns back. The stop line goes by worth as well.
 - Drafts have no progress in days: day is null until the terms are signed.
 """
 
@@ -50,7 +50,7 @@ def progress_block(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
         "fees": fees_block(state, worth, about.terms.agent_fee_bps),
         "agent_fee_reserved": usdc_text(agent_fee_reserved_usdc_e6(state, worth, about.terms.agent_fee_bps)),
         **_leave_now(worth, about.spread_bps),
-        "rules": rules_list(state, about.terms),
+        "rules": rules_list(state, about.terms, worth),
         "next_event": next_event(state, about.terms, about.now),
         "day": day_of(state, about.terms, about.now),
         "horizon_days": about.terms.horizon_days,
@@ -92,8 +92,9 @@ def positions_void(state: MandateState, facts: MandateFacts) -> list[dict[str, A
     ]
 
 
-def rules_list(state: MandateState, terms: MandateTerms) -> list[dict[str, Any]]:
-    """[{key, text, ok}]: a rule is false once a stored flag breaks it; the stop line once the mandate stopped at it."""
+def rules_list(state: MandateState, terms: MandateTerms, worth: Worth) -> list[dict[str, Any]]:
+    """[{key, text, ok}]: a rule is false once a stored flag breaks it; the stop line once the mandate stopped at it, and while a
+    working one is estimated at the line or below: on paper nothing else would say so."""
     broken = {RULE_OF_CODE.get(code) for code in state.violation_codes}
     texts = {
         "budget": f"Spends no more than the budget of {usdc_text(terms.budget_usdc)} USDC and what came back",
@@ -107,6 +108,8 @@ def rules_list(state: MandateState, terms: MandateTerms) -> list[dict[str, Any]]
     if state.mark is not None and state.mark.worth_usdc_e6 <= terms.stop_floor and not _is_emptied(state):
         broken.add("stop_line")
     if state.stop_worth_usdc_e6 is not None and state.stop_worth_usdc_e6 <= terms.stop_floor:
+        broken.add("stop_line")
+    if state.status is Status.WORKING and worth.worth_usdc_e6 <= terms.stop_floor:
         broken.add("stop_line")
     return [{"key": key, "text": text, "ok": key not in broken} for key, text in texts.items()]
 

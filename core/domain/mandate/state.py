@@ -14,7 +14,7 @@ from typing import Any
 
 from core.domain.mandate.lifecycle import MarketMode, Status
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 class StateVersionError(ValueError):

@@ -87,7 +87,7 @@ def _trade(row: LedgerRow, beside: bool) -> Described:
         kind=StepKind.ACTION,
         code=f"action_{row.kind.value}",
         note=_text(row),
-        target=_reported_target(row),
+        target=reported_target(row),
         params=_agents(row),
     )
 
@@ -166,7 +166,7 @@ def _fact_target(row: LedgerRow, key: str) -> dict[str, Any] | None:
     return {"market": None, "address": address, "selector": fact.get("selector")} if address else None
 
 
-def _reported_target(row: LedgerRow) -> dict[str, Any] | None:
+def reported_target(row: LedgerRow) -> dict[str, Any] | None:
     """{market, address, selector} of a report; None when it names no target that can be read."""
     target, raw = target_of(row.payload), row.payload.get("target")
     if not isinstance(target, ReportedTarget):

@@ -9,7 +9,10 @@ Laws
 
       research, verify, consent, action, outcome, then funding, control and notes as they came, instruction last
 
-- `why` comes from the agent's own events only. Pending consents would be pinned on top; there are none yet.
+- `why` comes from the agent's own events only.
+- A consent is a reported action above the owner's asking line. Nothing waits for it and nobody can answer it yet, so it is
+  pending while the mandate lives: pinned on top of the newest page, newest first, beside the action's own step
+  (docs/decisions/0052).
 - A cursor is the place of the last group shown: new rows never shift a page.
 """
 
@@ -17,16 +20,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.domain.mandate.clauses import CLAUSE_NUMBERS
 from core.domain.mandate.fold import effective, fee_class_of
+from core.domain.mandate.lifecycle import ACTIVE, Status
 from core.domain.mandate.refusals import reason_code
 from core.domain.mandate.rows import Kind, LedgerRow, ReportedBy
-from core.domain.mandate.step_kinds import ALL_CLAUSES, described
+from core.domain.mandate.step_kinds import ALL_CLAUSES, StepKind, described, reported_target
 from core.domain.mandate.violations import CLAUSE_OF_CODE
-from core.domain.money import usdc_text_or_none
+from core.domain.money import usdc_text, usdc_text_or_none
 from core.domain.times import instant_text
 
 _RANK = {kind: rank for rank, kind in enumerate(("research", "verify", "consent", "action", "outcome"))}
 _RANK |= {"funding": 5, "control": 5, "note": 5, "instruction": 6}
+CONSENTS_PINNED = 10
 _PERMITS = (1, 2, 3, 5, 8)  # budget, per_action, per_day, markets, period: what an action stays inside
 
 
@@ -84,6 +90,16 @@ def steps_page(groups: Sequence[StepGroup], before: int | None, limit: int) -> t
             return steps, left[index - 1].place
         steps += group.steps
     return steps, None
+
+
+def consent_status(status: Status) -> str:
+    """Of every consent of a mandate: pending while it lives, recorded once it ended."""
+    return "pending" if status in ACTIVE else "recorded"
+
+
+def consent_steps(rows: Sequence[LedgerRow], asking_line_usdc_e6: int) -> list[dict[str, Any]]:
+    """The pending consents of these reported actions, which are above the line and come oldest first: newest first."""
+    return [_consent(row, asking_line_usdc_e6) for row in reversed(rows)]
 
 
 # What is shown
@@ -182,6 +198,31 @@ def _step(shown: _Shown, group: str, purpose: str | None) -> dict[str, Any]:
         "breached": breached,
         "clauses": _cited(row) or list(told.clauses),
         "params": {**told.params, **({"codes": codes} if codes else {})},
+    }
+
+
+def _consent(row: LedgerRow, asking_line_usdc_e6: int) -> dict[str, Any]:
+    line = usdc_text(asking_line_usdc_e6)
+    return {
+        "id": row.seq,
+        "group": "consents",
+        "kind": StepKind.CONSENT.value,
+        "code": "consent_pending",
+        "status": "pending",
+        "at": instant_text(row.occurred_at),
+        "reported_by": row.reported_by.value,
+        "confirmed_on_chain": False,
+        "est": False,
+        "amount_usdc": usdc_text_or_none(row.amount_usdc_e6),
+        "tx_hash": row.tx_hash,
+        "why": _why(row),
+        "note": f"Above the asking line of {line} USDC. This is stored; nothing waits for an answer yet.",
+        "resource": None,
+        "target": reported_target(row),
+        "allowed_by": [],
+        "breached": [],
+        "clauses": [CLAUSE_NUMBERS["asking"]],
+        "params": {"approval_above_usdc": line},
     }
 
 

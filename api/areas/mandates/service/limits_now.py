@@ -65,6 +65,7 @@ def limits_view(standing: Standing) -> dict[str, Any]:
         window=standing.window,
         reverts_count=None if is_paper(standing.mandate) else state.reverts_count,
         refusals_count=state.refusals_count,
+        violations_count=state.violations_count,
         violation_codes=state.violation_codes,
     )
     return limits_block(facts, standing.now)

@@ -8,11 +8,12 @@ from api.areas.mandates.service.limits_now import Standing, limits_view, standin
 from api.areas.mandates.service.owner_calls import lock_facts
 from api.areas.mandates.service.policy import current_policy
 from api.areas.mandates.service.reports import event_view
-from api.areas.mandates.service.steps_now import steps_of
+from api.areas.mandates.service.steps_now import above_asking_line, pending_consents, steps_of
 from api.areas.mandates.service.venues import spread_bps
 from api.areas.mandates.service.views import (
     digest_of,
     facts_of,
+    is_paper,
     mandate_view,
     signature_of,
     states_of,
@@ -33,6 +34,7 @@ from core.domain.mandate.ledger import MandateState
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.lock import chain_state, how_to_act, lock_of, lock_to_json, settle_note
 from core.domain.mandate.progress import ProgressFacts, progress_block
+from core.domain.mandate.steps import consent_status
 from core.domain.money import usdc_text_or_none
 from core.domain.times import instant_text
 
@@ -124,7 +126,7 @@ def _locks(call: Call, standing: Standing) -> dict[str, Any]:
             agent=state.agent_on_chain,
             agent_known=state.agent_known,
         ),
-        "how_to_act": how_to_act(standing.status, paused=state.paused, is_past_end=standing.is_past_end),
+        "how_to_act": how_to_act(standing.status, paused=state.paused, is_past_end=standing.is_past_end, is_paper=is_paper(mandate)),
     } | ({} if note is None else {"settle_note": note})
 
 
@@ -141,7 +143,8 @@ def _steps(call: Call, mandate: Mandate, command: PageQuery) -> tuple[list[dict[
     """A page of steps; the cursor that a whole read gives goes on with the steps alone."""
     page = page_of(call, "mandates.steps", command)
     steps, place = steps_of(call, mandate, page.before, page.limit)
-    return steps, None if place is None else page.cursor(place)
+    pinned = pending_consents(call, mandate) if page.before is None else []
+    return [*pinned, *steps], None if place is None else page.cursor(place)
 
 
 def ledger(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer:
@@ -163,12 +166,12 @@ def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) 
 def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
     """Reported actions above the owner's asking line, the newest. They are shown; nothing waits for an approval yet (decisions 50)."""
     mandate = readable_by(call, caller, command.id)
-    above = terms_of(mandate).approval_above
-    rows = mandate_rows.reported_above(call.db, mandate.id, above, APPROVALS_SHOWN) if above else []
+    rows = above_asking_line(call, mandate, APPROVALS_SHOWN)
+    status = consent_status(Status(mandate.status))
     items = [
         {
             "id": row.seq,
-            "status": "recorded",
+            "status": status,
             "amount_usdc": usdc_text_or_none(row.amount_usdc_e6),
             "tx_hash": row.tx_hash,
             "at": instant_text(row.occurred_at),

@@ -65,6 +65,7 @@ def event(call: Call, caller: AgentCaller, command: ReportEvent) -> Answer:
         violation=violation,
         fact=uuid.uuid4().hex,
         now=call.now,
+        chain_id=mandate.chain_id,
     )
     appended = mandate_ledger.append(call.db, mandate.id, row, call.now)
     return _stored(mandate, appended.row, violation)

@@ -3,12 +3,22 @@
 from collections.abc import Iterable
 from typing import Any
 
+from api.areas.mandates.service.views import terms_of
 from api.kernel.operation import Call
 from core.books import mandate_ledger
 from core.db.repositories import mandate_rows
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import LedgerRow
-from core.domain.mandate.steps import StepGroup, pause_actions, step_groups, steps_page
+from core.domain.mandate.lifecycle import Status
+from core.domain.mandate.steps import (
+    CONSENTS_PINNED,
+    StepGroup,
+    consent_status,
+    consent_steps,
+    pause_actions,
+    step_groups,
+    steps_page,
+)
 
 MORE_THAN_A_PAGE = 20  # rows read beside those that the page shows: doubles are shown once
 
@@ -23,6 +33,19 @@ def steps_of(call: Call, mandate: Mandate, place: int | None, limit: int) -> tup
         if last is not None or first == 1:
             return steps, last
         wanted *= 2  # most of what was read belongs to groups further down, or does not count
+
+
+def pending_consents(call: Call, mandate: Mandate) -> list[dict[str, Any]]:
+    """What is pinned on top of the newest page; nothing once the mandate ended."""
+    if consent_status(Status(mandate.status)) != "pending":
+        return []
+    return consent_steps(above_asking_line(call, mandate, CONSENTS_PINNED), terms_of(mandate).approval_above)
+
+
+def above_asking_line(call: Call, mandate: Mandate, limit: int) -> list[LedgerRow]:
+    """The newest reported actions above the owner's asking line, oldest first; none without a line."""
+    line = terms_of(mandate).approval_above
+    return mandate_rows.reported_above(call.db, mandate.id, line, limit) if line else []
 
 
 def _groups_of(call: Call, mandate: Mandate, first: int, before: int) -> list[StepGroup]:

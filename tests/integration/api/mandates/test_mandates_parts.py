@@ -148,7 +148,7 @@ def sent(database: Database) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("who", ["agent", "owner"])
 def test_read_of_a_mandate__takes_at_most_eight_statements(stage: Stage, sent: list[str], who: str) -> None:
-    mandate_id = stage.working()
+    mandate_id = stage.working(approval_above_usdc="1")  # the line is asked of too
     for _ in range(60):
         stage.executed(mandate_id, USDC // 100)
     sent.clear()

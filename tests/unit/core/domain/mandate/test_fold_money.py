@@ -104,6 +104,16 @@ def test_paper__cash_never_falls_below_zero() -> None:
     assert book.state.cash_usdc_e6 == 0
 
 
+def test_paper__what_was_never_paid__does_not_come_back() -> None:
+    book = working(PAPER)
+    book.report(Kind.BUY, "1500", payload={"position": {"id": "p1"}})
+    book.report(Kind.BUY, "1", payload={"position": {"id": "p2", "cost_usdc": "700"}})
+    assert [position.cost_usdc_e6 for position in book.state.positions] == [e6("1000"), 0]
+    resolve = book.report(Kind.RESOLVE, "0", payload={"position": {"id": "p2"}})
+    stop = book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
+    assert (resolve.cash_delta_usdc_e6, stop.cash_delta_usdc_e6, book.state.cash_usdc_e6) == (0, e6("1000"), e6("1000"))
+
+
 def test_paper__a_loss_beyond_the_cost_brings_nothing_back() -> None:
     book = working(PAPER)
     book.report(Kind.BUY, "10", payload={"position": {"id": "p1"}})

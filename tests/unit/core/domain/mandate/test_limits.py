@@ -313,6 +313,7 @@ FACTS = LimitsFacts(
     window=SpendWindow.of([(START, 100 * USDC)]),
     reverts_count=2,
     refusals_count=3,
+    violations_count=4,
     violation_codes=("over_per_tx_cap",),
 )
 
@@ -336,7 +337,7 @@ def test_limits_block__of_a_working_mandate() -> None:
         "breaches": {
             "reverts": {"count": 2, "not_seen": NOT_SEEN},
             "refusals": {"count": 3},
-            "violations": {"count": 1, "codes": ["over_per_tx_cap"]},
+            "violations": {"count": 4, "codes": ["over_per_tx_cap"]},
         },
     }
 

@@ -11,6 +11,8 @@ from core.domain.mandate.progress import rules_list
 from core.domain.mandate.reported import ReportedTarget, TargetFault, target_of
 from core.domain.mandate.state import MandateState
 from core.domain.mandate.violations import CLAUSE_OF_CODE, RULE_OF_CODE, Judgement, Report, Violation, judge, reserved_keys_in
+from core.domain.mandate.worth import Worth
+from core.domain.money import UsdcE6
 from tests.unit.core.domain.mandate.books import START, STRANGER, VAULT, VENUE, e6, terms, tx
 
 NOW = int(START.timestamp()) + 10 * 86_400
@@ -201,7 +203,8 @@ def test_life__the_last_second_and_the_end() -> None:
 
 @pytest.mark.parametrize("code", sorted(RULE_OF_CODE))
 def test_rules__a_stored_code_turns_its_rule_to_false_and_no_other(code: str) -> None:
-    broken = [rule["key"] for rule in rules_list(MandateState(violation_codes=(code,)), terms()) if not rule["ok"]]
+    worth = Worth(cash_usdc_e6=UsdcE6(0), positions_usdc_e6=UsdcE6(0), source="cash")
+    broken = [rule["key"] for rule in rules_list(MandateState(violation_codes=(code,)), terms(), worth) if not rule["ok"]]
     assert broken == [RULE_OF_CODE[code]]
 
 
