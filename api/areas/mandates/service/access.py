@@ -23,11 +23,18 @@ def named_to(call: Call, caller: AgentCaller, public_id: str, *, lock: bool = Fa
     return mandate
 
 
-def party_of(call: Call, caller: AgentCaller | OwnerCaller, public_id: str, *, lock: bool = False) -> Mandate:
-    """As `owned` for an owner, as `named_to` for an agent; the agent that proposed a draft may see it too."""
+def held_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str, *, lock: bool = False) -> Mandate:
+    """As `owned` for an owner, as `named_to` for an agent: who may move the mandate."""
     if isinstance(caller, OwnerCaller):
         return owned(call, caller, public_id, lock=lock)
-    mandate = _find(call, public_id, lock=lock)
+    return named_to(call, caller, public_id, lock=lock)
+
+
+def party_of(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
+    """As `held_by`; the agent that proposed a draft may see it too."""
+    if isinstance(caller, OwnerCaller):
+        return owned(call, caller, public_id)
+    mandate = _find(call, public_id, lock=False)
     if mandate is None or caller.account_id not in (mandate.agent_id, mandate.proposed_by_agent_id):
         raise not_found(public_id)
     return mandate

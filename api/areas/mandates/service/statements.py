@@ -19,6 +19,7 @@ from core.db.repositories import mandate_rows, mandates
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.close_plan import AdapterPosition, OwnerCall, PlanFacts, close_all_plan
 from core.domain.mandate.ledger import MandateState
+from core.domain.mandate.lifecycle import Status
 from core.domain.mandate.lock import StoppedBy, lock_of
 from core.domain.mandate.statement import StatementOf, WeekStatement, all_mandates_json, statement_json
 from core.domain.mandate.steps import pause_actions
@@ -57,10 +58,17 @@ def _week_of(call: Call, mandate: Mandate, week: IsoWeek) -> WeekStatement:
         week=week,
         as_of=min(call.now, week.end_at),
         start=mandate_ledger.load_before(call.db, mandate.id, week.start_at),
-        end=mandate_ledger.load_before(call.db, mandate.id, week.end_at),
+        end=_end_of(call, mandate, week),
         rows=tuple(mandate_rows.standing_between(call.db, mandate.id, day_before, week.end_at)),
         actions={},
     )
+
+
+def _end_of(call: Call, mandate: Mandate, week: IsoWeek) -> MandateState:
+    """The fold at the week's end; a draft that was cancelled has no row that could say so."""
+    state = mandate_ledger.load_before(call.db, mandate.id, week.end_at)
+    is_dropped_draft = mandate.signature is None and mandate.ended_at is not None and mandate.ended_at < week.end_at
+    return replace(state, status=Status(mandate.status)) if is_dropped_draft else state
 
 
 def _about(mandate: Mandate) -> StatementOf:
