@@ -75,6 +75,12 @@ def test_plan__of_a_working_mandate__stop_then_positions_then_withdraw() -> None
         (3, "close", "relay", None),
         (4, "withdraw", "owner", "0x02"),
     ]
+    assert [(step["venue"], step["who_signs_text"], step["note"], step["reason"]) for step in plan["steps"]] == [
+        (None, "You sign the stop", "The agent cannot act from then on.", None),
+        ("Test venue", "You sign the unwind", "Sold through its adapter; the USDC goes to your vault.", None),
+        ("Relay venue", "The service closes it with its relay key", "Closed at the market.", None),
+        (None, "You sign the withdrawal", "All USDC of the vault but a fee that is still owed goes to you.", None),
+    ]
     unwind, close = plan["steps"][1:3]
     assert (unwind["adapter"], unwind["action"], unwind["est_proceeds_usdc"], unwind["position_label"]) == (
         "test_venue",
