@@ -42,7 +42,7 @@ def test_plan__reads_the_adapters_position_and_keeps_the_reported_one(world: Wor
         (2, "unwind", "unwind", "owner"),
         (3, "withdraw", None, "owner"),
     ]
-    assert all(STEP <= step.keys() for step in plan["steps"])
+    assert all(step.keys() >= STEP for step in plan["steps"])
     stop, unwind, withdraw = plan["steps"]
     assert (stop["data"], stop["to"], withdraw["data"]) == (calldata.stop("owner"), world.vault, None)
     assert (unwind["adapter"], unwind["venue"], unwind["to"]) == ("test_venue", "test_venue", world.vault)

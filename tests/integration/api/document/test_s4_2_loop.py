@@ -50,7 +50,8 @@ def test_the_loop__offer_accept_read_build_send_report_stop(world: World) -> Non
 
 
 @pytest.mark.row(
-    "4.2 a reverted call is reported with the contract reason", "2.11 source", "2.11 check", "2.11 an agent's report proven later is shown once",
+    "4.2 a reverted call is reported with the contract reason", "2.11 source", "2.11 check",
+    "2.11 an agent's report proven later is shown once",
     "2.11 one row per tx hash per mandate", "6 reverts of the block scan",
 )  # fmt: skip
 @pytest.mark.parametrize("reports_first", [True, False])
