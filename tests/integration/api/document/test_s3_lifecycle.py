@@ -66,6 +66,18 @@ def test_offers__are_what_waits_with_its_ten_clauses(stage: Stage) -> None:
     assert offers[0]["clauses"] == stage.get(f"/mandates/{second}", stage.agent)["clauses"]
 
 
+@pytest.mark.row("4 GET /agents/{id}/offers", "4 open board")
+def test_what_has_ended__waits_for_nobody(stage: Stage) -> None:
+    """A mandate that nobody took stood among the offers, and on the board, for ever."""
+    named, free = stage.signed(horizon_days=1), stage.signed(horizon_days=1, agent_id=None, open_board=True)
+    stage.clock.pass_(hours=23, minutes=59, seconds=59)
+    assert [one["id"] for one in stage.get(f"/agents/{stage.agent_id}/offers", stage.agent)["offers"]] == [named]
+    assert [one["id"] for one in stage.get("/board", {})["mandates"]] == [free]
+    stage.clock.pass_(seconds=1)
+    assert stage.get(f"/agents/{stage.agent_id}/offers", stage.agent)["offers"] == []
+    assert stage.get("/board", {})["mandates"] == []
+
+
 # Cancel
 
 
@@ -147,18 +159,24 @@ def test_stop__by_the_agent__is_a_request_until_the_chain_has_it(world: World) -
 
 
 @pytest.mark.row("3.1 stop by the agent")
-def test_stop__by_an_agent_that_only_proposed__finds_nothing(stage: Stage) -> None:
-    """The draft went to another agent; the one that proposed it could end the other's mandate."""
+def test_a_mandate_of_another_agent__is_not_there_for_the_one_that_proposed_it(stage: Stage) -> None:
+    """The draft went to another agent; the one that proposed it could read the other's record and end the mandate."""
     goal = {"budget_usdc": "100", "horizon_days": 7, "stop_floor_bps": 500}
     proposal = {"agent_id": stage.agent_id, "title": "Lend", "goal": goal}
     mandate_id = stage.post("/proposals", stage.agent, proposal, status=201)["mandate"]["id"]
     other_id, other = stage.new_agent(stage.owner)
     stage.accept_mandates(other_id)
+    assert [one["id"] for one in stage.get("/mandates", stage.agent)["mandates"]] == [mandate_id]
     body = {"purpose": "Lend", "market_mode": "paper", **goal}
     assert stage.call("PUT", f"/mandates/{mandate_id}", stage.owner, body).status_code == 200
     stage.post(f"/mandates/{mandate_id}/assign", stage.owner, {"agent_id": other_id})
+    assert stage.get(f"/mandates/{mandate_id}", stage.agent)["mandate"]["agent_id"] == other_id
     stage.post(f"/mandates/{mandate_id}/sign", stage.owner, {"signature": stage.sign_terms(mandate_id)})
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/stop", stage.agent)) == (404, "not_found")
+    for path in ("", "/steps", "/ledger", "/record", "/approvals"):
+        assert reason(stage.call("GET", f"/mandates/{mandate_id}{path}", stage.agent)) == (404, "not_found")
+    for path in ("stop", "unwind-call"):
+        assert reason(stage.call("POST", f"/mandates/{mandate_id}/{path}", stage.agent)) == (404, "not_found")
+    assert stage.get("/mandates", stage.agent)["mandates"] == []
     assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", stage.agent)) == (409, "agent_not_designated")
     assert stage.post(f"/mandates/{mandate_id}/stop", other)["status"] == "stopped"
 
