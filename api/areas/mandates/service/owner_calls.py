@@ -176,7 +176,7 @@ def withdraw_call(call: Call, caller: OwnerCaller, command: WithdrawQuery) -> An
     if vault is None or not lock.withdrawable:
         until = None if lock.until is None else utc_text(lock.until)
         return Answer(nothing_to_send(call, vault, str(lock.reason), lock.message, until) | {"amount_usdc": None})
-    most, source = _withdrawable_now(call, vault, terms_of(mandate), state)
+    most, source = withdrawable_now(call, vault, terms_of(mandate), state)
     amount = most if command.amount_usdc is None else command.amount_usdc
     if amount > most:
         raise InvalidNumberError("amount_usdc", usdc_text(amount), f"at most {usdc_text(most)} can be withdrawn now")
@@ -186,7 +186,7 @@ def withdraw_call(call: Call, caller: OwnerCaller, command: WithdrawQuery) -> An
     return Answer(sent | {"amount_usdc": usdc_text(amount), "reason": None, "source": source, "what_happens": what, "locked_until": None})
 
 
-def _withdrawable_now(call: Call, vault: str, terms: MandateTerms, state: MandateState) -> tuple[int, str]:
+def withdrawable_now(call: Call, vault: str, terms: MandateTerms, state: MandateState) -> tuple[int, str]:
     """What the vault would pay out, donated USDC included; the ledger's word while the chain cannot be asked."""
     try:
         return max(0, call.deps.chain.usdc_balance(vault) - call.deps.chain.fee_owed(vault)), "chain"

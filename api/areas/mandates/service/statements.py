@@ -6,7 +6,7 @@ from typing import Any
 
 from api.areas.mandates.schemas import AllWeeksQuery, MandatePath, WeekQuery
 from api.areas.mandates.service.access import owned
-from api.areas.mandates.service.owner_calls import lock_facts, stop_call_of, withdrawable_usdc_e6
+from api.areas.mandates.service.owner_calls import lock_facts, stop_call_of, withdrawable_now
 from api.areas.mandates.service.steps_now import with_their_txs
 from api.areas.mandates.service.venues import adapter_positions, spread_bps
 from api.areas.mandates.service.views import chain_now, facts_of, is_paper, state_of, terms_of, vault_of
@@ -122,5 +122,5 @@ def _withdrawal(call: Call, caller: OwnerCaller, mandate: Mandate, state: Mandat
     vault = vault_of(mandate)
     if vault is None or not lock_of(lock_facts(mandate, state), chain_now(call, mandate)).withdrawable:
         return None
-    amount = withdrawable_usdc_e6(terms_of(mandate), state)
+    amount, _ = withdrawable_now(call, vault, terms_of(mandate), state)
     return OwnerCall(vault, calldata.withdraw(call.deps.contracts["usdc"], caller.wallet_address, amount))

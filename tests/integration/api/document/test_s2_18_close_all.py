@@ -79,6 +79,18 @@ def test_plan__followed_step_by_step__brings_back_what_it_said(world: World) -> 
     assert world.read()["lock"]["reason"] == "nothing_left"
 
 
+@pytest.mark.row("2.18 data", "2.18 note")
+def test_plans_withdrawal__is_of_all_that_the_vault_holds_what_was_donated_too(world: World) -> None:  # noqa: F811
+    """It was of the mandate's own cash alone, while its note says all."""
+    stage = world.stage
+    world.send(OWNER, stage.get(f"{world.path}/stop-call", stage.owner))
+    world.chain.mint(world.vault, 7 * USDC)
+    (withdraw,) = plan_of(stage, world.mandate_id)["steps"]
+    assert withdraw["data"] == stage.get(f"{world.path}/withdraw-call", stage.owner)["data"]
+    world.send(OWNER, withdraw)
+    assert (world.chain.reader.usdc_balance(world.vault), world.chain.reader.usdc_balance(OWNER.address)) == (0, 1_007 * USDC)
+
+
 @pytest.mark.row("2.18 steps in order", "2.18 kept_at_venue")
 def test_plan__of_paper__has_no_calls_and_after_the_stop_nothing(stage: Stage) -> None:
     mandate_id = stage.paper()

@@ -220,6 +220,23 @@ def test_owner_stop__from_the_end_for_a_day__is_refused_by_service_and_vault_ali
     assert world.read()["mandate"]["status"] == "stopped"
 
 
+@pytest.mark.row("3.1 owner stop in the settle grace is refused", "4 GET /mandates/{id}/stop-call")
+def test_owner_stop_of_paper__goes_by_the_clock_and_the_agents_is_never_gated(stage: Stage) -> None:
+    first, second = stage.paper(), stage.paper()
+    call = stage.get(f"/mandates/{first}/stop-call", stage.owner)
+    assert (call["data"], call["reason"], call["locked_until"]) == (None, "no_vault", None) and call["what_happens"]
+    stage.later(days=30)
+    for _ in range(2):
+        answer = stage.call("POST", f"/mandates/{first}/stop", stage.owner)
+        assert (reason(answer), answer.json()["service"]["retry_at"]) == ((409, "wrong_status"), "2026-12-22T12:00:00Z")
+        assert stage.get(f"/mandates/{first}/close-all-plan", stage.owner)["reason"] == "settle_grace"
+        stage.clock.now = stage.clock.now.replace(day=22, hour=11, minute=59, second=59)
+        stage.later(seconds=0)
+    assert stage.post(f"/mandates/{second}/stop", stage.agent)["status"] == "stopped"
+    stage.later(seconds=1)
+    assert stage.post(f"/mandates/{first}/stop", stage.owner)["status"] == "stopped"
+
+
 @pytest.mark.row("3.1 the keeper is never gated")
 def test_keepers_stop__in_the_grace__goes_through(world: World) -> None:  # noqa: F811
     world.at(world.ends_at)

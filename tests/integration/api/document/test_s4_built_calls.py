@@ -100,6 +100,17 @@ def test_execute_call__after_a_stop_and_after_the_end__says_which(world: World) 
     assert int(world.chain.reader.agent(world.vault), 16) == 0
 
 
+@pytest.mark.row("4 execute-call dry run names the exact refusal")
+def test_execute_call__before_the_budget_is_in_the_vault__says_so(world: World) -> None:  # noqa: F811
+    world.mandate_id = world.stage.signed()
+    world.send(OWNER, world.stage.get(f"{world.path}/deploy-call", world.stage.owner))
+    call = world.buy(1)
+    assert (call["check"]["ok"], call["check"]["reason"], call["gas"]) == (False, "MandateNotFunded", None)
+    assert set(map(str, call["check"]["remaining"].values())) == {str(UNKNOWN)}
+    modelled = world.buy(1, dry_run=False)["check"]
+    assert (modelled["ok"], modelled["reason"], modelled["source"]) == (False, "MandateNotFunded", "ledger")
+
+
 @pytest.mark.row("4 unwind-call", "4 unwind-call says what remains", "4 unwind-call dry run names the exact refusal")
 def test_unwind_call__is_tried_as_the_owner_with_gas_and_names_the_refusal(world: World) -> None:  # noqa: F811
     stage, venue = world.stage, world.chain.contracts["test_venue"]
