@@ -36,6 +36,8 @@ STOP_HAPPENS = (
     "The vault stops for good and revokes the agent in the same transaction. Open positions stay where they are until you "
     "unwind them; then you withdraw. Nobody but you can withdraw."
 )
+GRACE_HAPPENS = "The end date has passed and the agent's fee is settled first; from locked_until on you can withdraw without a stop."
+RECORD_GRACE_HAPPENS = "The end date has passed; from locked_until on POST .../stop ends the mandate in the record."
 RECORD_STOP_HAPPENS = "There is no vault to stop: POST .../stop ends the mandate in the record at once."
 
 
@@ -158,13 +160,13 @@ def stop_call_of(call: Call, mandate: Mandate, by: StoppedBy) -> dict[str, Any]:
     vault = vault_of(mandate)
     if Status(mandate.status) not in ACTIVE:
         return nothing_to_send(call, vault, "mandate_not_working", f"The mandate is {mandate.status}; there is nothing to stop.")
-    if vault is None:
-        return nothing_to_send(call, None, "no_vault", RECORD_STOP_HAPPENS)
     try:
         check_stop(by, terms_of(mandate).ends_at, chain_now(call, mandate))
     except SettleGraceError as grace:
-        what = "The end date has passed and the agent's fee is settled first; from locked_until on you can withdraw without a stop."
+        what = RECORD_GRACE_HAPPENS if vault is None else GRACE_HAPPENS
         return nothing_to_send(call, vault, "settle_grace", what, utc_text(grace.until))
+    if vault is None:
+        return nothing_to_send(call, None, "no_vault", RECORD_STOP_HAPPENS)
     return built(call, vault, calldata.stop(by.value)) | {"reason": None, "what_happens": STOP_HAPPENS, "locked_until": None}
 
 

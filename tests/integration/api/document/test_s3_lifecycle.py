@@ -230,6 +230,8 @@ def test_owner_stop_of_paper__goes_by_the_clock_and_the_agents_is_never_gated(st
         answer = stage.call("POST", f"/mandates/{first}/stop", stage.owner)
         assert (reason(answer), answer.json()["service"]["retry_at"]) == ((409, "wrong_status"), "2026-12-22T12:00:00Z")
         assert stage.get(f"/mandates/{first}/close-all-plan", stage.owner)["reason"] == "settle_grace"
+        locked = stage.get(f"/mandates/{first}/stop-call", stage.owner)
+        assert (locked["data"], locked["reason"], locked["locked_until"]) == (None, "settle_grace", "2026-12-22T12:00:00Z")
         stage.clock.now = stage.clock.now.replace(day=22, hour=11, minute=59, second=59)
         stage.later(seconds=0)
     assert stage.post(f"/mandates/{second}/stop", stage.agent)["status"] == "stopped"
