@@ -5,9 +5,11 @@ Laws
 - Path and query values arrive as QueryText; only those may be numbers written as text.
 """
 
+import json
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
+from math import isfinite
 from typing import Annotated, Any, NoReturn
 
 from eth_utils.address import to_checksum_address
@@ -134,6 +136,29 @@ def storable(value: Any) -> Any:
     _refuse("invalid_parameter", "write JSON")
 
 
+def _verbatim(value: Any) -> str | None:
+    return None if value is None else json.dumps(_exact(value), ensure_ascii=False)
+
+
+def _exact(value: Any) -> Any:
+    """Plain JSON of the same values. A fraction that a double can't carry is refused: it would come back as another one."""
+    match value:
+        case JsonDecimal():
+            return _double(value)
+        case list():
+            return [_exact(item) for item in value]
+        case dict():
+            return {str(name): _exact(item) for name, item in value.items()}
+    return value
+
+
+def _double(value: JsonDecimal) -> float:
+    number = float(value)
+    if not isfinite(number) or Decimal(repr(number)) != value:
+        _refuse("invalid_number", f"the number {value.literal} has more digits than JSON carries everywhere; write it as text")
+    return number
+
+
 def _object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         _refuse("invalid_parameter", "write a JSON object")
@@ -180,6 +205,9 @@ PublicId = Annotated[
 
 Json = Annotated[Any, BeforeValidator(storable)]
 """Any JSON, storable in a book: as JsonObject. A plain Any would keep JsonDecimal, which no column takes."""
+
+Verbatim = Annotated[str | None, BeforeValidator(_verbatim), WithJsonSchema({})]
+"""Any JSON, kept as its text: what is read from it again are the values that were sent, fractions included. None is null."""
 
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_object), WithJsonSchema({"type": "object"})]
 """Free JSON, storable in a book: strings, ints, booleans, nulls, lists and objects; fractions as their literal text."""

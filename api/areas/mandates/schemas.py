@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE, Address, Flag, Int, Json, JsonObject, PositiveUsdc, PublicId, Signature, TxHash, Usdc
+from api.kernel.fields import WHOLE, Address, Flag, Int, Json, JsonObject, PositiveUsdc, PublicId, Signature, TxHash, Usdc, Verbatim
 from api.kernel.operation import Command
 from api.kernel.pagination import Paged
 
@@ -39,7 +39,7 @@ class ReplacePolicy(AgentPath):
     assets: Words = Field(default_factory=list)
     venues: Words = Field(default_factory=list)
     networks: Words = Field(default_factory=list)
-    stop_conditions: Json = None
+    stop_conditions: Verbatim = None
     per_tx_cap_usdc: PositiveUsdc | None = None
     total_cap_usdc: PositiveUsdc | None = None
     hold_ratio: Usdc | None = None
@@ -137,10 +137,6 @@ class SetAgentQuery(MandatePath):
 
 
 # The agent acts
-
-
-class StopMandate(MandatePath):
-    why: Annotated[str, Field(max_length=4000)] | None = None
 
 
 class ExecuteCall(MandatePath):

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, cast
 
-from sqlalchemy import BigInteger, ColumnElement, Select, and_, bindparam, exists, func, or_, select
+from sqlalchemy import BigInteger, ColumnElement, DateTime, Select, and_, bindparam, exists, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, joinedload
 
 from core.db.engine import WriteSession
@@ -20,6 +20,7 @@ from core.db.tables.chain import Adapter, ChainBlock
 from core.db.tables.mandate import Mandate, MandateEvent
 from core.domain.mandate.ledger import Kind
 
+DRAFT = "draft"
 LIVE = ("signed", "working")
 ENDED = ("stopped", "settled")
 
@@ -58,13 +59,13 @@ def add_mandate(session: WriteSession, mandate: Mandate) -> Mandate:
 
 @cache
 def _list(of: str, by_status: bool, is_later_page: bool) -> Select[Mandate]:
-    """The newest first. Values: who, statuses, before_id, limit, as far as the form has them."""
-    who = bindparam("who", type_=BigInteger)
+    """The newest first. Values: who, now, statuses, before_id, limit, as far as the form has them."""
+    who, now = bindparam("who", type_=BigInteger), bindparam("now", type_=DateTime(timezone=True))
     wanted: dict[str, ColumnElement[bool]] = {
         "owner": Mandate.owner_id == who,
-        "agent": or_(Mandate.agent_id == who, Mandate.proposed_by_agent_id == who),
-        "offers": and_(Mandate.agent_id == who, Mandate.accepted_at.is_(None)),
-        "board": and_(Mandate.open_board.is_(True), Mandate.agent_id.is_(None)),
+        "agent": or_(Mandate.agent_id == who, and_(Mandate.proposed_by_agent_id == who, Mandate.status == DRAFT)),
+        "offers": and_(Mandate.agent_id == who, Mandate.accepted_at.is_(None), Mandate.ends_at > now),
+        "board": and_(Mandate.open_board.is_(True), Mandate.agent_id.is_(None), Mandate.ends_at > now),
     }
     query = select(Mandate).where(wanted[of])
     if by_status:
@@ -74,8 +75,16 @@ def _list(of: str, by_status: bool, is_later_page: bool) -> Select[Mandate]:
     return query.order_by(Mandate.id.desc()).limit(bindparam("limit", type_=BigInteger))
 
 
-def _page(session: Session, of: str, who: int | None, statuses: Sequence[str] | None, before_id: int | None, limit: int) -> list[Mandate]:
-    given = {"who": who, "statuses": statuses, "before_id": before_id, "limit": limit}
+def _page(
+    session: Session,
+    of: str,
+    who: int | None,
+    statuses: Sequence[str] | None,
+    before_id: int | None,
+    limit: int,
+    now: datetime | None = None,
+) -> list[Mandate]:
+    given = {"who": who, "now": now, "statuses": statuses, "before_id": before_id, "limit": limit}
     values = {name: value for name, value in given.items() if value}
     return list(session.scalars(_list(of, bool(statuses), before_id is not None), values))
 
@@ -115,13 +124,14 @@ def ended_mandates_of_agent(session: Session, agent_id: int, limit: int) -> list
     return list(session.scalars(_ended(), {"who": agent_id, "limit": limit}))
 
 
-def offers_of_agent(session: Session, agent_id: int, before_id: int | None, limit: int) -> list[Mandate]:
-    """Signed or working mandates that name the agent and that it has not accepted."""
-    return _page(session, "offers", agent_id, LIVE, before_id, limit)
+def offers_of_agent(session: Session, agent_id: int, now: datetime, before_id: int | None, limit: int) -> list[Mandate]:
+    """Signed or working mandates that name the agent, that it has not accepted and that end after `now`."""
+    return _page(session, "offers", agent_id, LIVE, before_id, limit, now)
 
 
-def open_board(session: Session, before_id: int | None, limit: int) -> list[Mandate]:
-    return _page(session, "board", None, LIVE, before_id, limit)
+def open_board(session: Session, now: datetime, before_id: int | None, limit: int) -> list[Mandate]:
+    """Signed or working mandates that any agent may accept and that end after `now`."""
+    return _page(session, "board", None, LIVE, before_id, limit, now)
 
 
 # What the chain said

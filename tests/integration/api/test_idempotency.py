@@ -21,6 +21,7 @@ def post(client: TestClient, agent: str, idempotency_key: str | None, path: str 
     return client.post(path, json=body, headers=headers)
 
 
+@pytest.mark.row("2.17 the same key and body replays")
 def test_the_same_key_and_body__gets_the_first_answer_and_writes_nothing(client: TestClient, agent: str, database: Database) -> None:
     first = post(client, agent, "a", do="flag", n=1)
     again = post(client, agent, "a", do="flag", n=1)
@@ -39,6 +40,7 @@ def test_the_same_command_written_otherwise__is_the_same_body(client: TestClient
     assert writes(database) == 1
 
 
+@pytest.mark.row("2.17 the same key with another body is refused")
 def test_the_same_key_with_another_body__is_refused(client: TestClient, agent: str, database: Database) -> None:
     post(client, agent, "a", n=1)
     answer = post(client, agent, "a", n=2)
@@ -47,12 +49,14 @@ def test_the_same_key_with_another_body__is_refused(client: TestClient, agent: s
     assert writes(database) == 1
 
 
+@pytest.mark.row("2.17 a key is released when the write is refused or fails")
 def test_the_key_of_a_refused_write__is_free_again(client: TestClient, agent: str, database: Database) -> None:
     assert post(client, agent, "a", do="refuse").status_code == 409
     assert post(client, agent, "a", do="answer").status_code == 200
     assert writes(database) == 1
 
 
+@pytest.mark.row("2.17 a key is released when the write is refused or fails")
 def test_the_key_of_a_failed_write__is_free_again(client: TestClient, agent: str) -> None:
     assert post(client, agent, "a", do="defect").status_code == 500
     assert post(client, agent, "a", do="outside").status_code == 503
@@ -69,6 +73,7 @@ def test_the_key_of_a_refusal_that_wrote__is_kept(client: TestClient, agent: str
     assert writes(database) == 1
 
 
+@pytest.mark.row("2.17 scope")
 def test_the_scope__is_the_agent_and_the_mandate(client: TestClient, agent: str, database: Database) -> None:
     stranger = str(connect(client)["api_key"])
     post(client, agent, "a", n=1)
@@ -100,6 +105,7 @@ def test_sixteen_at_once__write_once(client: TestClient, agent: str, database: D
     assert writes(database) == 1
 
 
+@pytest.mark.row("2.17 key")
 @pytest.mark.parametrize("key", ["", "a b", "x" * 129, "a/b"], ids=["empty", "a space", "129 characters", "a slash"])
 def test_a_key_of_another_form__is_refused(client: TestClient, agent: str, key: str, database: Database) -> None:
     answer = post(client, agent, key)

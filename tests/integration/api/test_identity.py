@@ -34,6 +34,7 @@ def test_nonce__asked_again_at_once__is_the_same(client: TestClient, wallet: Loc
     assert nonce_for(client, wallet, "login") != first
 
 
+@pytest.mark.row("5 sign-in by signed wallet messages")
 def test_login__first_time__makes_the_owner_and_opens_a_session(client: TestClient, wallet: LocalAccount) -> None:
     message = nonce_for(client, wallet, "login")
     answer = client.post("/auth/owner/login", json={"message": message, "signature": sign(wallet, message)})
@@ -67,6 +68,7 @@ def test_login__with_one_text_eight_times_at_once__signs_in_once(client: TestCli
     assert sorted(statuses) == [200] + [400] * 7
 
 
+@pytest.mark.row("5 sign-in by signed wallet messages")
 def test_login__wrong_signature__says_whose_and_what_to_sign(client: TestClient, wallet: LocalAccount) -> None:
     message = nonce_for(client, wallet, "login")
     answer = client.post("/auth/owner/login", json={"message": message, "signature": sign(STRANGER, message)})
@@ -259,6 +261,7 @@ def test_connect__with_an_invalid_session__is_401_and_registers_nobody(client: T
 # Wallet link
 
 
+@pytest.mark.row("5 sign-in by signed wallet messages")
 def test_link__sets_the_wallet_of_the_agent(client: TestClient, wallet: LocalAccount) -> None:
     agent = bearer(connect(client)["bearer_token"])
     assert client.get("/auth/wallet/status", headers=agent).json() == {"registered": False, "wallet_address": None}

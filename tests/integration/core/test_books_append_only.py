@@ -11,6 +11,7 @@ from core.db.tables import BOOKS, LOGS
 from tests.integration.core.rows import NOW, add_mandate, note
 
 
+@pytest.mark.row("6 append-only")
 @pytest.mark.parametrize("book", [*BOOKS, *LOGS])
 @pytest.mark.parametrize("statement", ["update {} set id = default", "delete from {}", "truncate {} cascade"])
 def test_book__changed_in_place__raises(write: WriteSession, book: str, statement: str) -> None:
@@ -18,6 +19,7 @@ def test_book__changed_in_place__raises(write: WriteSession, book: str, statemen
         write.execute(text(statement.format(book)))
 
 
+@pytest.mark.row("6 append-only")
 @pytest.mark.parametrize("statement", ["update {} set kind = 'stop'", "delete from {}", "truncate {} cascade"])
 def test_book__with_a_row__keeps_it(database: Database, statement: str) -> None:
     with database.write() as session:

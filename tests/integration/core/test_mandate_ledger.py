@@ -41,6 +41,7 @@ def test_append__returned_row__equals_the_row_read_back(write: WriteSession) -> 
     assert mandate_ledger.load_rows(write, mandate_id, since=1) == written[1:]
 
 
+@pytest.mark.row("6 one vault log is one row")
 def test_append__the_same_fact_again__answers_the_standing_row_and_writes_nothing(write: WriteSession) -> None:
     mandate_id = add_mandate(write)
     first = mandate_ledger.append(write, mandate_id, deposited(), NOW)

@@ -49,6 +49,7 @@ def test_post__more_out_than_in__is_shown_as_negative(write: WriteSession) -> No
     assert _balance(write, account) == FourStates(idle_e6=-5)
 
 
+@pytest.mark.row("2.16 each state is the sum of a signed ledger")
 def test_reverse__then_the_fact_again__is_the_next_incarnation(write: WriteSession) -> None:
     account = add_account(write, "agent")
     transfer_ledger.post(write, account, _in("tx:1", 5), NOW)

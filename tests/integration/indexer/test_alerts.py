@@ -35,6 +35,7 @@ def propose(follower: Follower) -> str:
     return follower.deployed.sign(DEPLOYER, follower.deployed.contracts["factory"], calldata.propose_keeper(STRANGER.address))
 
 
+@pytest.mark.row("6 keeper_change alert")
 def test_two_mandates_of_one_owner__one_alert(follower: Follower, working: Working) -> None:
     mandate, _ = working
     owner = owner_of(follower, mandate)
@@ -55,6 +56,7 @@ def test_each_owner_with_a_vault__is_told_and_nobody_else(follower: Follower, wo
     assert sorted(alerts(follower)) == sorted((owner_of(follower, one), "KeeperProposed", False) for one in (working[0], other))
 
 
+@pytest.mark.row("6 keeper_change alert")
 def test_the_four_events_of_the_specification__alert_and_others_do_not(follower: Follower, working: Working) -> None:
     pauser = "0x" + keccak(text="PAUSER_ROLE").hex()
     role = calldata.call_by_signature("grantRole(bytes32,address)", [pauser, STRANGER.address])

@@ -95,6 +95,7 @@ def watched(follower: Follower) -> Watched:
     return Watched(follower)
 
 
+@pytest.mark.row("3.3 reported to confirmed")
 def test_money_in__is_seen_at_the_tip_and_idle_at_safe(watched: Watched) -> None:
     tx_hash = watched.pay(12_500_000)
     watched.make_safe()  # so that anvil's safe block is one that the indexer keeps
@@ -111,6 +112,7 @@ def test_money_in__is_seen_at_the_tip_and_idle_at_safe(watched: Watched) -> None
     assert watched.words() == []
 
 
+@pytest.mark.row("3.3 reported to confirmed")
 def test_money_out__is_delivered_at_safe(watched: Watched) -> None:
     watched.report(watched.pay(10 * USDC), 10 * USDC)
     watched.report(watched.spend(4 * USDC).tx_hash, 4 * USDC, Direction.OUT)
@@ -170,6 +172,7 @@ def test_an_agent_without_a_linked_wallet__is_contradicted_and_the_transaction_f
     assert (watched.balance(squatter), watched.balance()) == (FourStates(), FourStates(idle_e6=10 * USDC))
 
 
+@pytest.mark.row("3.3 failed to confirmed")
 def test_what_is_not_seen_for_an_hour__fails_and_is_restored_when_it_comes_within_a_day(watched: Watched) -> None:
     raw = watched.signed_payment(7 * USDC)
     snapshot = watched.chain.anvil.snapshot()
@@ -193,6 +196,7 @@ def test_what_is_not_seen_for_an_hour__fails_and_is_restored_when_it_comes_withi
     assert watched.book() == [("reported", 1, False), ("failed", 1, False), ("failed", 1, True), ("restored", 1, False)]
 
 
+@pytest.mark.row("3.3 failed to confirmed")
 def test_what_does_not_come_within_a_day__is_closed(watched: Watched) -> None:
     watched.report(NEVER_SENT, 7 * USDC)
     watched.pass_time(3_700)
@@ -216,6 +220,7 @@ def test_a_reorg_before_safe__moves_no_money(watched: Watched) -> None:
     assert watched.book() == [("reported", 1, False)]
 
 
+@pytest.mark.row("3.3 confirmed to failed", "3.3 failed to confirmed")
 def test_a_reorg_of_a_confirmed_block__reverses_it_in_the_unwind_and_its_return_restores_it(watched: Watched) -> None:
     raw = watched.signed_payment(10 * USDC)
     tx_hash = watched.chain.rpc.call("eth_sendRawTransaction", [raw])

@@ -30,6 +30,7 @@ def reasons(follower: Follower) -> list[str | None]:
         return list(session.scalars(select(RevertedTx.reason).order_by(RevertedTx.number, RevertedTx.tx_index)))
 
 
+@pytest.mark.row("6 reverts of the block scan", "2.11 attempted")
 def test_a_call_above_the_cap__is_one_refusal_with_what_was_attempted(follower: Follower, working: Working) -> None:
     mandate, vault = working
     receipt = follower.deployed.buy(vault, 101 * USDC)
@@ -65,6 +66,7 @@ def test_each_reason__is_named_as_solidity_names_it(follower: Follower, working:
     assert reasons(follower) == list(calls)
 
 
+@pytest.mark.row("2.11 reason unknown for chain-found reverts")
 def test_a_reason_outside_the_contracts_refusals__reads_as_unknown_beside_its_name(follower: Follower, working: Working) -> None:
     mandate, vault = working
     follower.deployed.send(AGENT, vault, refused_calls(follower)["NotOwner"])
@@ -111,6 +113,7 @@ def test_what_only_an_earlier_call_of_the_same_block_explains__is_unknown(follow
     assert reasons(follower) == ["unknown"]
 
 
+@pytest.mark.row("2.11 the scan matches plain transactions from the agent wallet to the vault")
 def test_strangers_and_other_targets__are_no_attempts(follower: Follower, working: Working) -> None:
     mandate, vault = working
     follower.deployed.buy(vault, USDC, sender=STRANGER)
@@ -119,6 +122,7 @@ def test_strangers_and_other_targets__are_no_attempts(follower: Follower, workin
     assert (reasons(follower), notes(follower, mandate)) == ([], [])
 
 
+@pytest.mark.row("2.11 proves_event_id")
 def test_an_attempt_that_the_agent_reported_first__is_proven(follower: Follower, working: Working) -> None:
     mandate, vault = working
     receipt = follower.deployed.buy(vault, 101 * USDC)

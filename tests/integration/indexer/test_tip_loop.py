@@ -112,6 +112,7 @@ def test_a_delisted_adapter__has_its_listing_closed(follower: Follower) -> None:
     assert row.delisted_block_hash == bytes.fromhex(receipt.block_hash[2:])
 
 
+@pytest.mark.row("6 factory notes on mandates whose vault existed before", "6 KeeperProposed")
 def test_a_keeper_proposal__is_noted_where_a_vault_existed_before(follower: Follower, working: Working) -> None:
     mandate, _ = working
     without_vault = follower.issue("m_novault2345", nonce=2)
@@ -123,6 +124,7 @@ def test_a_keeper_proposal__is_noted_where_a_vault_existed_before(follower: Foll
     assert follower.story(without_vault) == ["signed"]
 
 
+@pytest.mark.row("6 KeeperChanged")
 def test_the_factorys_first_keeper__is_no_change(follower: Follower, working: Working) -> None:
     mandate, _ = working
     assert "factory" not in follower.story(mandate)

@@ -23,12 +23,19 @@ def named_to(call: Call, caller: AgentCaller, public_id: str, *, lock: bool = Fa
     return mandate
 
 
-def party_of(call: Call, caller: AgentCaller | OwnerCaller, public_id: str, *, lock: bool = False) -> Mandate:
-    """As `owned` for an owner, as `named_to` for an agent; the agent that proposed a draft may see it too."""
+def held_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str, *, lock: bool = False) -> Mandate:
+    """As `owned` for an owner, as `named_to` for an agent: who may move the mandate."""
     if isinstance(caller, OwnerCaller):
         return owned(call, caller, public_id, lock=lock)
-    mandate = _find(call, public_id, lock=lock)
-    if mandate is None or caller.account_id not in (mandate.agent_id, mandate.proposed_by_agent_id):
+    return named_to(call, caller, public_id, lock=lock)
+
+
+def party_of(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
+    """As `held_by`; the agent that proposed a draft may see it too, while it is one."""
+    if isinstance(caller, OwnerCaller):
+        return owned(call, caller, public_id)
+    mandate = _find(call, public_id, lock=False)
+    if mandate is None or not _may_see(caller, mandate):
         raise not_found(public_id)
     return mandate
 
@@ -41,10 +48,16 @@ def readable_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -
     if isinstance(caller, OwnerCaller):
         is_party = mandate.owner_id == caller.account_id
     else:
-        is_party = caller.account_id in (mandate.agent_id, mandate.proposed_by_agent_id) or is_on_board(mandate)
+        is_party = _may_see(caller, mandate) or is_on_board(mandate)
     if not is_party:
         raise not_found(public_id)
     return mandate
+
+
+def _may_see(caller: AgentCaller, mandate: Mandate) -> bool:
+    """What another agent does in the mandate is not for the one that once proposed it."""
+    is_own_draft = mandate.status == mandates.DRAFT and mandate.proposed_by_agent_id == caller.account_id
+    return is_own_draft or mandate.agent_id == caller.account_id
 
 
 def is_on_board(mandate: Mandate) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from api.areas.mandates.schemas import ExecuteCall, MandatePath
-from api.areas.mandates.service.access import is_on_board, named_to, not_found, party_of
+from api.areas.mandates.service.access import held_by, is_on_board, named_to, not_found
 from api.areas.mandates.service.drafts import require_accepting
 from api.areas.mandates.service.key_limits import require_within_key_limits
 from api.areas.mandates.service.limits_now import Standing, limits_view, standing_of, vault_model
@@ -179,9 +179,10 @@ def _argument(kind: str, value: Any) -> Any:
 def stop(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
     """End the mandate: at once in the record where there is no vault, else by the call that its sender sends.
 
-    An agent's request for a vault is a note; the stop row is written when the chain confirms (decisions 37, 42).
+    An agent's request for a vault is a note; the stop row is written when the chain confirms (decisions 37, 42). An agent
+    that only proposed a draft stops nothing: the mandate may name another.
     """
-    mandate = party_of(call, caller, command.id, lock=True)
+    mandate = held_by(call, caller, command.id, lock=True)
     next_status(Status(mandate.status), Move.STOP, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
     by = StoppedBy.OWNER if isinstance(caller, OwnerCaller) else StoppedBy.AGENT
     check_stop(by, terms_of(mandate).ends_at, chain_now(call, mandate))

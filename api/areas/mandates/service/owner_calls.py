@@ -36,6 +36,8 @@ STOP_HAPPENS = (
     "The vault stops for good and revokes the agent in the same transaction. Open positions stay where they are until you "
     "unwind them; then you withdraw. Nobody but you can withdraw."
 )
+GRACE_HAPPENS = "The end date has passed and the agent's fee is settled first; from locked_until on you can withdraw without a stop."
+RECORD_GRACE_HAPPENS = "The end date has passed; from locked_until on POST .../stop ends the mandate in the record."
 RECORD_STOP_HAPPENS = "There is no vault to stop: POST .../stop ends the mandate in the record at once."
 
 
@@ -158,13 +160,13 @@ def stop_call_of(call: Call, mandate: Mandate, by: StoppedBy) -> dict[str, Any]:
     vault = vault_of(mandate)
     if Status(mandate.status) not in ACTIVE:
         return nothing_to_send(call, vault, "mandate_not_working", f"The mandate is {mandate.status}; there is nothing to stop.")
-    if vault is None:
-        return nothing_to_send(call, None, "no_vault", RECORD_STOP_HAPPENS)
     try:
         check_stop(by, terms_of(mandate).ends_at, chain_now(call, mandate))
     except SettleGraceError as grace:
-        what = "The end date has passed and the agent's fee is settled first; from locked_until on you can withdraw without a stop."
+        what = RECORD_GRACE_HAPPENS if vault is None else GRACE_HAPPENS
         return nothing_to_send(call, vault, "settle_grace", what, utc_text(grace.until))
+    if vault is None:
+        return nothing_to_send(call, None, "no_vault", RECORD_STOP_HAPPENS)
     return built(call, vault, calldata.stop(by.value)) | {"reason": None, "what_happens": STOP_HAPPENS, "locked_until": None}
 
 
@@ -176,7 +178,7 @@ def withdraw_call(call: Call, caller: OwnerCaller, command: WithdrawQuery) -> An
     if vault is None or not lock.withdrawable:
         until = None if lock.until is None else utc_text(lock.until)
         return Answer(nothing_to_send(call, vault, str(lock.reason), lock.message, until) | {"amount_usdc": None})
-    most, source = _withdrawable_now(call, vault, terms_of(mandate), state)
+    most, source = withdrawable_now(call, vault, terms_of(mandate), state)
     amount = most if command.amount_usdc is None else command.amount_usdc
     if amount > most:
         raise InvalidNumberError("amount_usdc", usdc_text(amount), f"at most {usdc_text(most)} can be withdrawn now")
@@ -186,7 +188,7 @@ def withdraw_call(call: Call, caller: OwnerCaller, command: WithdrawQuery) -> An
     return Answer(sent | {"amount_usdc": usdc_text(amount), "reason": None, "source": source, "what_happens": what, "locked_until": None})
 
 
-def _withdrawable_now(call: Call, vault: str, terms: MandateTerms, state: MandateState) -> tuple[int, str]:
+def withdrawable_now(call: Call, vault: str, terms: MandateTerms, state: MandateState) -> tuple[int, str]:
     """What the vault would pay out, donated USDC included; the ledger's word while the chain cannot be asked."""
     try:
         return max(0, call.deps.chain.usdc_balance(vault) - call.deps.chain.fee_owed(vault)), "chain"

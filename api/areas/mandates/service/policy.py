@@ -1,12 +1,12 @@
 """Agents and their policy: one an agent, replaced whole by the owner, each change logged (wallet spec 2.15)."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from api.areas.mandates.schemas import AgentPath, ReplacePolicy
 from api.areas.mandates.service.access import agent_of_id
 from api.kernel.caller import AgentCaller, OwnerCaller
-from api.kernel.fields import storable
 from api.kernel.operation import Answer, Call, Refusal
 from core.db.repositories import policies
 from core.db.tables.identity import Account
@@ -55,7 +55,7 @@ def _policy(command: ReplacePolicy) -> dict[str, Any]:
         "assets": command.assets,
         "venues": command.venues,
         "networks": command.networks,
-        "stop_conditions": storable(command.stop_conditions),
+        "stop_conditions": None if command.stop_conditions is None else json.loads(command.stop_conditions),
         "per_tx_cap_usdc": usdc_text_or_none(command.per_tx_cap_usdc),
         "total_cap_usdc": usdc_text_or_none(command.total_cap_usdc),
         "hold_ratio": _ratio(command.hold_ratio),

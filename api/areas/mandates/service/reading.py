@@ -197,14 +197,14 @@ def offers(call: Call, caller: AgentCaller, command: OffersQuery) -> Answer:
     if command.id != str(caller.account_id):
         raise Refusal("not_owner", f"These are the offers of agent {command.id}; read your own.")
     page = page_of(call, "mandates.offers", command)
-    found = mandates.offers_of_agent(call.db, caller.account_id, page.before, page.limit + 1)
+    found = mandates.offers_of_agent(call.db, caller.account_id, call.now, page.before, page.limit + 1)
     return Answer(_shown(call, page, found, "offers", with_card=True))
 
 
 def board(call: Call, caller: Nobody, command: BoardQuery) -> Answer:
     """Mandates that any agent may accept."""
     page = page_of(call, "mandates.board", command)
-    found = mandates.open_board(call.db, page.before, page.limit + 1)
+    found = mandates.open_board(call.db, call.now, page.before, page.limit + 1)
     return Answer(_shown(call, page, found, "mandates", with_card=True))
 
 

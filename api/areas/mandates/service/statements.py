@@ -9,7 +9,7 @@ from api.areas.mandates.exports.figures import caution
 from api.areas.mandates.exports.files import exported, exported_all
 from api.areas.mandates.schemas import AllWeeksQuery, MandatePath, WeekQuery
 from api.areas.mandates.service.access import owned
-from api.areas.mandates.service.owner_calls import lock_facts, stop_call_of, withdrawable_usdc_e6
+from api.areas.mandates.service.owner_calls import lock_facts, stop_call_of, withdrawable_now
 from api.areas.mandates.service.steps_now import with_their_txs
 from api.areas.mandates.service.venues import adapter_positions, spread_bps
 from api.areas.mandates.service.views import chain_now, facts_of, is_paper, state_of, terms_of, vault_of
@@ -22,6 +22,7 @@ from core.db.repositories import mandate_rows, mandates
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.close_plan import AdapterPosition, OwnerCall, PlanFacts, close_all_plan
 from core.domain.mandate.ledger import MandateState
+from core.domain.mandate.lifecycle import Status
 from core.domain.mandate.lock import StoppedBy, lock_of
 from core.domain.mandate.statement import StatementOf, WeekStatement, all_mandates_json, statement_json
 from core.domain.mandate.steps import pause_actions
@@ -77,12 +78,18 @@ def _weeks_of(call: Call, found: Sequence[Mandate], week: IsoWeek) -> list[WeekS
             week=week,
             as_of=as_of,
             start=start[mandate.id],
-            end=end[mandate.id],
+            end=_end_of(mandate, end[mandate.id], week),
             rows=tuple(rows[mandate.id]),
             actions={},
         )
         for mandate in found
     ]
+
+
+def _end_of(mandate: Mandate, state: MandateState, week: IsoWeek) -> MandateState:
+    """The fold at the week's end; a draft that was cancelled has no row that could say so."""
+    is_dropped_draft = mandate.signature is None and mandate.ended_at is not None and mandate.ended_at < week.end_at
+    return replace(state, status=Status(mandate.status)) if is_dropped_draft else state
 
 
 def _about(mandate: Mandate) -> StatementOf:
@@ -136,5 +143,5 @@ def _withdrawal(call: Call, caller: OwnerCaller, mandate: Mandate, state: Mandat
     vault = vault_of(mandate)
     if vault is None or not lock_of(lock_facts(mandate, state), chain_now(call, mandate)).withdrawable:
         return None
-    amount = withdrawable_usdc_e6(terms_of(mandate), state)
+    amount, _ = withdrawable_now(call, vault, terms_of(mandate), state)
     return OwnerCall(vault, calldata.withdraw(call.deps.contracts["usdc"], caller.wallet_address, amount))

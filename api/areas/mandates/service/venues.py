@@ -7,6 +7,7 @@ from typing import Any
 
 from api.areas.mandates.schemas import UnwindCall
 from api.areas.mandates.service.access import party_of
+from api.areas.mandates.service.limits_now import limits_view, standing_of
 from api.areas.mandates.service.owner_calls import built, nothing_to_send
 from api.areas.mandates.service.views import is_paper, rules_of, state_of, vault_of
 from api.kernel.caller import AgentCaller, OwnerCaller
@@ -70,7 +71,11 @@ def _unwind_data(adapter: str, units: int) -> str:
 
 
 def unwind_call(call: Call, caller: AgentCaller | OwnerCaller, command: UnwindCall) -> Answer:
-    """The vault's unwind of one position, whole. Only the owner can send it; an agent hands it to its owner."""
+    """The vault's unwind of one position, whole. Only the owner can send it; an agent hands it to its owner.
+
+    `check` is the call as the owner would send it now, at the latest block; `gas` is null when it would revert. What
+    remains of the limits stands beside it: an unwind takes nothing from them.
+    """
     mandate = party_of(call, caller, command.id)
     state, vault = state_of(call, mandate), vault_of(mandate)
     adapter = _adapter_named(call, mandate, state, command)
@@ -83,9 +88,11 @@ def unwind_call(call: Call, caller: AgentCaller | OwnerCaller, command: UnwindCa
         what = "The adapter holds no position for this vault."
         return Answer(nothing_to_send(call, vault, "nothing_to_unwind", what) | _unsent(adapter))
     data = _unwind_data(adapter, units)
-    check = _checked(call, vault, data, mandate)
+    check, gas = _checked(call, vault, data, mandate)
+    remaining = limits_view(standing_of(call, mandate))["used"]
     sent = built(call, vault, data) | {"reason": None, "what_happens": UNWIND_HAPPENS, "locked_until": None}
-    return Answer(sent | {"adapter": adapter, "units": str(units), "who_signs": "owner", "check": check})
+    shown = {"adapter": adapter, "units": str(units), "who_signs": "owner", "gas": gas}
+    return Answer(sent | shown | {"check": check | {"remaining": remaining}})
 
 
 def _adapter_named(call: Call, mandate: Mandate, state: MandateState, command: UnwindCall) -> str | None:
@@ -102,14 +109,14 @@ def _adapter_named(call: Call, mandate: Mandate, state: MandateState, command: U
     return known if address is not None and address_from_text(address, "position_id") == known else None
 
 
-def _checked(call: Call, vault: str, data: str, mandate: Mandate) -> dict[str, Any]:
-    """The call as it would run now, sent by the owner."""
+def _checked(call: Call, vault: str, data: str, mandate: Mandate) -> tuple[dict[str, Any], int | None]:
+    """(check, gas) of the call as it would run now, sent by the owner."""
     try:
-        call.deps.chain.call(vault, data, sender=mandate.terms["owner"])
+        gas = call.deps.chain.estimate_gas(mandate.terms["owner"], vault, data)
     except RpcRevertedError as error:
-        return {"ok": False, "reason": refusal_name(error.revert_data) or UNKNOWN, "source": "chain"}
-    return {"ok": True, "reason": None, "source": "chain"}
+        return {"ok": False, "reason": refusal_name(error.revert_data) or UNKNOWN, "source": "chain"}, None
+    return {"ok": True, "reason": None, "source": "chain"}, gas
 
 
 def _unsent(adapter: str | None) -> dict[str, Any]:
-    return {"adapter": adapter, "units": None, "who_signs": "owner", "check": None}
+    return {"adapter": adapter, "units": None, "who_signs": "owner", "gas": None, "check": None}

@@ -84,6 +84,7 @@ def headers(stage: Stage, deps: Deps) -> dict[Who, dict[str, str]]:
     }
 
 
+@pytest.mark.row("5 the owner's session is required")
 @pytest.mark.parametrize("row", CATALOG, ids=lambda row: row.key)
 def test_each_credential__gets_what_the_matrix_says(stage: Stage, headers: dict[Who, dict[str, str]], row: Row) -> None:
     mandate_id = stage.working()

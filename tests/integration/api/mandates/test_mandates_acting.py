@@ -1,3 +1,5 @@
+import pytest
+
 from core.chain import calldata
 from core.domain import events as ev
 from tests.integration.api.conftest import KEY, connect
@@ -22,6 +24,7 @@ def test_accept__of_a_mandate_that_names_the_agent__keeps_the_status(stage: Stag
     assert stage.get(f"/agents/{stage.agent_id}/offers", stage.agent)["offers"] == []
 
 
+@pytest.mark.row("5 agent_not_designated", "5 agent_not_accepting")
 def test_accept__refusals_come_in_their_order(stage: Stage) -> None:
     mandate_id, (_, other) = stage.signed(), stage.new_agent()
     assert reason(stage.call("POST", "/mandates/m_aaaaaaaaaa/accept", stage.agent)) == (404, "not_found")
@@ -221,6 +224,7 @@ def test_withdraw_call__working__is_locked_and_after_a_stop__takes_all(stage: St
     assert read["mandate"]["vault_address"] == vault
 
 
+@pytest.mark.row("2.18 relay_positions_read")
 def test_close_all_plan__while_the_chain_is_out_of_reach__says_so(stage: Stage) -> None:
     plan = stage.get(f"/mandates/{stage.working()}/close-all-plan", stage.owner)
     assert [step["type"] for step in plan["steps"]] == ["stop", "withdraw"]

@@ -9,6 +9,7 @@ def create(stage: Stage, **changes: Any) -> Any:
     return stage.call("POST", "/mandates", stage.owner, {**DRAFT, **changes})
 
 
+@pytest.mark.row("4 POST /mandates")
 def test_create__answers_the_draft_in_the_specifications_fields(stage: Stage) -> None:
     answer = create(stage)
     assert answer.status_code == 201
@@ -73,6 +74,7 @@ def test_create__while_no_adapter_can_be_known__says_try_later(stage: Stage) -> 
     assert reason(create(stage)) == (503, "temporarily_unavailable")
 
 
+@pytest.mark.row("4 PUT /mandates/{id}")
 def test_update__replaces_the_draft_and_its_terms(stage: Stage) -> None:
     mandate_id = stage.draft()
     before = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)["digest"]
@@ -85,6 +87,7 @@ def test_update__replaces_the_draft_and_its_terms(stage: Stage) -> None:
     assert (terms["terms"]["perTxCap"], terms["terms"]["dailyCap"]) == ("500000000", "500000000")
 
 
+@pytest.mark.row("4 PUT /mandates/{id}")
 def test_update__of_a_signed_mandate__is_wrong_status(stage: Stage) -> None:
     mandate_id = stage.signed()
     assert reason(stage.call("PUT", f"/mandates/{mandate_id}", stage.owner, DRAFT)) == (409, "wrong_status")
@@ -111,6 +114,7 @@ def test_assign__an_agent_whose_policy_does_not_accept__is_refused_with_the_call
     assert stage.call("POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": agent_id}).status_code == 200
 
 
+@pytest.mark.row("5 agent_owner_mismatch")
 def test_assign__another_owners_agent__is_an_owner_mismatch(stage: Stage) -> None:
     other = stage.new_owner()
     agent_id, _ = stage.new_agent(other)
@@ -145,6 +149,7 @@ def test_list__shows_own_mandates_newest_first_in_pages(stage: Stage) -> None:
     assert stage.get("/mandates", stage.new_owner())["mandates"] == []
 
 
+@pytest.mark.row("4 GET /door")
 def test_door__answers_402_and_has_nothing_to_pay(stage: Stage) -> None:
     answer = stage.call("GET", "/door", {})
     assert answer.status_code == 402

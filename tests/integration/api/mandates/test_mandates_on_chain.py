@@ -84,6 +84,7 @@ def test_execute_call__a_targets_own_failure__is_seen_before_it_is_sent(
     assert check["reason"] is not None
 
 
+@pytest.mark.row("4 execute-call says what remains")
 def test_the_ledgers_model_and_the_vault__say_the_same(
     stage: Stage,
     deployed: DeployedChain,
@@ -110,6 +111,7 @@ def test_the_ledgers_model_and_the_vault__say_the_same(
     assert deployed.reader.remaining(working[1]).today == 10 * USDC
 
 
+@pytest.mark.row("4 GET /mandates/{id}/close-all-plan", "2.18 gets_back_est", "2.18 relay_positions_read")
 def test_leaving__stop_unwind_withdraw__brings_everything_home(
     stage: Stage,
     deployed: DeployedChain,

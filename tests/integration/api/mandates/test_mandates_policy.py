@@ -1,3 +1,5 @@
+import pytest
+
 from tests.integration.api.mandates.stage import Stage, reason
 
 
@@ -31,6 +33,7 @@ def test_policy__a_ratio_above_one__is_refused(stage: Stage) -> None:
     assert reason(answer) == (400, "invalid_number")
 
 
+@pytest.mark.row("4 GET /agents/me")
 def test_me__tells_what_the_agent_holds_and_no_owners_id(stage: Stage) -> None:
     held, ended = stage.working(), stage.paper()
     stage.post(f"/mandates/{ended}/stop", stage.owner)

@@ -11,6 +11,7 @@ from core.domain.mandate.record_file import FIRST_KEYS
 from tests.integration.api.mandates.stage import ADAPTER, KEEPER, SELL, USDC, Stage, reason
 
 
+@pytest.mark.row("4 GET /mandates/{id}")
 def test_read__has_every_part_of_a_mandate(stage: Stage) -> None:
     mandate_id = stage.working()
     read = stage.get(f"/mandates/{mandate_id}", stage.agent)

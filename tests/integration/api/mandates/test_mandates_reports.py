@@ -1,6 +1,7 @@
 from typing import Any
 
 import httpx
+import pytest
 
 from core.domain.mandate.ledger import revert_note
 from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage, address, reason
@@ -29,6 +30,7 @@ def test_event__inside_the_rules__is_stored_with_its_why(stage: Stage) -> None:
     assert (step["kind"], step["why"], step["tx_hash"], step["confirmed_on_chain"]) == ("action", "The price holds.", TX, False)
 
 
+@pytest.mark.row("4 POST /mandates/{id}/events")
 def test_event__breaking_rules__is_202_stored_flagged_and_turns_the_rule(stage: Stage) -> None:
     mandate_id = stage.working()
     answer = report(stage, mandate_id, kind="move", amount_usdc="250", payload={"target": {"address": address(9)}}, tx_hash=None)
@@ -52,6 +54,7 @@ def test_event__the_tool_form_of_the_target__is_the_same_field(stage: Stage) -> 
     assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.row("4 POST /mandates/{id}/events", "6 retries with the same key replay")
 def test_event__sent_again_with_its_key__is_answered_again_and_written_once(stage: Stage) -> None:
     mandate_id = stage.working()
     first, second = report(stage, mandate_id, key="buy-1"), report(stage, mandate_id, key="buy-1", amount_usdc=10)

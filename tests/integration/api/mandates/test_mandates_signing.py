@@ -1,3 +1,4 @@
+import pytest
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 
@@ -29,6 +30,7 @@ def test_sign__with_the_owners_key__makes_it_signed(stage: Stage) -> None:
     assert stage.faults(mandate_id) == []
 
 
+@pytest.mark.row("5 signature_invalid")
 def test_sign__with_another_key__is_signature_invalid(stage: Stage) -> None:
     mandate_id = stage.draft()
     answer = stage.call("POST", f"/mandates/{mandate_id}/sign", stage.owner, {"signature": stage.sign_terms(mandate_id, Account.create())})
@@ -37,6 +39,7 @@ def test_sign__with_another_key__is_signature_invalid(stage: Stage) -> None:
     assert stage.get(f"/mandates/{mandate_id}", stage.owner)["mandate"]["status"] == "draft"
 
 
+@pytest.mark.row("5 signature_invalid")
 def test_sign__for_another_chain__is_signature_invalid(stage: Stage) -> None:
     mandate_id = stage.draft()
     document = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)["typed_data"]

@@ -75,6 +75,19 @@ def funded(client: TestClient, database: Database, clock: Clock, agent: dict[str
 # What is taken
 
 
+@pytest.mark.row(
+    "2.16 agent_id",
+    "2.16 chain_id",
+    "2.16 asset",
+    "2.16 amount",
+    "2.16 tx_hash",
+    "2.16 direction",
+    "2.16 reported_by",
+    "2.16 reported_at",
+    "2.16 status",
+    "3.3 new to reported",
+    "4 POST /transfers/report",
+)
 def test_a_report_of_money_in__is_in_transit_until_the_chain_confirms_it(
     client: TestClient, database: Database, agent: dict[str, Any]
 ) -> None:
@@ -118,6 +131,7 @@ def test_a_report_of_money_out__up_to_idle_exactly__leaves_idle_at_zero(
     assert balance(database, agent) == FourStates(in_transit_e6=10 * USDC)
 
 
+@pytest.mark.row("3.3 outbound larger than idle")
 def test_money_out_above_idle_by_a_millionth__is_refused_and_writes_nothing(
     client: TestClient, database: Database, clock: Clock, agent: dict[str, Any]
 ) -> None:
@@ -137,6 +151,7 @@ def test_money_in_transit__is_not_idle(client: TestClient, agent: dict[str, Any]
     assert send(client, agent, amount="1", direction="out").status_code == 409
 
 
+@pytest.mark.row("2.16 override_reason", "3.3 outbound larger than idle")
 def test_money_out_above_idle__with_the_owners_leave__says_why_it_was_taken(client: TestClient, database: Database) -> None:
     owner = login(client, Account.from_key("0x" + "22" * 32))
     agent = connect(client, owner)
@@ -151,6 +166,7 @@ def test_money_out_above_idle__with_the_owners_leave__says_why_it_was_taken(clie
 # What is refused
 
 
+@pytest.mark.row("2.16 amount", "2.16 direction", "2.16 tx_hash")
 @pytest.mark.parametrize(
     ("changes", "reason", "field"),
     [
@@ -195,6 +211,7 @@ def test_without_a_key__is_auth_required(client: TestClient) -> None:
 # Once a transaction
 
 
+@pytest.mark.row("4 POST /transfers/report", "2.16 confirmed_at")
 def test_the_same_transaction_again__is_refused_and_shows_where_it_stands(
     client: TestClient, database: Database, clock: Clock, agent: dict[str, Any]
 ) -> None:
@@ -294,6 +311,7 @@ def balances_of(client: TestClient, agent_id: int, headers: dict[str, str]) -> h
     return answer
 
 
+@pytest.mark.row("4 balances", "2.16 balances are per chain and asset in four states")
 def test_balances__are_the_four_states_for_the_agent_and_its_owner(client: TestClient) -> None:
     owner = login(client, Account.create())
     agent = connect(client, owner)

@@ -53,6 +53,7 @@ def _row(event: ev.ChainEvent) -> NewRow:
     return row
 
 
+@pytest.mark.row("6 one vault log is one row")
 def test_row__stands_where_its_log_stands() -> None:
     row = _row(executed("1"))
     assert (row.chain_id, row.block_number, row.block_hash, row.log_index) == (84532, 12, "0x" + "b1" * 32, 3)

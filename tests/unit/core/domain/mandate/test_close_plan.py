@@ -54,6 +54,19 @@ def _out() -> Book:
     return book
 
 
+@pytest.mark.row(
+    "2.18 steps in order",
+    "2.18 type",
+    "2.18 data",
+    "2.18 dry_run",
+    "2.18 adapter",
+    "2.18 action",
+    "2.18 who_signs",
+    "2.18 who_signs_text",
+    "2.18 venue",
+    "2.18 note",
+    "2.18 est_proceeds_usdc",
+)
 def test_plan__of_a_working_mandate__stop_then_positions_then_withdraw() -> None:
     plan = _plan(_out(), HELD, RELAYED)
     assert [(step["n"], step["type"], step["who_signs"], step["data"]) for step in plan["steps"]] == [
@@ -61,6 +74,12 @@ def test_plan__of_a_working_mandate__stop_then_positions_then_withdraw() -> None
         (2, "unwind", "owner", "0x03"),
         (3, "close", "relay", None),
         (4, "withdraw", "owner", "0x02"),
+    ]
+    assert [(step["venue"], step["who_signs_text"], step["note"], step["reason"]) for step in plan["steps"]] == [
+        (None, "You sign the stop", "The agent cannot act from then on.", None),
+        ("Test venue", "You sign the unwind", "Sold through its adapter; the USDC goes to your vault.", None),
+        ("Relay venue", "The service closes it with its relay key", "Closed at the market.", None),
+        (None, "You sign the withdrawal", "All USDC of the vault but a fee that is still owed goes to you.", None),
     ]
     unwind, close = plan["steps"][1:3]
     assert (unwind["adapter"], unwind["action"], unwind["est_proceeds_usdc"], unwind["position_label"]) == (
@@ -78,6 +97,7 @@ def test_plan__of_a_working_mandate__stop_then_positions_then_withdraw() -> None
     )
 
 
+@pytest.mark.row("2.18 exit_cost_est", "2.18 gets_back_est", "2.18 closes", "2.18 kept_at_venue")
 def test_plan__sums__costs_up_and_the_agents_fee_taken_off() -> None:
     book = _out()
     plan = _plan(book, HELD, RELAYED)
@@ -90,6 +110,7 @@ def test_plan__a_loss__owes_no_fee() -> None:
     assert _plan(_out(), HELD)["gets_back_est"] == "989.550000"
 
 
+@pytest.mark.row("2.18 steps in order")
 def test_plan__after_a_stop__has_no_stop_step() -> None:
     book = _out()
     book.chain(stopped())
@@ -98,6 +119,7 @@ def test_plan__after_a_stop__has_no_stop_step() -> None:
     assert [step["type"] for step in _plan(book)["steps"]] == ["withdraw"]
 
 
+@pytest.mark.row("3.1 owner stop in the settle grace is refused")
 @pytest.mark.parametrize(
     ("after_end_s", "types", "reason", "until"),
     [
@@ -121,6 +143,7 @@ def test_plan__stopped_inside_the_grace__is_no_grace() -> None:
     assert _plan(book, now=terms().ends_at)["reason"] is None
 
 
+@pytest.mark.row("2.18 positions that the agent reported are kept", "2.18 reason", "2.18 kept_at_venue")
 def test_plan__a_position_that_only_the_agent_reported__is_kept() -> None:
     book = _out()
     book.report(Kind.BUY, "5", payload={"position": {"id": "p9", "name": "pump"}, "target": STRANGER})
@@ -140,6 +163,7 @@ def test_plan__a_position_that_only_the_agent_reported__is_kept() -> None:
     assert (plan["exit_cost_est"], plan["exit_cost_reason"], plan["gets_back_est"]) == (None, "position_not_priced", "989.550000")
 
 
+@pytest.mark.row("2.18 exit_cost_reason", "2.18 est_proceeds_usdc")
 def test_plan__what_is_not_priced__is_null_with_a_reason() -> None:
     plan = _plan(_out(), replace(HELD, worth_usdc_e6=None))
     assert plan["steps"][1]["est_proceeds_usdc"] is None
@@ -148,6 +172,7 @@ def test_plan__what_is_not_priced__is_null_with_a_reason() -> None:
     assert (unknown["exit_cost_est"], unknown["exit_cost_reason"], unknown["gets_back_est"]) == (None, "spread_unknown", None)
 
 
+@pytest.mark.row("2.18 relay_positions_read")
 def test_plan__venue_not_read__says_so_and_sums_nothing() -> None:
     plan = _plan(_out(), HELD, relay_positions_read=False)
     assert (plan["relay_positions_read"], plan["exit_cost_est"], plan["exit_cost_reason"]) == (False, None, "relay_positions_not_read")
@@ -168,6 +193,7 @@ def test_plan__paper__has_nothing_to_withdraw_and_void_positions_are_gone() -> N
     assert _plan(book, **calls)["steps"] == []
 
 
+@pytest.mark.row("2.18 position_label")
 def test_plan__agents_words__stand_in_the_label_alone() -> None:
     book = working()
     book.report(Kind.BUY, "5", payload={"position": {"id": "p9", "name": "SEND TO 0xdead"}, "target": STRANGER})
