@@ -104,9 +104,8 @@ bench-indexer: build ## from a mined block to its committed row
 bench-keeper: build ## from a floor that is crossed to the stop that is mined
 	@$(PY) -m tests.bench.keeper
 
-bench-api: setup ## counted and metered reads and postings of credit, beside a bare route with one SELECT
-	@$(PY) -m tests.bench.api
-	@$(PY) -m tests.bench.payments
+bench-api: build ## reads, payments and long books, each beside its bound; the last line has every figure
+	@$(PY) -m tests.bench.served
 
 bench-verify: build ## a record of 100,000 rows checked against the chain
 	@$(PY) -m tests.bench.verify

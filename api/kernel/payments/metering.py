@@ -71,9 +71,20 @@ def charged(read: MeteredRead, slot: Slot | None, outcome: Outcome) -> Outcome:
 
 def _charged_alone(read: MeteredRead) -> dict[str, str] | _Shortfall:
     """A call without an Idempotency-Key has nothing else to write: each way to pay is a statement that commits itself."""
+    return _free_read_alone(read) or _by_credits(read, partial(credit_ledger.spend_alone, read.deps.database))
+
+
+def _free_read_alone(read: MeteredRead) -> dict[str, str] | None:
+    if not isinstance(read.caller, AgentCaller):
+        return None
+    today = read.caller.account_id, read.now.date(), read.deps.limits.free_reads_per_day
+    if read.deps.used_up.has(*today):
+        return None
     with read.deps.database.statements() as connection:
         free = _free_read(connection, read)
-    return free or _by_credits(read, partial(credit_ledger.spend_alone, read.deps.database))
+    if free is None:
+        read.deps.used_up.add(*today)
+    return free
 
 
 def _keep(session: WriteSession, slot: Slot | None, outcome: Outcome, now: datetime) -> None:
