@@ -172,8 +172,10 @@ def _key(name: str, settings: Settings, plain: SecretStr | None, keystore: Path 
         if not _is_local(settings):
             raise InvalidParameterError(f"{name}_PRIVATE_KEY", f"it is for a local chain only; use {name}_KEYSTORE")
         return plain.get_secret_value()
-    if keystore is None or password is None:
+    if keystore is None and password is None:
         return None
+    if keystore is None or password is None:
+        raise InvalidParameterError(f"{name}_KEYSTORE", f"set {name}_KEYSTORE and {name}_KEYSTORE_PASSWORD_FILE both")
     try:
         return bytes(Account.decrypt(json.loads(keystore.read_text()), password.read_text().strip())).hex()
     except (OSError, ValueError) as error:
