@@ -76,7 +76,7 @@ format: setup ## format Python and Solidity
 
 test-deep: build coverage prove conformance ## slow proofs: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, Halmos, 2,000 examples a domain property, 200 stories of chaos of the indexer, 100 of the keeper
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
-	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/test_credit_ledger_histories.py
+	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/test_credit_ledger_histories.py tests/integration/core/test_credit_spend.py
 	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
 	SEEDS=$(or $(SEEDS),1..100) $(PY) -m pytest tests/integration/differential
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..200) $(PY) -m pytest tests/integration/indexer/chaos
@@ -105,9 +105,8 @@ bench-indexer: build ## from a mined block to its committed row
 bench-keeper: build ## from a floor that is crossed to the stop that is mined
 	@$(PY) -m tests.bench.keeper
 
-bench-api: setup ## counted and metered reads and postings of credit, beside a bare route with one SELECT
-	@$(PY) -m tests.bench.api
-	@$(PY) -m tests.bench.payments
+bench-api: build ## reads, payments and long books, each beside its bound; the last line has every figure
+	@$(PY) -m tests.bench.served
 
 bench-verify: build ## a record of 100,000 rows checked against the chain
 	@$(PY) -m tests.bench.verify

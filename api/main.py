@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,7 +16,7 @@ import uvicorn
 from eth_account import Account
 from eth_utils.address import is_address, to_checksum_address
 from fastapi import FastAPI
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
@@ -44,6 +45,7 @@ from api.tools.openapi import PATHS
 from core.chain.custody import KeyMaker, KeyRing
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
+from core.chain.signer import LocalKeySigner
 from core.db.engine import Bounds, Database
 from core.db.repositories.identity import set_operator_key
 from core.domain.errors import InvalidParameterError
@@ -121,6 +123,7 @@ def deps_of(settings: Settings) -> Deps:
         is_local=_is_local(settings),
         custody=KeyMaker(KeyRing(custody_keys)) if custody_keys else None,
         rails=_rails(settings, deployment.contracts),
+        guard=_guard(settings),
     )
 
 
@@ -144,20 +147,39 @@ def _settler(settings: Settings, network: str) -> Settler:
 
 def _settle_key(settings: Settings) -> str:
     """Errors: InvalidParameterError."""
-    if settings.x402_settle_private_key is not None:
-        if not _is_local(settings):
-            raise InvalidParameterError("X402_SETTLE_PRIVATE_KEY", "it is for a local chain only; use X402_SETTLE_KEYSTORE")
-        return settings.x402_settle_private_key.get_secret_value()
-    keystore, password = settings.x402_settle_keystore, settings.x402_settle_keystore_password_file
-    if keystore is None or password is None:
+    key = _key(
+        "X402_SETTLE",
+        settings,
+        settings.x402_settle_private_key,
+        settings.x402_settle_keystore,
+        settings.x402_settle_keystore_password_file,
+    )
+    if key is None:
         rule = "name who settles: X402_FACILITATOR_URL, or X402_SETTLE_KEYSTORE and X402_SETTLE_KEYSTORE_PASSWORD_FILE"
         raise InvalidParameterError("X402_PAY_TO", f"payments need more than a payee; {rule}")
+    return key
+
+
+def _guard(settings: Settings) -> LocalKeySigner | None:
+    """None: no key is set. Errors: InvalidParameterError."""
+    key = _key("GUARD", settings, settings.guard_private_key, settings.guard_keystore, settings.guard_keystore_password_file)
+    return None if key is None else LocalKeySigner(key)
+
+
+def _key(name: str, settings: Settings, plain: SecretStr | None, keystore: Path | None, password: Path | None) -> str | None:
+    """A key of this process, by the settings that begin with `name`; None: none are set. Errors: InvalidParameterError."""
+    if plain is not None:
+        if not _is_local(settings):
+            raise InvalidParameterError(f"{name}_PRIVATE_KEY", f"it is for a local chain only; use {name}_KEYSTORE")
+        return plain.get_secret_value()
+    if keystore is None and password is None:
+        return None
+    if keystore is None or password is None:
+        raise InvalidParameterError(f"{name}_KEYSTORE", f"set {name}_KEYSTORE and {name}_KEYSTORE_PASSWORD_FILE both")
     try:
         return bytes(Account.decrypt(json.loads(keystore.read_text()), password.read_text().strip())).hex()
     except (OSError, ValueError) as error:
-        raise InvalidParameterError(
-            "X402_SETTLE_KEYSTORE", f"it cannot be opened ({type(error).__name__}); check file and password"
-        ) from error
+        raise InvalidParameterError(f"{name}_KEYSTORE", f"it cannot be opened ({type(error).__name__}); check file and password") from error
 
 
 def _is_local(settings: Settings) -> bool:

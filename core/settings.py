@@ -99,6 +99,9 @@ class Settings(BaseSettings):
     x402_settle_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the key that settles payments")
     x402_settle_keystore_password_file: Path | None = None
     x402_facilitator_url: str | None = Field(default=None, description="an x402 facilitator that settles instead of a key of ours")
+    guard_private_key: SecretStr | None = Field(default=None, description="signs payments of vaults; accepted on a local chain only")
+    guard_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the key that signs payments of vaults")
+    guard_keystore_password_file: Path | None = None
 
     # Indexer
     poll_interval_ms: int = Field(default=250, description="how often the tip is asked for")

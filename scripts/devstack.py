@@ -333,6 +333,7 @@ class Stack:
             "CUSTODY_KEY": self.custody_key,
             "OPERATOR_KEY": self.facts["operator_key"],
             "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],
+            "GUARD_PRIVATE_KEY": self.facts["accounts"]["guard"]["private_key"],
             "X402_PAY_TO": _test_wallet(TREASURY_NUMBER)["address"],
             "X402_SETTLE_PRIVATE_KEY": _test_wallet(SETTLER_NUMBER)["private_key"],
             # Everybody on this machine shares one address: the limits per address would only be in the way.

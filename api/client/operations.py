@@ -1082,8 +1082,10 @@ class Mandates(Area):
         self,
         id: str,
         *,
-        target: str,
         amount_usdc: str,
+        target: str | None = None,
+        resource: str | None = None,
+        pay_to: str | None = None,
         function: str | None = None,
         selector: str | None = None,
         args: Sequence[Any] | None = None,
@@ -1098,8 +1100,10 @@ class Mandates(Area):
             "POST",
             "/mandate-wallet/mandates/{id}/execute-call",
             "key",
-            {"id": id, "target": target, "amount_usdc": amount_usdc}
-            | given(function=function, selector=selector, args=args, data=data, dry_run=dry_run),
+            {"id": id, "amount_usdc": amount_usdc}
+            | given(
+                target=target, resource=resource, pay_to=pay_to, function=function, selector=selector, args=args, data=data, dry_run=dry_run
+            ),
         )
 
     def unwind_call(self, id: str, *, position_id: str | None = None, adapter: str | None = None) -> dict[str, Any]:

@@ -15,8 +15,10 @@ from pydantic import BaseModel, ConfigDict
 from api.catalog import ROWS, Row
 from api.kernel.metrics import Metrics
 from api.kernel.payments.rails import Rails
+from api.kernel.payments.used_up import UsedUp
 from core.chain.custody import KeyMaker
 from core.chain.reader import ChainReader
+from core.chain.signer import DigestSigner
 from core.db.engine import Database, WriteSession
 
 
@@ -155,6 +157,8 @@ class Deps:
     rails: Rails | None = None
     workers: Executor = field(default_factory=lambda: ThreadPoolExecutor(WORKERS, thread_name_prefix="call"))
     custody: KeyMaker | None = None  # None: starter wallets are off
+    guard: DigestSigner | None = None  # None: vaults can't pay for web resources
+    used_up: UsedUp = field(default_factory=UsedUp)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,8 @@ Laws
 - A tool's call is its twin's call: the same operation, fields, credentials, ceiling and idempotency scope (decisions 21).
 - Whatever the pipeline answers is the tool's result, structured and as text: a refusal is `isError` with the body that the
   route would answer. Protocol errors are left for what is no call of ours: an unknown tool is -32602.
-- What HTTP says beside a body stands in the result's `_meta`: `service/status` and `service/headers` (ceiling, replay).
+- What HTTP says beside a body stands in `_meta`: of the result `service/status` and `service/headers` (ceiling, replay), and
+  of both what x402 names (api/tools/payment.py).
 """
 
 from collections.abc import Mapping
@@ -23,6 +24,8 @@ from api.catalog import Profile
 from api.kernel.body import require_storable
 from api.kernel.http import enter, json_text
 from api.kernel.operation import Deps, Outcome, Refusal
+from api.kernel.payments.offer import SentPayment
+from api.tools.payment import payment_of, receipt_meta
 from api.tools.registry import IDEMPOTENCY_ARGUMENT, Entry
 
 LIST_FRESH_MS = 300_000  # the list changes with the service's version only
@@ -51,7 +54,7 @@ def server_of(entries: Mapping[str, Entry], deps: Deps) -> Server[Any]:
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
         entry = _shown(entries, params.name, _request(context).state.exchange.profile)
-        return result_of(await _performed(entry, _request(context), deps))
+        return result_of(await _performed(entry, _request(context), deps, payment_of(params.meta)))
 
     return Server(
         NAME,
@@ -66,12 +69,11 @@ def server_of(entries: Mapping[str, Entry], deps: Deps) -> Server[Any]:
 
 
 def result_of(outcome: Outcome) -> CallToolResult:
-    """A payable 402 is complete as it stands: the body that asks for payment is in both forms."""
     return CallToolResult(
         content=[TextContent(text=json_text(outcome.body))],
         structured_content=dict(outcome.body),
         is_error=outcome.status >= 400,
-        _meta={"service/status": outcome.status, "service/headers": dict(outcome.headers)},
+        _meta={"service/status": outcome.status, "service/headers": dict(outcome.headers)} | receipt_meta(outcome),
     )
 
 
@@ -91,10 +93,10 @@ def _shown(entries: Mapping[str, Entry], name: str, profile: Profile) -> Entry:
     return entry
 
 
-async def _performed(entry: Entry, request: Request, deps: Deps) -> Outcome:
+async def _performed(entry: Entry, request: Request, deps: Deps, payment: SentPayment) -> Outcome:
     exchange: Exchange = request.state.exchange
     fields, key, unreadable = _read(entry, exchange.arguments)
-    outcome = await enter(request, entry.operation, fields, deps, idempotency_key=key, unreadable=unreadable)
+    outcome = await enter(request, entry.operation, fields, deps, idempotency_key=key, unreadable=unreadable, payment=payment)
     exchange.headers.update(outcome.headers)
     return outcome
 

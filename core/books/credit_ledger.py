@@ -1,4 +1,4 @@
-"""The credit book: the only writer of credit_entry and credit_head. Credits are integers.
+"""The credit book: the only writer of credit_entry and credit_head, with credit_spend, its short cut. Credits are integers.
 
 Laws
 - A posting is double entry: the account's net delta and the counter account's sum to zero (see `trial_balance`).
@@ -16,7 +16,8 @@ from sqlalchemy import Row, Table, func, insert, literal, select, union_all, upd
 from sqlalchemy.orm import Session
 
 from core.books.chain import Link, chain_faults, genesis, link_hash, lock_head, plain_payload
-from core.db.engine import WriteSession
+from core.books.credit_spend import spend_at_once
+from core.db.engine import Database, WriteSession
 from core.db.tables.credits import CreditEntry, CreditHead
 from core.domain.credits import buckets
 from core.domain.credits.buckets import BUCKETS, Credits
@@ -67,6 +68,16 @@ def grant_welcome(session: WriteSession, account_id: int, amount: int, now: date
 def spend(session: WriteSession, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> Posting:
     """Take what a call costs. Errors: NotEnoughCreditsError, InvalidNumberError."""
     return _post(session, account_id, SPEND, key, lambda balance: buckets.spend_deltas(balance, amount), SALES, payload, now)
+
+
+def spend_alone(database: Database, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> None:
+    """As `spend`, as a transaction of its own: one round trip where the account can pay. Errors: as `spend`."""
+    names = {"kind": SPEND, "base_key": key, "counter": SALES}
+    with database.statements() as connection:
+        if spend_at_once(connection, account_id, amount, names, payload, now):
+            return
+    with database.write() as session:
+        spend(session, account_id, amount, key, payload, now)
 
 
 def earn(session: WriteSession, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> Posting:

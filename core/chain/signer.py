@@ -32,6 +32,19 @@ class Signer(Protocol):
         ...
 
 
+class DigestSigner(Protocol):
+    """Something that holds a key and signs 32 bytes with it."""
+
+    @property
+    def address(self) -> str:
+        """Checksum address of the key."""
+        ...
+
+    def sign_digest(self, digest: str) -> str:
+        """r, s, v as 0x hex of 65 bytes, v 27 or 28, low s."""
+        ...
+
+
 class LocalKeySigner:
     """A key in this process's memory. Its repr and errors never show the key."""
 

@@ -1,4 +1,4 @@
-"""What the kernel costs: `make bench-api`.
+"""What the kernel costs: `python -m tests.bench.api`, a part of `make bench-api`.
 
     keyed     GET /mandate-wallet/mandates with a key: credential, count, scope, snapshot, SELECT, log line, by the real process
     bare      a FastAPI route that does one SELECT, under the same server in a process of its own
@@ -141,7 +141,7 @@ def lost_updates(where: Place, key: str) -> int:
     return int(one["answered"]) - (where.counted() - before)
 
 
-def main() -> None:
+def measure() -> dict[str, Any]:
     with place() as where:
         keys = [str(where.post("/auth/agent/connect", {"agent_name": f"bench-{n}"})["api_key"]) for n in range(CLIENTS)]
         rounds: dict[str, list[dict[str, Any]]] = {"bare": [], "keyed": []}
@@ -155,17 +155,20 @@ def main() -> None:
     p99_ms = {kind: statistics.median(one["p99_ms"] for one in rounds[kind]) for kind in rounds}
     print(f"{PATH}: {keyed_rps:.0f}/s, {keyed_rps / bare_rps:.2f} of a bare SELECT's {bare_rps:.0f}/s; p99 {p99_ms}")
     print(f"{HEAVIER_PATH} (three SELECTs): {_rps(heavier):.0f}/s, p99 {heavier['p99_ms']} ms")
-    result = {
+    return {
         "keyed_read_rps": round(keyed_rps),
         "bare_select_rps": round(bare_rps),
         "p99_ratio_64": round(p99_ms["keyed"] / p99_ms["bare"], 2),
         "lost_updates": lost,
     }
-    print(json.dumps(result))
 
 
 def _rps(one: Mapping[str, Any]) -> float:
     return float(one["requests"] / one["seconds"])
+
+
+def main() -> None:
+    print(json.dumps(measure()))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 """What a read of a mandate costs when its book is long: the same questions of a book of 1,000 rows and one of 100,000.
 
 Both books hold the same rows in the week that is asked for and in the last day; the long one has a hundred times as many
-before. A ratio near 1 says that the work grows with what is asked. The last line is one JSON object.
+before. A ratio near 1 says that the work grows with what is asked. Of the long one the statements of a read are counted too.
+The last line is one JSON object.
 """
 
 import json
+import os
 import shutil
 import statistics
 import time
@@ -13,13 +15,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
+from unittest.mock import patch
 
+from sqlalchemy import event
+from starlette.testclient import TestClient
+
+from api.kernel.credentials import KEY_HEADER
+from api.main import create_app, deps_of
 from core.books import mandate_ledger
 from core.db.engine import Database, WriteSession
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import Kind, NewRow, ReportedBy
 from core.domain.mandate.weeks import week_of
 from core.domain.money import UsdcE6, usdc_text
+from core.settings import Settings
 from scripts.demo import Story, sign_and_fund, sign_in
 from scripts.devstack import Ports, Stack
 
@@ -78,13 +87,25 @@ def p99_ms(ask: Callable[[str], Any], mandates: Sequence[str]) -> list[float]:
     return [statistics.quantiles(taken, n=100)[98] for taken in times]
 
 
+def statements_of_a_read(stack: Stack, story: Story, mandate_id: str) -> int:
+    """What the database is asked for one read by the agent, beside the statement that proves and counts its key."""
+    sent: list[str] = []
+    with patch.dict(os.environ, stack.children["api"].environment):
+        deps = deps_of(Settings())
+    event.listen(deps.database.engine, "before_cursor_execute", lambda connection, cursor, statement, *_: sent.append(statement))
+    with TestClient(create_app(deps), base_url=deps.base_url) as client:
+        answer = client.get(f"/mandate-wallet/mandates/{mandate_id}", headers={KEY_HEADER: str(story.agent_api.key)})
+    assert answer.status_code == 200, answer.text
+    return len(sent)
+
+
 def new_mandate(story: Story) -> str:
     sign_and_fund(story)
     return story.id
 
 
 def measure() -> dict[str, float]:
-    """{statement_p99_ratio, progress_p99_ratio, limits_p99_ratio}: long over short."""
+    """{statement_p99_ratio, progress_p99_ratio, limits_p99_ratio}: long over short; {mandate_get_sql}."""
     parent = Path(mkdtemp(prefix="bench-"))
     parent.chmod(0o755)
     try:
@@ -108,7 +129,7 @@ def _measured(stack: Stack) -> dict[str, float]:
         "progress": lambda mandate_id: story.owner_api.get(f"/mandate-wallet/mandates/{mandate_id}"),
         "limits": lambda mandate_id: story.agent_api.get(f"/mandate-wallet/mandates/{mandate_id}"),
     }
-    found = {}
+    found: dict[str, float] = {"mandate_get_sql": statements_of_a_read(stack, story, long)}
     for name, ask in questions.items():
         of_short, of_long = p99_ms(ask, (short, long))
         print(f"{name}: p99 {of_short:.1f} ms of {SHORT} rows, {of_long:.1f} ms of {LONG}", flush=True)

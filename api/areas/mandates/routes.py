@@ -55,7 +55,7 @@ OPERATIONS = (
         "mandates.execute_call",
         schemas.ExecuteCall,
         acting.execute_call,
-        refuses=("wrong_status", "mandate_budget_exceeded", "spend_limit_reached"),
+        refuses=("wrong_status", "mandate_budget_exceeded", "spend_limit_reached", "server_guard"),
     ),
     Operation("mandates.unwind_call", schemas.UnwindCall, venues.unwind_call, refuses=("wrong_status",)),
     Operation("mandates.stop", schemas.MandatePath, acting.stop, refuses=("wrong_status",)),

@@ -140,9 +140,14 @@ class SetAgentQuery(MandatePath):
 
 
 class ExecuteCall(MandatePath):
-    """One call: function and args, or selector and data (arguments without the selector), or data alone (with it)."""
+    """One call: function and args, or selector and data (arguments without the selector), or data alone (with it).
 
-    target: Address
+    Or one payment: the URL of a web resource, and whom it is paid by.
+    """
+
+    target: Address | None = None
+    resource: Annotated[str, Field(min_length=1, max_length=2048, description="URL to pay for, instead of target")] | None = None
+    pay_to: Address | None = Field(default=None, description="payTo of the resource's offer; may be left out for this service's own")
     function: Annotated[str, Field(max_length=400, description="such as buy(uint256)")] | None = None
     selector: Selector | None = None
     args: Annotated[list[Json], Field(max_length=32)] | None = None

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
+from functools import partial
 from typing import Any, Final
 
 from psycopg import Connection
@@ -53,20 +54,37 @@ def charged(read: MeteredRead, slot: Slot | None, outcome: Outcome) -> Outcome:
     agent_key_scope; FacilitatorError and errors of chain reads.
     """
     if slot is None:
-        with read.deps.database.statements() as connection:
-            free = _free_read(connection, read)
-        if free is not None:
-            return _with(outcome, free)
-    with read.deps.database.write() as session:
-        kept = None if slot is None else idempotency.claim(session, slot)
-        if kept is not None:
-            return replace(kept, media_type=outcome.media_type)
-        paid = (_free_read(driver_of(session), read) if slot is not None else None) or _by_credits(session, read)
+        paid = _charged_alone(read)
         if not isinstance(paid, _Shortfall):
-            if slot is not None:
-                slot.keep(session, outcome, read.now)
             return _with(outcome, paid)
+    else:
+        with read.deps.database.write() as session:
+            kept = idempotency.claim(session, slot)
+            if kept is not None:
+                return replace(kept, media_type=outcome.media_type)
+            paid = _free_read(driver_of(session), read) or _by_credits(read, partial(credit_ledger.spend, session))
+            if not isinstance(paid, _Shortfall):
+                slot.keep(session, outcome, read.now)
+                return _with(outcome, paid)
     return _with(outcome, _by_payment(read, paid, lambda serving: _keep(serving, slot, outcome, read.now)))
+
+
+def _charged_alone(read: MeteredRead) -> dict[str, str] | _Shortfall:
+    """A call without an Idempotency-Key has nothing else to write: each way to pay is a statement that commits itself."""
+    return _free_read_alone(read) or _by_credits(read, partial(credit_ledger.spend_alone, read.deps.database))
+
+
+def _free_read_alone(read: MeteredRead) -> dict[str, str] | None:
+    if not isinstance(read.caller, AgentCaller):
+        return None
+    today = read.caller.account_id, read.now.date(), read.deps.limits.free_reads_per_day
+    if read.deps.used_up.has(*today):
+        return None
+    with read.deps.database.statements() as connection:
+        free = _free_read(connection, read)
+    if free is None:
+        read.deps.used_up.add(*today)
+    return free
 
 
 def _keep(session: WriteSession, slot: Slot | None, outcome: Outcome, now: datetime) -> None:
@@ -88,15 +106,15 @@ def _free_read(connection: Connection[Any], read: MeteredRead) -> dict[str, str]
     return None if taken is None else {FREE_HEADER: str(limit - taken), CREDITS_HEADER: "0"}
 
 
-def _by_credits(session: WriteSession, read: MeteredRead) -> dict[str, str] | _Shortfall:
-    """Errors: Refusal agent_key_scope."""
+def _by_credits(read: MeteredRead, spend: Callable[..., object]) -> dict[str, str] | _Shortfall:
+    """`spend` is the book's, with what it writes on. Errors: Refusal agent_key_scope."""
     needed = read.price.credits or 0
     if not isinstance(read.caller, AgentCaller):
         return _Shortfall(needed)
     _require_spend(read.caller)
+    payload = {"price": read.price.key, "resource": read.resource}
     try:
-        payload = {"price": read.price.key, "resource": read.resource}
-        credit_ledger.spend(session, read.caller.account_id, needed, f"read:{uuid.uuid4().hex}", payload, read.now)
+        spend(read.caller.account_id, needed, f"read:{uuid.uuid4().hex}", payload, read.now)
     except NotEnoughCreditsError as error:
         return _Shortfall(error.needed, error.available)
     return {FREE_HEADER: "0", CREDITS_HEADER: str(needed)}

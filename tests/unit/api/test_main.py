@@ -53,3 +53,25 @@ def test_an_operator_key_off_a_local_chain__is_refused(settings: Settings) -> No
     public = settings.model_copy(update={"operator_key": SecretStr("k"), "rpc_urls": ["https://sepolia.base.org"]})
     with pytest.raises(InvalidParameterError, match="OPERATOR_KEY: it is for a local chain only"):
         admit_operator(public, deps_of(public))
+
+
+def test_a_guards_key__signs_payments_of_vaults(settings: Settings) -> None:
+    assert deps_of(settings).guard is None
+    guard = deps_of(settings.model_copy(update={"guard_private_key": SecretStr("0x" + "11" * 32)})).guard
+    assert guard is not None
+    assert guard.address == "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
+
+
+def test_a_guards_key_off_a_local_chain__is_refused(settings: Settings) -> None:
+    public = settings.model_copy(update={"guard_private_key": SecretStr("0x" + "11" * 32), "rpc_urls": ["https://sepolia.base.org"]})
+    with pytest.raises(InvalidParameterError, match="GUARD_PRIVATE_KEY: it is for a local chain only; use GUARD_KEYSTORE"):
+        deps_of(public)
+
+
+def test_a_guards_keystore__needs_its_password_file_and_must_open(settings: Settings, tmp_path: Path) -> None:
+    file = tmp_path / "guard.json"
+    alone = settings.model_copy(update={"guard_keystore": file})
+    with pytest.raises(InvalidParameterError, match="set GUARD_KEYSTORE and GUARD_KEYSTORE_PASSWORD_FILE both"):
+        deps_of(alone)
+    with pytest.raises(InvalidParameterError, match=r"GUARD_KEYSTORE: it cannot be opened \(FileNotFoundError\)"):
+        deps_of(alone.model_copy(update={"guard_keystore_password_file": file}))

@@ -10,6 +10,7 @@ from api.areas.mandates.service.drafts import require_accepting
 from api.areas.mandates.service.key_limits import require_within_key_limits
 from api.areas.mandates.service.limits_now import Standing, limits_view, standing_of, vault_model
 from api.areas.mandates.service.owner_calls import built, cancel_terms_call, stop_call_of
+from api.areas.mandates.service.paying import paying_call
 from api.areas.mandates.service.views import chain_now, is_paper, mandate_view, terms_of, vault_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
@@ -76,19 +77,28 @@ def execute_call(call: Call, caller: AgentCaller, command: ExecuteCall) -> Answe
 
     `check.source` is chain when the vault itself was asked at the latest block, ledger when the record's model answered
     (dry_run false, or the chain is out of reach). Errors: Refusal mandate_budget_exceeded above the mandate's own cash,
-    spend_limit_reached above what the owner lets the key spend.
+    spend_limit_reached above what the owner lets the key spend, server_guard for a resource that the terms do not list.
     """
     mandate = named_to(call, caller, command.id)
     vault = _vault_to_call(mandate)
     standing = standing_of(call, mandate)
     _require_in_budget(standing, command.amount_usdc)
     require_within_key_limits(call, caller, command.amount_usdc)
-    inner = calldata.Call(command.target, command.amount_usdc, call_data(command))
+    inner, payment = _inner(call, standing, vault, command)
     data = calldata.execute(inner)
     wallet = caller.wallet_address or ZERO_ADDRESS
     check, gas = _checked(call, standing, vault, inner, wallet, ask_chain=command.dry_run)
-    shown = {"vault_address": vault, "target": command.target, "amount_usdc": usdc_text(command.amount_usdc)}
+    shown = {"vault_address": vault, "target": inner.target, "amount_usdc": usdc_text(command.amount_usdc)} | payment
     return Answer(built(call, vault, data) | shown | {"gas": gas, "check": check | {"remaining": limits_view(standing)["used"]}})
+
+
+def _inner(call: Call, standing: Standing, vault: str, command: ExecuteCall) -> tuple[calldata.Call, dict[str, Any]]:
+    """The target's call, and for a payment what the guard signed. Errors: as call_data, paying_call."""
+    if command.resource is not None:
+        return paying_call(call, standing, vault, command, command.resource)
+    if command.target is None or command.pay_to is not None:
+        raise InvalidParameterError("target", "send target with what to call, or resource with pay_to")
+    return calldata.Call(command.target, command.amount_usdc, call_data(command)), {}
 
 
 def _vault_to_call(mandate: Mandate) -> str:

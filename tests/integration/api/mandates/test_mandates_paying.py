@@ -1,0 +1,192 @@
+"""A vault pays for a page of this service, end to end: execute-call, the agent sends, X402Paid, the page; and what the guard refuses."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from eth_account import Account
+from starlette.testclient import TestClient
+
+from api.kernel.operation import Deps, Limits
+from api.kernel.payments.rails import Rails
+from api.kernel.payments.settlers import settler_in_process
+from api.main import create_app
+from core.db.engine import Database
+from core.db.repositories import mandates
+from tests.integration.api.conftest import BASE_URL, Clock
+from tests.integration.api.mandates.stage import Stage, StageChain, reason
+from tests.integration.api.payments.shop import NETWORK, OTHER_PAGE, PAGE, PRICE, decoded, encoded
+from tests.integration.chain_fixtures import BUDGET, DeployedChain
+from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
+from tests.personas import AGENT, GUARD, OWNER, STRANGER
+
+SAFE_AFTER_BLOCKS = 70
+TILL, THEIRS = Account.create().address, Account.create().address
+RESOURCE = f"{BASE_URL}{PAGE}"
+
+
+@pytest.fixture
+def paying(deps: Deps, deployed: DeployedChain) -> Deps:
+    rails = Rails(
+        settler=settler_in_process(STRANGER.private_key, deployed.anvil.url, NETWORK),
+        network=NETWORK,
+        asset=deployed.contracts["usdc"],
+        pay_to=TILL,
+    )
+    limits = Limits(free_reads_per_day=0, welcome_credits=0)
+    return replace(deps, chain=deployed.reader, contracts=deployed.contracts, rails=rails, guard=GUARD.signer, limits=limits)
+
+
+@pytest.fixture
+def stage(paying: Deps, database: Database, clock: Clock, chain: StageChain) -> Iterator[Stage]:
+    clock.now = datetime.now(UTC)
+    with TestClient(create_app(paying), base_url=BASE_URL) as client:
+        owner, agent = Account.from_key(OWNER.private_key), Account.from_key(AGENT.private_key)
+        yield Stage(client, database, clock, chain, owner_wallet=owner, agent_wallet=agent).enter()
+
+
+def working(stage: Stage, deployed: DeployedChain, follower: Follower, **draft: Any) -> str:  # noqa: F811
+    deployed.mint(OWNER.address, BUDGET)
+    mandate_id = stage.signed(**draft)
+    for one in stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner, fund="approve")["calls"]:
+        deployed.succeed(OWNER, one["to"], one["data"])
+    follower.catch_up()
+    return mandate_id
+
+
+def ask(stage: Stage, mandate_id: str, **body: Any) -> Any:
+    sent = {"resource": RESOURCE, "amount_usdc": "0.010000"} | body
+    return stage.call("POST", f"/mandates/{mandate_id}/execute-call", stage.agent, {k: v for k, v in sent.items() if v is not None})
+
+
+def offer(stage: Stage, path: str = PAGE) -> dict[str, Any]:
+    accepts = stage.client.get(path, headers=stage.agent).json()["accepts"]
+    return next(dict(one) for one in accepts if one["scheme"] == "vault")
+
+
+def present(stage: Stage, tx_hash: str, path: str = PAGE) -> Any:
+    payment = {"x402Version": 2, "accepted": offer(stage, path), "payload": {"transaction": tx_hash}}
+    return stage.client.get(path, headers={**stage.agent, "PAYMENT-SIGNATURE": encoded(payment)})
+
+
+def test_a_vault__pays_for_a_page_and_the_page_is_served_once(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    mandate_id = working(stage, deployed, follower)
+    answer = ask(stage, mandate_id)
+    assert answer.status_code == 200, answer.text
+    call = answer.json()
+    assert (call["check"]["ok"], call["check"]["source"]) == (True, "chain")
+    wanted = offer(stage)
+    assert call["target"] == wanted["extra"]["adapter"] == deployed.contracts["x402_adapter"]
+    assert call["payment"]["pay_to"] == wanted["payTo"] == TILL
+    assert call["payment"]["resource_hash"] == wanted["extra"]["resourceHash"]
+    assert call["payment"]["guard"] == GUARD.address
+    before = deployed.reader.usdc_balance(TILL)
+    tx_hash = deployed.succeed(AGENT, call["to"], call["data"]).tx_hash
+    assert deployed.reader.usdc_balance(TILL) - before == PRICE
+    follower.catch_up()
+    read = stage.get(f"/mandates/{mandate_id}", stage.agent)
+    assert (read["progress"]["cash"], stage.faults(mandate_id)) == ("999.990000", [])
+    assert "research_paid" in [step["code"] for step in read["steps"]]
+    assert present(stage, tx_hash).json()["service"]["reason"] == "settlement_pending"
+    deployed.anvil.mine(SAFE_AFTER_BLOCKS)
+    served = present(stage, tx_hash)
+    assert (served.status_code, served.text.splitlines()[0]) == (200, "# One turn of the loop")
+    assert decoded(served.headers["PAYMENT-RESPONSE"])["transaction"] == tx_hash
+    assert present(stage, tx_hash).json()["service"]["reason"] == "payment_already_used"
+    assert present(stage, tx_hash, OTHER_PAGE).json()["service"]["reason"] == "payment_invalid"
+
+
+def test_one_signature__is_sent_once(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    call = ask(stage, working(stage, deployed, follower)).json()
+    assert deployed.send(AGENT, call["to"], call["data"]).status == 1
+    assert deployed.send(AGENT, call["to"], call["data"]).status == 0
+
+
+def test_a_host_or_payee_off_the_list__is_refused_and_noted_and_nothing_is_signed(
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+) -> None:
+    mandate_id = working(stage, deployed, follower)
+    refused = [
+        ask(stage, mandate_id, resource="https://api.example.com/report", pay_to=TILL),
+        ask(stage, mandate_id, pay_to=AGENT.address),
+    ]
+    assert [reason(one) for one in refused] == [(403, "server_guard")] * 2
+    assert "does not list the host api.example.com; it lists testserver" in refused[0].json()["detail"]
+    assert f"does not list the payee {AGENT.address}; it lists {TILL}" in refused[1].json()["detail"]
+    assert all("guard_signature" not in one.text for one in refused)
+    read = stage.get(f"/mandates/{mandate_id}", stage.agent)
+    notes = [step for step in read["steps"] if step.get("code") == "refused"]
+    assert (len(notes), read["limits"]["breaches"]["refusals"]["count"]) == (2, 2)
+    assert stage.faults(mandate_id) == []
+
+
+def test_a_listed_host_and_payee__are_paid_by_their_own(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    targets = [{"kind": "x402", "hosts": ["api.example.com"], "payees": [THEIRS]}]
+    mandate_id = working(stage, deployed, follower, allowed_targets=targets)
+    call = ask(stage, mandate_id, resource="https://api.example.com/report?id=1", pay_to=THEIRS, amount_usdc="2.5").json()
+    assert call["check"]["ok"] is True
+    deployed.succeed(AGENT, call["to"], call["data"])
+    assert deployed.reader.usdc_balance(THEIRS) == 2_500_000
+    assert reason(ask(stage, mandate_id, pay_to=TILL)) == (403, "server_guard")
+
+
+def test_lists_that_the_owner_did_not_sign__count_for_nothing(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    mandate_id = working(stage, deployed, follower)
+    with stage.database.write() as session:
+        found = mandates.find_mandate(session, mandate_id)
+        assert found is not None
+        found.guard_targets = [{"kind": "x402", "hosts": [], "payees": [AGENT.address]}]
+    assert "not those that its owner signed" in ask(stage, mandate_id, pay_to=AGENT.address).json()["detail"]
+
+
+def test_above_a_cap__the_vault_itself_refuses(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    call = ask(stage, working(stage, deployed, follower), amount_usdc="200.000001").json()
+    assert (call["check"]["ok"], call["check"]["reason"]) == (False, "OverPerTxCap")
+    assert deployed.send(AGENT, call["to"], call["data"]).status == 0
+
+
+def test_another_guard_than_the_factorys__signs_what_the_adapter_does_not_take(
+    paying: Deps,
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+) -> None:
+    mandate_id = working(stage, deployed, follower)
+    with TestClient(create_app(replace(paying, guard=STRANGER.signer)), base_url=BASE_URL) as client:
+        stage.client = client
+        call = ask(stage, mandate_id).json()
+    assert (call["check"]["ok"], call["check"]["reason"]) == (False, "BadSignature")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"resource": "not a url", "pay_to": TILL}, "resource"),
+        ({"resource": "https://api.example.com/"}, "pay_to"),
+        ({"amount_usdc": "0"}, "amount_usdc"),
+        ({"target": TILL}, "resource"),
+        ({"function": "pay()"}, "resource"),
+        ({"resource": None, "pay_to": TILL}, "target"),
+        ({"resource": None}, "target"),
+    ],
+)
+def test_a_payment_that_is_asked_for_wrongly__names_the_field(
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+    body: dict[str, Any],
+    field: str,
+) -> None:
+    answer = ask(stage, working(stage, deployed, follower), **body)
+    assert (answer.status_code, answer.json()["detail"].split(":")[0]) == (400, field)
+
+
+def test_without_a_guard__nothing_is_signed(paying: Deps, stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    mandate_id = working(stage, deployed, follower)
+    with TestClient(create_app(replace(paying, guard=None)), base_url=BASE_URL) as client:
+        stage.client = client
+        assert reason(ask(stage, mandate_id)) == (503, "temporarily_unavailable")
