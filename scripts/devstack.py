@@ -373,7 +373,8 @@ def directory_from_environment(default: str = ".local") -> Path:
 
 
 def main() -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for name in (signal.SIGTERM, signal.SIGINT):  # a job in a shell's background would ignore SIGINT
+        signal.signal(name, signal.default_int_handler)
     stack = Stack(directory_from_environment(), Ports.from_environment(), show=lambda name, line: print(f"{name:<8} | {line}", flush=True))
     try:
         with stack:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SECOND = ("tests/integration/indexer", "tests/integration/keeper", "tests/integration/core")
+SECOND = ("tests/acceptance", "tests/integration/indexer", "tests/integration/keeper", "tests/integration/core")
 
 
 def main() -> None:

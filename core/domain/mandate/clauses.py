@@ -256,11 +256,12 @@ def _functions_words(target: ContractTarget) -> str:
 
 
 def _x402_words(target: X402Target) -> str:
+    """An empty list stands for this service alone (core.domain.mandate.guard)."""
     if not target.hosts and not target.payees:
         return "paid reads of this service"
-    places = [f"at {_and(target.hosts)}"] if target.hosts else []
-    payees = [f"to {_and(target.payees)}"] if target.payees else []
-    return f"paid reads {' '.join(places + payees)}"
+    place = f"at {_and(target.hosts)}" if target.hosts else "of this service"
+    payees = _and(target.payees) if target.payees else "this service"
+    return f"paid reads {place}, paid to {payees}"
 
 
 def _and(words: Iterable[str]) -> str:

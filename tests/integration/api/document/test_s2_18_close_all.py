@@ -113,8 +113,8 @@ def test_approvals__are_moves_and_buys_above_the_line_and_hold_nothing_up(stage:
     items = stage.get(f"/mandates/{mandate_id}/approvals", stage.agent)["items"]
     assert items == stage.get(f"/mandates/{mandate_id}/approvals", stage.owner)["items"]
     assert [(one["amount_usdc"], one["status"], one["at"]) for one in items] == [
-        ("50.000001", "recorded", "2026-11-21T12:00:00Z"),
-        ("60.000000", "recorded", "2026-11-21T12:00:00Z"),
+        ("50.000001", "pending", "2026-11-21T12:00:00Z"),
+        ("60.000000", "pending", "2026-11-21T12:00:00Z"),
     ]
     events = {one["id"]: one["amount_usdc"] for one in stage.get(f"/mandates/{mandate_id}/ledger", stage.owner)["events"]}
     assert [events[one["id"]] for one in items] == ["50.000001", "60.000000"]

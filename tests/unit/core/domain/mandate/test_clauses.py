@@ -130,9 +130,22 @@ def test_markets__show_each_target_and_who_enforces_it() -> None:
     shown = by_key(targets=parse_targets(items, CHAIN))["markets"]["params"]["items"]
     assert [(item["enforced_by"], item["text_en"]) for item in shown] == [
         ("Contract", f"buy(uint256) and 0xaabbccdd of {VENUE}, whose receiver is not tied to your vault"),
-        ("Torii guard", f"paid reads at a.example and b.example to {OWNER}"),
+        ("Torii guard", f"paid reads at a.example and b.example, paid to {OWNER}"),
     ]
     assert shown[1]["hosts"] == ["a.example", "b.example"]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "payees", "words"),
+    [
+        ([], [], "paid reads of this service"),
+        (["a.example"], [], "paid reads at a.example, paid to this service"),
+        ([], [OWNER], f"paid reads of this service, paid to {OWNER}"),
+    ],
+)
+def test_markets__an_empty_list_of_hosts_or_payees__is_this_service_alone(hosts: list[str], payees: list[str], words: str) -> None:
+    targets = parse_targets([{"kind": "x402", "hosts": hosts, "payees": payees}], CHAIN)
+    assert [item["text_en"] for item in by_key(targets=targets)["markets"]["params"]["items"]] == [words]
 
 
 def test_signed_fields__are_names_of_the_typed_data_and_source_is_the_first() -> None:
