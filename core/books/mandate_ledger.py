@@ -153,7 +153,9 @@ def load_head(session: Session, mandate_id: int) -> MandateState:
 
 
 def load_heads(session: Session, mandate_ids: Collection[int]) -> dict[int, MandateState]:
-    """The same of many books, by mandate, in one SELECT."""
+    """The same of many books, by mandate, in one SELECT; of none without asking."""
+    if not mandate_ids:
+        return {}
     heads = session.scalars(select(MandateHead).where(MandateHead.mandate_id.in_(mandate_ids)))
     return dict.fromkeys(mandate_ids, EMPTY_STATE) | {head.mandate_id: _state(session, head) for head in heads}
 

@@ -23,6 +23,7 @@ class Mandate(Base):
         CheckConstraint("market_mode in ('paper', 'testnet')", name="market_mode"),
         Index("ix_mandate_owner_id_id", "owner_id", "id"),
         Index("ix_mandate_agent_id_id", "agent_id", "id"),
+        Index("ix_mandate_proposed_by_agent_id_id", "proposed_by_agent_id", "id", postgresql_where=text("status = 'draft'")),
         Index("ix_mandate_vault_address", "vault_address"),
     )
 

@@ -251,6 +251,7 @@ CREATE TABLE mandate (
 );
 CREATE INDEX ix_mandate_agent_id_id ON mandate (agent_id, id);
 CREATE INDEX ix_mandate_owner_id_id ON mandate (owner_id, id);
+CREATE INDEX ix_mandate_proposed_by_agent_id_id ON mandate (proposed_by_agent_id, id) WHERE status = 'draft';
 CREATE INDEX ix_mandate_vault_address ON mandate (vault_address);
 
 CREATE TABLE mandate_head (
