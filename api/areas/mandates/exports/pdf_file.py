@@ -10,6 +10,7 @@ from api.kernel.pdf.letters import drawable
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 STEPS_SHOWN = 200  # of a week, the newest; paper beyond that is read by nobody and takes seconds to print
+MANDATES_SHOWN = 500
 LETTERS_SHOWN = 300  # of a reason or a note, as they are drawn, for the same reason
 HEADINGS: Mapping[str, str] = {
     "worth": "Worth",
@@ -41,7 +42,14 @@ def statement_pdf(statement: Mapping[str, Any], head: str, caution: str) -> byte
 def all_statements_pdf(whole: Mapping[str, Any], cautions: Mapping[str, str]) -> bytes:
     """All mandates of a week. Errors: Refusal temporarily_unavailable."""
     totals = {mode: [(WORDS.get(name, name), said(value)) for name, value in leaves(total)] for mode, total in whole["totals"].items()}
-    return pdf_of(TEMPLATES, "all_statements", {"whole": whole, "cautions": cautions, "totals": totals, "unknown": UNKNOWN})
+    values = {
+        "whole": whole,
+        "mandates": whole["mandates"][:MANDATES_SHOWN],
+        "cautions": cautions,
+        "totals": totals,
+        "unknown": UNKNOWN,
+    }
+    return pdf_of(TEMPLATES, "all_statements", values)
 
 
 def _short(text: str | None) -> str | None:

@@ -29,7 +29,7 @@ from core.domain.mandate.steps import pause_actions
 from core.domain.mandate.weeks import IsoWeek, week_from_text, week_of
 
 OF_ALL = ("signed", "working", "stopped", "settled", "cancelled")
-MANDATES_SHOWN = 500
+MANDATES_READ = 500  # at a time
 
 
 def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer:
@@ -48,13 +48,21 @@ def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer:
 def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> Answer:
     """Every mandate of the owner that was ever signed."""
     week = _week(command.week, call.now)
-    found = mandates.mandates_of_owner(call.db, caller.account_id, OF_ALL, None, MANDATES_SHOWN)
-    signed = [mandate for mandate in found if mandate.signed_at is not None]
-    whole = all_mandates_json(_weeks_of(call, signed, week), week, call.now)
+    whole = all_mandates_json(_weeks_of(call, _signed(call, caller), week), week, call.now)
     if command.format == "json":
         return Answer(whole)
     cautions = {mode: _caution(call, mode) for mode in whole["totals"]}
     return Answer({}, file=lambda: exported_all(command.format, whole, cautions))
+
+
+def _signed(call: Call, caller: OwnerCaller) -> list[Mandate]:
+    """The owner's mandates that were ever signed, the newest first: all of them, or the sums would be of some."""
+    found: list[Mandate] = []
+    before = None
+    while page := mandates.mandates_of_owner(call.db, caller.account_id, OF_ALL, before, MANDATES_READ):
+        found += page
+        before = page[-1].id
+    return [mandate for mandate in found if mandate.signed_at is not None]
 
 
 def _caution(call: Call, market_mode: str) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from api.areas.mandates.service import statements
 from core.domain import events as ev
 from tests.integration.api.mandates.stage import ADAPTER, CONTRACTS, SELL, USDC, Stage, reason
 
@@ -170,6 +171,15 @@ def test_the_statement_of_all__sums_each_mode_by_itself(stage: Stage) -> None:
     assert shown == {key: alone[key] for key in shown}
     nobody = stage.get("/me/statement", stage.new_owner())
     assert (nobody["totals"], nobody["mandates"]) == ({}, [])
+
+
+def test_the_statement_of_all__of_more_than_are_read_at_once__leaves_none_out(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statements, "MANDATES_READ", 2)
+    held = [stage.paper() for _ in range(3)]
+    draft, last = stage.draft(), stage.paper()
+    whole = stage.get("/me/statement", stage.owner)
+    assert [one["mandate_id"] for one in whole["mandates"]] == [last, *reversed(held)] and draft not in str(whole)
+    assert (whole["totals"]["paper"]["mandates"], whole["totals"]["paper"]["cash"]["end"]) == (4, "4000.000000")
 
 
 def test_a_cancelled_drafts_statement__says_cancelled(stage: Stage) -> None:

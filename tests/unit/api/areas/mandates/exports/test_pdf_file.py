@@ -90,3 +90,13 @@ def test_all__totals_and_lines_of_mandates__are_those_of_the_json() -> None:
         assert " ".join([one["status"], one["market_mode"], *shown, one["flows"]["unexplained"]]) in text
         assert one["mandate_id"] in text
     assert "P caution. T caution." in text
+
+
+def test_all__of_more_mandates_than_fit__says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = whole()
+    in_all = len(found["mandates"])
+    cautions = {"paper": "P caution.", "testnet": "T caution."}
+    assert "The figures in all count all" not in text_of(all_statements_pdf(found, cautions))
+    monkeypatch.setattr(pdf_file, "MANDATES_SHOWN", in_all - 1)
+    text = text_of(all_statements_pdf(found, cautions))
+    assert f"The newest {in_all - 1} of {in_all} mandates. The figures in all count all of them" in text
