@@ -1,25 +1,15 @@
-"""The stage on a real chain: people with anvil's accounts, an API that reads it, and an indexer that does one round when told."""
+"""One working mandate on a real chain (live.py), whose calls are built by the API and sent as they are."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from eth_account import Account
-from starlette.testclient import TestClient
 
-from api.kernel.operation import Deps
-from api.main import create_app
-from core.db.engine import Database
-from core.db.leadership import Leadership
-from tests.integration.api.conftest import BASE_URL, Clock
-from tests.integration.api.mandates.stage import Stage, StageChain
-from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain
-from tests.integration.indexer.conftest import Follower, leadership
-from tests.personas import AGENT, OWNER, Persona
-
-__all__ = ["World", "leadership", "world"]
+from tests.integration.api.document.live import Live
+from tests.integration.api.mandates.stage import Stage
+from tests.integration.chain_fixtures import USDC, DeployedChain
+from tests.integration.indexer.conftest import Follower
+from tests.personas import Persona
 
 
 @dataclass
@@ -29,8 +19,8 @@ class World:
     stage: Stage
     chain: DeployedChain
     follower: Follower
-    mandate_id: str = ""
-    vault: str = ""
+    mandate_id: str
+    vault: str
 
     @property
     def path(self) -> str:
@@ -39,16 +29,6 @@ class World:
     @property
     def ends_at(self) -> int:
         return int(self.stage.get(f"{self.path}/terms", self.stage.owner)["terms"]["endsAt"])
-
-    def fund(self) -> "World":
-        """Deploy and fund by the two calls of fund=approve."""
-        self.chain.mint(OWNER.address, BUDGET)
-        self.mandate_id = self.stage.signed()
-        call = self.stage.get(f"{self.path}/deploy-call", self.stage.owner, fund="approve")
-        for one in call["calls"]:
-            self.send(OWNER, one)
-        self.vault = call["vault_address"]
-        return self
 
     def send(self, sender: Persona, call: dict[str, Any]) -> str:
         """Send a built call, and let the indexer take it in; its transaction."""
@@ -80,12 +60,6 @@ class World:
 
 
 @pytest.fixture
-def world(
-    deps: Deps, deployed: DeployedChain, database: Database, clock: Clock, chain: StageChain, leadership: Leadership
-) -> Iterator[World]:
-    clock.now = datetime.now(UTC)
-    real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
-    with TestClient(create_app(real), base_url=BASE_URL) as client:
-        owner, agent = Account.from_key(OWNER.private_key), Account.from_key(AGENT.private_key)
-        stage = Stage(client, database, clock, chain, owner_wallet=owner, agent_wallet=agent).enter()
-        yield World(stage, deployed, Follower(deployed, database, leadership)).fund()
+def world(live: Live) -> World:
+    mandate_id, vault = live.working()
+    return World(live.stage, live.deployed, live.follower, mandate_id, vault)

@@ -6,7 +6,7 @@ import pytest
 
 from core.chain import calldata
 from core.domain import events as ev
-from tests.integration.api.document.on_chain import World, leadership, world  # noqa: F401 (fixtures)
+from tests.integration.api.document.on_chain import World, world  # noqa: F401 (fixtures)
 from tests.integration.api.mandates.stage import Stage, reason
 from tests.integration.chain_fixtures import USDC
 from tests.personas import AGENT, KEEPER, OWNER

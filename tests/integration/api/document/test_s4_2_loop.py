@@ -6,7 +6,7 @@ import pytest
 from eth_utils.crypto import keccak
 
 from core.chain import calldata
-from tests.integration.api.document.on_chain import World, leadership, world  # noqa: F401 (fixtures)
+from tests.integration.api.document.on_chain import World, world  # noqa: F401 (fixtures)
 from tests.integration.chain_fixtures import USDC
 from tests.personas import AGENT, DEPLOYER, KEEPER, OWNER, STRANGER, Persona
 

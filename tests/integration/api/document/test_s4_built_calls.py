@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.chain import calldata
-from tests.integration.api.document.on_chain import World, leadership, world  # noqa: F401 (fixtures)
+from tests.integration.api.document.on_chain import World, world  # noqa: F401 (fixtures)
 from tests.integration.chain_fixtures import USDC
 from tests.personas import AGENT, KEEPER, OPERATOR, OWNER, STRANGER
 
