@@ -22,14 +22,18 @@ node)
   ;;
 pdf)
   has() { ldconfig -p 2>/dev/null | grep -q "$1"; }
-  packages="libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
-  if has libpango-1.0.so.0 && has libpangoft2-1.0.so.0 && has libharfbuzz-subset.so.0; then exit 0; fi
+  has_pango() { has libpango-1.0.so.0 && has libpangoft2-1.0.so.0; }
+  packages="libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0" # a list of words
+  install() { timeout "$1" apt-get install -y -qq --no-install-recommends $packages >/dev/null 2>&1; }
   if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
-    # The lists may be missing or old: ask for them only when the first try fails. $packages is a list of words.
-    install() { timeout 60 apt-get install -y -qq --no-install-recommends $packages >/dev/null 2>&1; }
-    install || { timeout 60 apt-get update -qq >/dev/null 2>&1 && install; }
+    if ! has_pango; then
+      # The lists may be missing or old: ask for them only when the first try fails.
+      install 60 || { timeout 60 apt-get update -qq >/dev/null 2>&1 && install 60; }
+    elif ! has libharfbuzz-subset.so.0; then
+      install 20 # it only makes printing faster
+    fi
   fi
-  if ! has libpango-1.0.so.0 || ! has libpangoft2-1.0.so.0; then
+  if ! has_pango; then
     echo "Statements as PDF will be refused: Pango is missing. On Debian or Ubuntu: apt-get install $packages. All else works without." >&2
   fi
   exit 0
