@@ -27,7 +27,7 @@ from core.db.engine import Bounds, Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.db.repositories import audit as findings
 from core.db.repositories import health
-from core.db.repositories.chain import CursorMovedError
+from core.db.repositories.chain import TIP, CursorMovedError
 from core.domain.errors import OutsideError
 from core.exporter import serve_or_tell
 from core.logs import configure_logs
@@ -35,7 +35,7 @@ from core.settings import Deployment, Settings
 from indexer import status
 from indexer.chain.audit_loop import AuditLoop, Rest
 from indexer.chain.auditor import Auditor
-from indexer.chain.context import TIP, ChainContext
+from indexer.chain.context import ChainContext
 from indexer.chain.deposits import watch_deposits
 from indexer.chain.tip import Round, TipLoop
 from indexer.chain.unwind import FinalityBrokenError

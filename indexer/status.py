@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from core.chain.reader import ChainReader
 from core.db.repositories import audit, chain, health
 from core.db.repositories.audit import AuditPosition, OpenFinding
+from core.db.repositories.chain import FINALIZED
 from core.db.repositories.health import PastReorg
 from core.db.repositories.leader import LeaderRow, leader_row
 from core.domain.blocks import BlockHeader
@@ -20,7 +21,6 @@ from core.domain.errors import OutsideError
 from core.domain.freshness import Health, IndexerFacts, Verdict, judge_indexer
 from core.domain.mandate.refusals import NOT_SEEN
 from core.domain.times import instant_text
-from indexer.chain.context import FINALIZED
 
 REORGS_SHOWN = 5
 VAULTS_SHOWN = 5

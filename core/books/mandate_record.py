@@ -28,8 +28,6 @@ from core.domain.mandate.record_file import FORMAT, VERSION, totals_of
 from core.domain.mandate.terms import rules_from_json, rules_to_json, terms_from_json, terms_to_json
 
 BATCH_ROWS = 1_000
-TIP = "tip"  # the indexer's cursors; indexer.chain.context has the same names
-REVERTS = "reverts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +98,9 @@ def _first_line(mandate: Mandate, factory: str) -> dict[str, Any]:
 
 def _as_of(session: Session, mandate: Mandate) -> dict[str, Any] | None:
     """How far the chain was read. Reverted calls come later than logs: their reasons are looked up one by one. None: nothing was read."""
-    cursor = chain.cursor(session, TIP)
+    cursor = chain.cursor(session, chain.TIP)
     if cursor is None or mandate.market_mode == MarketMode.PAPER.value:
         return None
-    owed, waiting = chain.cursor(session, REVERTS), reverts.first_unexplained(session, mandate.chain_id, mandate.id)
+    owed, waiting = chain.cursor(session, chain.REVERTS), reverts.first_unexplained(session, mandate.chain_id, mandate.id)
     known = [cursor.number, *([] if owed is None else [owed.number]), *([] if waiting is None else [waiting - 1])]
     return {"block_number": cursor.number, "block_hash": cursor.hash, "reverts_block_number": min(known)}

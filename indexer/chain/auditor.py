@@ -28,13 +28,14 @@ from core.chain.rpc import RpcRefusedError
 from core.db.repositories import audit as repository
 from core.db.repositories import chain as chain_repository
 from core.db.repositories.audit import BookToVerify
+from core.db.repositories.chain import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, TIP
 from core.db.tables.chain import RawLog, RevertedTx
 from core.domain.audit import Finding, FindingKind
 from core.domain.blocks import BlockHeader
 from core.domain.mandate.state import MandateState
 from core.domain.money import usdc_text
 from indexer.chain.audit_block import Known, block_findings, no_such_block, read_kept, wallets_paid_in
-from indexer.chain.context import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, TIP, ChainContext
+from indexer.chain.context import ChainContext
 from indexer.chain.fetch import BlockUnavailableError, fetch_block
 from indexer.chain.watch import read_watch_list
 

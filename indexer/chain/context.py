@@ -11,12 +11,6 @@ from core.db.engine import Database
 from indexer.chain.books import Books, LiveBooks
 from indexer.metrics import Metrics
 
-TIP = "tip"  # name of the cursor
-REVERTS, REVERTS_UNTIL = "reverts", "reverts_until"  # blocks between them still owe their receipts (revert_scan.py)
-REVERTS_SINCE = "reverts_since"  # name of the mark below which first sight left reverted calls out
-SAFE = "safe"  # names of marks: the node's own tags
-FINALIZED = "finalized"  # name of the mark below which no reorg is believed
-
 
 @dataclass(frozen=True, slots=True)
 class ChainContext:

@@ -19,13 +19,13 @@ from core.chain.rpc import RpcError
 from core.db.engine import Database
 from core.db.repositories import audit, health, shadow
 from core.db.repositories import chain as repository
-from core.db.repositories.chain import Cursor
+from core.db.repositories.chain import REVERTS, REVERTS_SINCE, TIP, Cursor
 from core.db.repositories.chain_view import Difference
 from core.db.repositories.shadow import MissingRow
 from core.domain.blocks import BlockHeader
 from core.domain.errors import OutsideError
 from indexer.chain.books import MissingRows, write_missing
-from indexer.chain.context import REVERTS, REVERTS_SINCE, TIP, ChainContext
+from indexer.chain.context import ChainContext
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
 from indexer.chain.tip import Clock, Round, TipLoop
 

@@ -14,8 +14,8 @@ from core.db.engine import WriteSession
 from core.db.repositories import chain as repository
 from core.db.repositories import reverts
 from core.db.repositories.audit import agents_since
-from core.db.repositories.chain import Cursor
-from indexer.chain.context import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, ChainContext
+from core.db.repositories.chain import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, Cursor
+from indexer.chain.context import ChainContext
 from indexer.chain.facts import by_then, reverts_of
 from indexer.chain.fetch import BlockUnavailableError, FetchedBlock, verified
 from indexer.chain.watch import WatchList

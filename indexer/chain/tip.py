@@ -20,11 +20,11 @@ import structlog
 
 from core.chain.rpc import RpcRefusedError
 from core.db.repositories import chain as repository
-from core.db.repositories.chain import Cursor, LinkedWallet
+from core.db.repositories.chain import FINALIZED, SAFE, TIP, Cursor, LinkedWallet
 from core.domain.blocks import BlockHeader
 from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
-from indexer.chain.context import FINALIZED, SAFE, TIP, ChainContext
+from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts, facts_of, usdc_payees
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock, fetch_block
 from indexer.chain.patience import Patience

@@ -22,10 +22,10 @@ from core.chain.reader import ChainReader
 from core.db.engine import WriteSession
 from core.db.repositories import alerts
 from core.db.repositories import chain as repository
-from core.db.repositories.chain import Cursor
+from core.db.repositories.chain import FINALIZED, TIP, Cursor
 from core.domain.blocks import BlockHeader
 from core.domain.errors import OutsideError
-from indexer.chain.context import FINALIZED, TIP, ChainContext
+from indexer.chain.context import ChainContext
 from indexer.chain.payments import deposit_key
 
 HEADERS_A_REQUEST = 64

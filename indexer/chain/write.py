@@ -14,12 +14,12 @@ from core.books.transfer_ledger import NewTransfer
 from core.db.engine import WriteSession
 from core.db.repositories import chain as repository
 from core.db.repositories import reverts
-from core.db.repositories.chain import Cursor, KnownVault, NewVault
+from core.db.repositories.chain import TIP, Cursor, KnownVault, NewVault
 from core.domain.events import AdapterDelisted, AgentSet, KeeperChanged, TermsCancelled, VaultCreated, X402Paid
 from core.domain.mandate.ledger import NewRow, row_from_event
 from core.domain.mandate.terms import ZERO_ADDRESS, Rule
 from indexer.chain.books import Books
-from indexer.chain.context import TIP, ChainContext
+from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import alert_owners, factory_notes, is_noted
 from indexer.chain.facts import BlockFacts, Found
 from indexer.chain.payments import deposit_of

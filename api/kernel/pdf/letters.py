@@ -4,8 +4,6 @@ from functools import cache
 from pathlib import Path
 from unicodedata import normalize
 
-from fontTools.ttLib import TTFont
-
 FONTS = Path(__file__).parent / "fonts"
 FACES: tuple[tuple[str, int, str], ...] = (  # (script, weight, file); a style names the families `Paper latin`, `Paper korean` ...
     ("latin", 400, "noto-sans-kr-latin-400-normal.woff2"),
@@ -26,4 +24,6 @@ def drawable(text: str) -> str:
 @cache
 def _letters() -> frozenset[int]:
     """The code points that the regular weight can draw."""
+    from fontTools.ttLib import TTFont  # not on top: a process that prints nothing need not load it
+
     return frozenset(point for _, weight, file in FACES if weight == 400 for point in TTFont(FONTS / file).getBestCmap())

@@ -30,6 +30,13 @@ from core.domain.blocks import BlockHeader
 from core.domain.errors import OutsideError
 from core.domain.mandate.terms import Rule
 
+# Names of cursors and marks.
+TIP = "tip"  # where the indexer stands
+REVERTS, REVERTS_UNTIL = "reverts", "reverts_until"  # blocks between them still owe their receipts (revert_scan.py)
+REVERTS_SINCE = "reverts_since"  # name of the mark below which first sight left reverted calls out
+SAFE = "safe"  # names of marks: the node's own tags
+FINALIZED = "finalized"  # name of the mark below which no reorg is believed
+
 NOTED_STATUSES = ("signed", "working", "stopped")  # wallet spec 6.3: whose books get the factory's events
 
 

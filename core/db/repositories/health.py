@@ -8,12 +8,12 @@ from sqlalchemy import and_, func, select, text
 from sqlalchemy.orm import Session
 
 from core.db.repositories.audit import open_counts
-from core.db.repositories.chain import not_orphaned
+from core.db.repositories.chain import TIP, not_orphaned
 from core.db.repositories.leader import leader_row
 from core.db.tables.chain import ChainBlock, ChainCursor, Reorg, RevertedTx, Vault
 from core.domain.freshness import IndexerFacts
 
-INDEXER, TIP = "indexer", "tip"  # the leader's and the cursor's name
+INDEXER = "indexer"  # the leader's name
 
 
 def revision(session: Session) -> str | None:

@@ -11,13 +11,13 @@ from core.chain import calldata
 from core.chain.reader import ChainReader
 from core.chain.rpc import RpcRefusedError
 from core.db.repositories import chain as repository
+from core.db.repositories.chain import REVERTS, REVERTS_UNTIL
 from core.db.repositories.chain_view import canonical_view
 from core.db.repositories.leader import LeadershipLostError
 from core.db.tables.chain import Adapter, ChainBlock, ChainCursor, RawLog, Reorg, RevertedTx, Vault, VaultAgent
 from core.domain.blocks import BlockHeader
 from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
-from indexer.chain.context import REVERTS, REVERTS_UNTIL
 from indexer.chain.patience import Patience
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
 from tests.integration.indexer.conftest import Follower, Issued

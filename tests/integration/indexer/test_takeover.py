@@ -17,8 +17,8 @@ from sqlalchemy.exc import OperationalError
 from core.db.engine import Bounds, Database
 from core.db.leadership import BEAT_S, SILENT_S, Leadership, LeadershipLostError
 from core.db.repositories import leader
+from core.db.repositories.chain import TIP
 from core.db.tables.chain import ChainBlock, ChainCursor, Leader
-from indexer.chain.context import TIP
 from tests.integration.chain_fixtures import ROOT, DeployedChain
 from tests.integration.indexer.conftest import now_utc
 from tests.integration.indexer.test_process import Start, start, status_of, until

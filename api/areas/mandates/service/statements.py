@@ -57,11 +57,10 @@ def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> An
 
 def _signed(call: Call, caller: OwnerCaller) -> list[Mandate]:
     """The owner's mandates that were ever signed, the newest first: all of them, or the sums would be of some."""
-    found: list[Mandate] = []
-    before = None
-    while page := mandates.mandates_of_owner(call.db, caller.account_id, OF_ALL, before, MANDATES_READ):
-        found += page
-        before = page[-1].id
+    found = page = mandates.mandates_of_owner(call.db, caller.account_id, OF_ALL, None, MANDATES_READ)
+    while len(page) == MANDATES_READ:
+        page = mandates.mandates_of_owner(call.db, caller.account_id, OF_ALL, page[-1].id, MANDATES_READ)
+        found = found + page
     return [mandate for mandate in found if mandate.signed_at is not None]
 
 
