@@ -54,6 +54,19 @@ class LogDropper(httpx.BaseTransport):
         self._real.close()
 
 
+def believe_a_liar(follower: Follower, tx_hash: str) -> LogDropper:
+    """The indexer takes history in from a node that leaves this transaction's logs out; then it has the honest node again."""
+    liar = LogDropper(follower.deployed.anvil.url)
+    liar.dropped_tx = tx_hash
+    rpc = Rpc(["http://first"], transport=liar)
+    follower.restart(reader=ChainReader(rpc, follower.deployed.contracts))
+    follower.catch_up()
+    settle(follower)
+    rpc.close()
+    follower.restart(reader=follower.deployed.reader)
+    return liar
+
+
 @pytest.fixture
 def audit(follower: Follower) -> Audit:
     """One round over every final block and every book, against the honest node."""
@@ -110,16 +123,10 @@ def test_a_log_that_a_range_left_out__is_found_with_the_book_that_misses_it(foll
     vault = follower.deployed.create_vault(mandate.terms)
     bought = follower.deployed.buy(vault, 25 * USDC)
     make_final(follower)
-    liar = LogDropper(follower.deployed.anvil.url)
-    liar.dropped_tx = bought.tx_hash
-    rpc, honest = Rpc(["http://first"], transport=liar), follower.deployed.reader
-    follower.restart(reader=ChainReader(rpc, follower.deployed.contracts))
-    follower.catch_up()
-    settle(follower)
+    liar = believe_a_liar(follower, bought.tx_hash)
     assert liar.dropped > 0
     assert follower.story(mandate) == ["signed", "vault_created", "deposit"], "the backfill believed it"
-    looked = audit(reader=honest)
-    rpc.close()
+    looked = audit(reader=follower.deployed.reader)
     lacks = [what for kind, what in whats(looked) if kind == "log"]
     mine = [log for log in bought.logs if log.address in (vault, follower.deployed.contracts["test_venue_adapter"])]
     assert lacks == sorted(f"the record lacks log {log.log_index} of {log.address} in block {bought.block_number}" for log in mine)

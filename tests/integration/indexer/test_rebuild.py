@@ -17,8 +17,6 @@ from sqlalchemy import delete, text
 
 from core.books import mandate_ledger
 from core.chain import calldata
-from core.chain.reader import ChainReader
-from core.chain.rpc import Rpc
 from core.db.engine import Database
 from core.db.repositories import audit as findings
 from core.db.repositories import shadow
@@ -28,7 +26,7 @@ from core.domain.audit import Finding, FindingKind
 from indexer.chain.rebuild import Rebuild, RebuildRefusedError
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
-from tests.integration.indexer.test_auditor import LogDropper
+from tests.integration.indexer.test_auditor import believe_a_liar
 from tests.integration.indexer.test_backfill import make_final, settle
 from tests.integration.indexer.test_process import until
 from tests.personas import DEPLOYER, STRANGER
@@ -189,14 +187,7 @@ def test_what_a_lying_node_hid__comes_back_with_the_books_rows(follower: Followe
     bought = follower.deployed.buy(vault, 25 * USDC)
     follower.deployed.sell(vault, 5 * USDC)
     make_final(follower)
-    liar = LogDropper(follower.deployed.anvil.url)
-    liar.dropped_tx = bought.tx_hash
-    rpc, honest = Rpc(["http://first"], transport=liar), follower.deployed.reader
-    follower.restart(reader=ChainReader(rpc, follower.deployed.contracts))
-    follower.catch_up()
-    settle(follower)
-    rpc.close()
-    follower.restart(reader=honest)
+    believe_a_liar(follower, bought.tx_hash)
     assert follower.story(mandate) == ["signed", "vault_created", "deposit", "move"]
 
     done = run("--accept")

@@ -30,7 +30,7 @@ from keeper.outbox_kinds import OutboxPlanner
 from keeper.sender import Sender
 from keeper.state import Role
 from keeper.tick import Tick, TickReport
-from tests.integration.chain_fixtures import DeployedChain
+from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.personas import AGENT, KEEPER, OPERATOR, OWNER
 
 USDC = 1_000_000
@@ -41,6 +41,27 @@ LEAD_WITHIN_S = 10.0
 TOTALS = ("cash", "deposited", "spent", "received", "withdrawn", "paid_out")
 EMPTY_HEAD: dict[str, Any] = {"seq": 1, "row_hash": b"\0" * 32, "paused": False, "state": {}, **{f"{name}_usdc_e6": 0 for name in TOTALS}}
 CAPS = Caps(others_wei=50 * GWEI, stops_wei=500 * GWEI)
+
+
+def intent(vault: bytes, *, kind: str, state: str, trigger: int, at: datetime) -> KeeperIntent:
+    """A row of a transaction that was decided at the height `trigger`, long before the test."""
+    return KeeperIntent(
+        chain_id=CHAIN_ID,
+        vault=vault,
+        subject="0x" + vault.hex(),
+        role="keeper",
+        kind=kind,
+        state=state,
+        to=vault,
+        data=b"",
+        trigger_block_number=trigger,
+        decided_block=trigger,
+        trigger_block_hash=b"\2" * 32,
+        reason={},
+        epoch=1,
+        created_at=at,
+        updated_at=at,
+    )
 
 
 class KilledError(Exception):

@@ -12,9 +12,10 @@ from core.chain.abi import hex_bytes
 from core.db.engine import Bounds, Database
 from core.db.repositories import jobs as job_rows
 from core.db.tables.chain import ChainBlock
-from core.db.tables.keeper import KeeperIntent, KeeperTx
+from core.db.tables.keeper import KeeperTx
 from core.exporter import serve
 from keeper.metrics import PREFIX, Metrics
+from tests.integration.keeper.conftest import intent
 from tests.personas import KEEPER
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -36,25 +37,8 @@ def add_intent(database: Database, kind: str, state: str, trigger: int = 100, ag
     """`mined`: the height of the block that has it."""
     vault = bytes([len(kind), trigger % 256]) + state.encode()[:18].ljust(18, b"\0")
     with database.write() as session:
-        at = NOW - timedelta(seconds=age_s)
-        intent = KeeperIntent(
-            chain_id=CHAIN_ID,
-            vault=vault,
-            subject="0x" + vault.hex(),
-            role="keeper",
-            kind=kind,
-            state=state,
-            to=vault,
-            data=b"",
-            trigger_block_number=trigger,
-            decided_block=trigger,
-            trigger_block_hash=b"\2" * 32,
-            reason={},
-            epoch=1,
-            created_at=at,
-            updated_at=at,
-        )
-        session.add(intent)
+        decided = intent(vault, kind=kind, state=state, trigger=trigger, at=NOW - timedelta(seconds=age_s))
+        session.add(decided)
         session.flush()
         if mined is not None:
             found = bytes([mined % 256]) * 32
@@ -63,12 +47,12 @@ def add_intent(database: Database, kind: str, state: str, trigger: int = 100, ag
             )
             session.add(
                 KeeperTx(
-                    intent_id=intent.id,
+                    intent_id=decided.id,
                     signer=hex_bytes(KEEPER.address),
-                    nonce=intent.id,
+                    nonce=decided.id,
                     attempt=1,
                     raw=b"",
-                    hash=bytes([intent.id]) * 32,
+                    hash=bytes([decided.id]) * 32,
                     max_fee_wei=1,
                     max_priority_fee_wei=1,
                     offered_block=1,
@@ -76,7 +60,7 @@ def add_intent(database: Database, kind: str, state: str, trigger: int = 100, ag
                     state="mined",
                     mined_block_hash=found,
                     mined_block=mined,
-                    created_at=at,
+                    created_at=decided.created_at,
                 )
             )
 

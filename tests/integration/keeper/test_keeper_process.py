@@ -1,13 +1,9 @@
 """`python -m keeper.main` as people run it: a real process, its exit codes, and what it says."""
 
-import json
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,58 +15,17 @@ from core.db.repositories.leader import leader_row
 from core.db.tables.custody import CustodialWallet
 from core.db.tables.identity import Account
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
+from tests.integration.keeper.processes import WITHIN_S, Start, environment_of, starting, wait_until
 from tests.personas import KEEPER
 
-ROOT = Path(__file__).parents[3]
-WITHIN_S = 20.0
 TAKE_OVER_S = 10.0  # 3 s on a quiet machine: `make bench` measures it
 
 
 @pytest.fixture
-def environment(stage: Stage, tmp_path: Path) -> dict[str, str]:
-    deployment = tmp_path / "deployment.json"
-    contracts = [{"name": name, "address": address} for name, address in stage.chain.contracts.items()]
-    deployment.write_text(json.dumps({"chain_id": stage.chain.chain_id, "block": 1, "commit": "test", "contracts": contracts}))
-    return {
-        **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
-        "DATABASE_URL": stage.url,
-        "RPC_URLS": stage.chain.anvil.url,
-        "DEPLOYMENT_FILE": str(deployment),
-        "KEEPER_PRIVATE_KEY": KEEPER.private_key,
-        "KEEPER_TICK_S": "0.2",
-        "KEEPER_MAX_HEAD_AGE_S": "60",
-        "COLUMNS": "200",
-    }
-
-
-@pytest.fixture
-def start(environment: dict[str, str]) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Start `keeper.main` with arguments and changed variables; what still runs at the end is killed."""
-    started: list[subprocess.Popen[str]] = []
-
-    def run(command: str, **changes: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "keeper.main", command],
-            cwd=ROOT,
-            env=environment | changes,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        started.append(process)
-        return process
-
-    yield run
-    for process in started:
-        process.kill()
-        process.communicate(timeout=WITHIN_S)
-
-
-def wait_until(is_true: Callable[[], bool]) -> None:
-    until = time.monotonic() + WITHIN_S
-    while not is_true():
-        assert time.monotonic() < until, "it did not come true in time"
-        time.sleep(0.05)
+def start(stage: Stage, tmp_path: Path) -> Iterator[Start]:
+    """Start `keeper.main` with the keeper's key."""
+    with starting({**environment_of(stage, tmp_path), "KEEPER_PRIVATE_KEY": KEEPER.private_key, "COLUMNS": "200"}) as found:
+        yield found
 
 
 def state_of_leader(stage: Stage) -> str | None:
@@ -85,7 +40,7 @@ def epoch_of_leader(stage: Stage) -> int:
     return 0 if row is None else row.epoch
 
 
-def test_run__stops_the_vault_and_ends_well_on_sigterm(stage: Stage, start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_run__stops_the_vault_and_ends_well_on_sigterm(stage: Stage, start: Start) -> None:
     process = start("run")
     wait_until(lambda: state_of_leader(stage) == "watching")
     stage.set_price(PRICE_AT_FLOOR)
@@ -97,7 +52,7 @@ def test_run__stops_the_vault_and_ends_well_on_sigterm(stage: Stage, start: Call
     assert KEEPER.private_key.removeprefix("0x") not in said
 
 
-def test_run__killed_and_started_again__goes_on(stage: Stage, start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_run__killed_and_started_again__goes_on(stage: Stage, start: Start) -> None:
     first = start("run")
     wait_until(lambda: state_of_leader(stage) == "watching")
     first.kill()
@@ -108,9 +63,7 @@ def test_run__killed_and_started_again__goes_on(stage: Stage, start: Callable[..
     assert stage.keeper_nonce() == 1
 
 
-def test_run__frozen__its_spare_stops_the_vault_within_seconds_and_it_ends_when_it_wakes(
-    stage: Stage, start: Callable[..., subprocess.Popen[str]]
-) -> None:
+def test_run__frozen__its_spare_stops_the_vault_within_seconds_and_it_ends_when_it_wakes(stage: Stage, start: Start) -> None:
     first = start("run", KEEPER_TICK_S="1")
     wait_until(lambda: state_of_leader(stage) == "watching")
     spare = start("run", KEEPER_TICK_S="1")
@@ -130,7 +83,7 @@ def test_run__frozen__its_spare_stops_the_vault_within_seconds_and_it_ends_when_
     assert taken_s <= TAKE_OVER_S
 
 
-def test_once_then_status__shows_floor_worth_and_distance(stage: Stage, start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_once_then_status__shows_floor_worth_and_distance(stage: Stage, start: Start) -> None:
     once = start("once")
     said, _ = once.communicate(timeout=WITHIN_S)
     assert once.returncode == 0, said
@@ -140,13 +93,13 @@ def test_once_then_status__shows_floor_worth_and_distance(stage: Stage, start: C
         assert expected in shown
 
 
-def test_status__without_a_keeper__says_so_and_fails(start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_status__without_a_keeper__says_so_and_fails(start: Start) -> None:
     shown, _ = (process := start("status")).communicate(timeout=WITHIN_S)
     assert process.returncode == 1
     assert "never ran" in shown
 
 
-def test_once__another_keeper_leads__fails(stage: Stage, start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_once__another_keeper_leads__fails(stage: Stage, start: Start) -> None:
     stage.keeper().run()
     said, _ = (process := start("once")).communicate(timeout=WITHIN_S)
     assert process.returncode == 1
@@ -162,9 +115,7 @@ def test_once__another_keeper_leads__fails(stage: Stage, start: Callable[..., su
         ({"CUSTODY_KEY": "no key"}, "CUSTODY_KEY: write each key as 32 bytes in hex"),
     ],
 )
-def test_run__settings_that_cannot_work__end_with_a_sentence(
-    start: Callable[..., subprocess.Popen[str]], changes: dict[str, str], sentence: str
-) -> None:
+def test_run__settings_that_cannot_work__end_with_a_sentence(start: Start, changes: dict[str, str], sentence: str) -> None:
     said, _ = (process := start("run", **changes)).communicate(timeout=WITHIN_S)
     assert process.returncode == 2
     assert sentence in said
@@ -172,7 +123,7 @@ def test_run__settings_that_cannot_work__end_with_a_sentence(
     assert "no key" not in said
 
 
-def test_reseal__seals_every_wallet_anew_or_none(stage: Stage, start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_reseal__seals_every_wallet_anew_or_none(stage: Stage, start: Start) -> None:
     new, old = b"\x4b" * 32, b"\x4f" * 32
     with stage.database.write() as session:
         for account in session.scalars(select(Account)).all():
@@ -187,13 +138,13 @@ def test_reseal__seals_every_wallet_anew_or_none(stage: Stage, start: Callable[.
         assert set(session.scalars(select(CustodialWallet.key_version))) == {version_of(new)}
 
 
-def test_once__wrong_chain__fails_with_both_ids(start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_once__wrong_chain__fails_with_both_ids(start: Start) -> None:
     said, _ = (process := start("once", CHAIN_ID="8453")).communicate(timeout=WITHIN_S)
     assert process.returncode == 1
     assert "84532, CHAIN_ID is 8453" in said
 
 
-def test_run__database_down__keeps_trying_and_ends_well_on_sigterm(start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_run__database_down__keeps_trying_and_ends_well_on_sigterm(start: Start) -> None:
     process = start("run", DATABASE_URL="postgresql+psycopg://nobody@127.0.0.1:9/none")
     assert process.stdout is not None
     bound = threading.Timer(WITHIN_S, process.kill)
@@ -209,7 +160,7 @@ def test_run__database_down__keeps_trying_and_ends_well_on_sigterm(start: Callab
     assert (failures, process.returncode) == (2, 0)
 
 
-def test_status__while_a_stop_pends__shows_its_nonce_attempts_and_fee(stage: Stage, start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_status__while_a_stop_pends__shows_its_nonce_attempts_and_fee(stage: Stage, start: Start) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     with stage.no_blocks():
         keeper = stage.keeper()

@@ -1,11 +1,6 @@
 """The keeper's process with everything round its tick: a remote signer, slow jobs, metrics, and settings that it refuses."""
 
-import json
-import os
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -15,42 +10,16 @@ from core.db.repositories import jobs
 from core.domain.jobs import ATTENTION, LastRun
 from tests.integration.chain_fixtures import free_port
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
+from tests.integration.keeper.processes import WITHIN_S, Start, environment_of, starting, wait_until
 from tests.personas import KEEPER, STRANGER
 from tests.remote_signer import FakeRemoteSigner, serving
-
-ROOT = Path(__file__).parents[3]
-WITHIN_S = 20.0
-Start = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
 def start(stage: Stage, tmp_path: Path) -> Iterator[Start]:
-    """Start `keeper.main run` without a key and with changed variables; what still runs at the end is killed."""
-    deployment = tmp_path / "deployment.json"
-    contracts = [{"name": name, "address": address} for name, address in stage.chain.contracts.items()]
-    deployment.write_text(json.dumps({"chain_id": stage.chain.chain_id, "block": 1, "commit": "test", "contracts": contracts}))
-    environment = {
-        **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
-        "DATABASE_URL": stage.url,
-        "RPC_URLS": stage.chain.anvil.url,
-        "DEPLOYMENT_FILE": str(deployment),
-        "KEEPER_TICK_S": "0.2",
-        "KEEPER_MAX_HEAD_AGE_S": "60",
-    }
-    started: list[subprocess.Popen[str]] = []
-
-    def run(**changes: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "keeper.main", "run"]
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=environment | changes, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        started.append(process)
-        return process
-
-    yield run
-    for process in started:
-        process.kill()
-        process.communicate(timeout=WITHIN_S)
+    """Start `keeper.main` without a key."""
+    with starting(environment_of(stage, tmp_path)) as found:
+        yield found
 
 
 @pytest.fixture
@@ -69,13 +38,6 @@ def remote(tmp_path: Path) -> Iterator[tuple[FakeRemoteSigner, dict[str, str]]]:
         )
 
 
-def wait_until(is_true: Callable[[], bool]) -> None:
-    until = time.monotonic() + WITHIN_S
-    while not is_true():
-        assert time.monotonic() < until, "it did not come true in time"
-        time.sleep(0.05)
-
-
 def ended(stage: Stage) -> dict[str, LastRun]:
     """The last run of each job that has ended."""
     with stage.database.read() as session:
@@ -86,7 +48,7 @@ def test_run__with_a_remote_signer__stops_the_vault_and_never_tells_the_token(
     stage: Stage, start: Start, remote: tuple[FakeRemoteSigner, dict[str, str]]
 ) -> None:
     signer, settings = remote
-    process = start(**settings)
+    process = start("run", **settings)
     wait_until(lambda: len(ended(stage)) == 2)
     stage.set_price(PRICE_AT_FLOOR)
     wait_until(lambda: stage.status() == "stopped")
@@ -100,7 +62,7 @@ def test_run__with_a_remote_signer__stops_the_vault_and_never_tells_the_token(
 def test_run__a_remote_signer_that_lies__sends_nothing(stage: Stage, start: Start, remote: tuple[FakeRemoteSigner, dict[str, str]]) -> None:
     signer, settings = remote
     signer.altered = {"value": 1}
-    process = start(**settings)
+    process = start("run", **settings)
     stage.set_price(PRICE_AT_FLOOR)
     wait_until(lambda: signer.asked.count("eth_signTransaction") >= 2)
     process.terminate()
@@ -108,14 +70,14 @@ def test_run__a_remote_signer_that_lies__sends_nothing(stage: Stage, start: Star
     assert "signed another value than was asked for" in said
     assert (stage.keeper_nonce(), stage.txs(), stage.states()) == (0, [], [("stop", "planned")])
     signer.altered = {}
-    start(**settings)
+    start("run", **settings)
     wait_until(lambda: stage.status() == "stopped")
     assert stage.keeper_nonce() == 1
 
 
 def test_run__jobs_and_metrics__are_there_at_once(stage: Stage, start: Start, remote: tuple[FakeRemoteSigner, dict[str, str]]) -> None:
     port = free_port()
-    start(**remote[1], KEEPER_METRICS_PORT=str(port))
+    start("run", **remote[1], KEEPER_METRICS_PORT=str(port))
     wait_until(lambda: len(ended(stage)) == 2)
     runs = ended(stage)
     assert {name: run.outcome for name, run in runs.items()} == {"balances": "ok", "prune": "ok"}
@@ -136,14 +98,14 @@ def test_run__jobs_and_metrics__are_there_at_once(stage: Stage, start: Start, re
 def test_run__killed_while_a_job_is_under_way__the_next_process_records_it_as_failed(stage: Stage, start: Start) -> None:
     with stage.database.write() as session:
         jobs.begin(session, "prune", 3_600, 0, "a process that was killed", stage.now())
-    start()
+    start("run")
     wait_until(lambda: "balances" in ended(stage))
     run = ended(stage)["prune"]
     assert (run.outcome, run.error) == ("failed", "ended with its process")
 
 
 def test_run__without_a_key__skips_the_balances(stage: Stage, start: Start) -> None:
-    start()
+    start("run")
     wait_until(lambda: "balances" in ended(stage))
     assert (ended(stage)["balances"].outcome, ended(stage)["balances"].error) == ("skipped", "a dry run has no accounts")
 
@@ -157,7 +119,7 @@ def test_run__without_a_key__skips_the_balances(stage: Stage, start: Start) -> N
     ],
 )
 def test_run__keys_that_cannot_work__end_with_a_sentence(start: Start, changes: dict[str, str], sentence: str) -> None:
-    said, _ = (process := start(**changes)).communicate(timeout=WITHIN_S)
+    said, _ = (process := start("run", **changes)).communicate(timeout=WITHIN_S)
     assert process.returncode == 2
     assert sentence in said
     assert KEEPER.private_key[2:] not in said

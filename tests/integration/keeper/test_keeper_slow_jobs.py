@@ -23,7 +23,7 @@ from keeper.prune import Prune
 from keeper.schedule import JobSkippedError
 from keeper.state import Role
 from tests.integration.chain_fixtures import DeployedChain, free_port
-from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
+from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage, intent
 from tests.personas import KEEPER, STRANGER
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -57,25 +57,7 @@ def add_marks(database: Database, *marks: tuple[bytes, int, datetime]) -> None:
 
 def add_intent(database: Database, vault: bytes, trigger: int, kind: str = "stop") -> None:
     with database.write() as session:
-        session.add(
-            KeeperIntent(
-                chain_id=84532,
-                vault=vault,
-                subject="0x" + vault.hex(),
-                role="keeper",
-                kind=kind,
-                state="done",
-                to=vault,
-                data=b"",
-                trigger_block_number=trigger,
-                decided_block=trigger,
-                trigger_block_hash=b"\x02" * 32,
-                reason={},
-                epoch=1,
-                created_at=OLD,
-                updated_at=OLD,
-            )
-        )
+        session.add(intent(vault, kind=kind, state="done", trigger=trigger, at=OLD))
 
 
 def kept(database: Database) -> list[tuple[bytes, int]]:

@@ -1,7 +1,6 @@
 """What the indexer counts, as a scrape sees it."""
 
 import math
-from dataclasses import dataclass
 
 import httpx
 import pytest
@@ -9,14 +8,7 @@ from prometheus_client import generate_latest
 
 from core.chain.rpc import Rpc, RpcUnreachableError
 from indexer.metrics import PREFIX, Metrics
-
-
-@dataclass
-class Clock:
-    now: float = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.unit.clock import Clock
 
 
 @pytest.fixture

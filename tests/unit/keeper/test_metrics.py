@@ -1,20 +1,12 @@
 """What the keeper's loop counts, as a scrape sees it."""
 
 import math
-from dataclasses import dataclass
 
 import pytest
 
 from core.chain.rpc import Rpc, RpcUnreachableError
 from keeper.metrics import PREFIX, Metrics
-
-
-@dataclass
-class Clock:
-    now: float = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.unit.clock import Clock
 
 
 @pytest.fixture

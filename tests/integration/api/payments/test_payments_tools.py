@@ -4,8 +4,6 @@ No tool of the catalogue is metered yet, so the page of a playbook gets a tool h
 """
 
 import asyncio
-import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -13,10 +11,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import uvicorn
 from eth_account import Account
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
+from starlette.types import ASGIApp
 from x402 import x402Client
 from x402.mcp import wrap_mcp_client_with_payment
 from x402.mechanisms.evm.exact import register_exact_evm_client
@@ -24,9 +22,10 @@ from x402.mechanisms.evm.signers import EthAccountSigner
 
 from api.catalog import ROWS, Profile, Tool, ToolKind
 from api.kernel.operation import Deps
-from api.main import create_app, listen
+from api.main import create_app
 from tests.integration.api.payments.shop import PAGE, PRICE, Shop, shop_on
 from tests.integration.api.payments.test_payments_processes import BASE_SEPOLIA_USDC
+from tests.integration.api.serving import served
 from tests.integration.chain_fixtures import DeployedChain
 
 TOOL = "playbook_read"
@@ -114,19 +113,12 @@ class Wire:
 
 @pytest.fixture
 def url(tooled: Shop) -> Iterator[str]:
-    with listen("127.0.0.1", 0) as listener:
-        tooled.deps = replace(tooled.deps, base_url=f"http://127.0.0.1:{listener.getsockname()[1]}")
-        config = uvicorn.Config(create_app(tooled.deps), log_config=None, proxy_headers=False, timeout_graceful_shutdown=5)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        end = time.monotonic() + 10
-        while not server.started and time.monotonic() < end:
-            time.sleep(0.01)
-        yield f"{tooled.deps.base_url}/mcp"
-        server.should_exit = True
-        thread.join(10)
-        assert not thread.is_alive()
+    def app_at(base_url: str) -> ASGIApp:
+        tooled.deps = replace(tooled.deps, base_url=base_url)
+        return create_app(tooled.deps)
+
+    with served(app_at) as base_url:
+        yield f"{base_url}/mcp"
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])

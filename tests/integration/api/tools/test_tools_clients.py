@@ -1,22 +1,20 @@
 """The official client of both protocol eras, over a socket, against the server that the product runs."""
 
 import asyncio
-import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
 import pytest
-import uvicorn
 from mcp import MCPError
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from api.kernel.operation import Deps
-from api.main import create_app, listen
+from api.main import create_app
 from tests.integration.api.conftest import KEY
+from tests.integration.api.serving import served
 
 MODES = pytest.mark.parametrize(
     ("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")], ids=["legacy", "auto", "pinned"]
@@ -28,17 +26,8 @@ MESSAGES = {"legacy": 5, "auto": 4, "2026-07-28": 3}
 
 @pytest.fixture
 def url(deps: Deps) -> Iterator[str]:
-    with listen("127.0.0.1", 0) as listener:
-        server = uvicorn.Server(uvicorn.Config(create_app(deps), log_config=None, proxy_headers=False, timeout_graceful_shutdown=5))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        end = time.monotonic() + 10
-        while not server.started and time.monotonic() < end:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-        server.should_exit = True
-        thread.join(10)
-        assert not thread.is_alive()
+    with served(lambda _: create_app(deps)) as base_url:
+        yield f"{base_url}/mcp"
 
 
 @asynccontextmanager
