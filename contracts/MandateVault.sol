@@ -36,11 +36,12 @@ import {VaultCodeLib, VaultTerms} from "./libraries/VaultCodeLib.sol";
 /// WHO MAY DO WHAT
 /// - The owner deposits, sets and removes the agent, stops, unwinds positions, and alone withdraws.
 /// - The agent calls the listed functions of the listed contracts inside the caps, and may stop.
-/// - The keeper marks the worth, stops, unwinds after the stop or the end, and settles. It never receives money and
-///   chooses no receiver.
+/// - The keeper marks the worth, stops and settles. It moves no position and chooses no receiver.
 /// - The payee gets the fee and may pass that right on.
 /// - The factory's pauser holds up execute and removes the agent. Nobody holds up a way home for money.
-/// - Nobody changes the terms, the rules or this code.
+/// - The factory's admin appoints pausers and, through the keeper admin, keepers; an adapter that it lists may bring
+///   proceeds to this vault. It moves no money of a vault.
+/// - Nobody changes the terms, the rules or this code. The zero address is nobody: it holds no office here.
 ///
 /// LIFE
 /// - Funding: deposits come in, up to the budget and not above. Nothing else is possible but stop, withdraw, and the
@@ -57,12 +58,16 @@ import {VaultCodeLib, VaultTerms} from "./libraries/VaultCodeLib.sol";
 /// ```
 ///
 /// CAPS
-/// - A cap binds the drop of the vault's USDC, measured around each call; calldata is never trusted for amounts.
-/// - maxSpend bounds the drop of a call: the vault approves it before the call and nothing after it.
-/// - perTxCap binds a call, and the sum over a batch. dailyCap binds what leaves in any 24 hours, to the second.
-/// - Both count gross: what comes back, later or in the same batch, gives neither back.
-/// - The mandate's own cash binds in total: deposited + received - spent. Donated USDC is not the agent's to spend.
+/// - A call spends what its target takes of the allowance: the vault approves maxSpend before the call, reads what is
+///   left after it and takes that back. Calldata is never trusted for amounts, and the balance must account for it.
+/// - Spending counts gross: what comes in during the call, later or in the same batch gives nothing back. Change that a
+///   venue returns has used the day.
+/// - perTxCap binds a call, and the sum over a batch. dailyCap binds what is spent in any 24 hours, to the second.
+/// - The mandate's own cash binds in total: deposited + received - spent. What is sent outside a call is not the
+///   agent's to spend.
 /// - Limits are judged before the first call, on the sum of maxSpend, so that `check` knows the answer too.
+/// - Caps bound USDC that is spent. They do not bound what an exit loses: an exit spends nothing, and sells a position
+///   of any size at whatever price its venue gives.
 ///
 /// RULES
 /// - A call is allowed when a rule names its target and selector, and the rule's pinned word of the arguments is
@@ -71,22 +76,26 @@ import {VaultCodeLib, VaultTerms} from "./libraries/VaultCodeLib.sol";
 ///   because a token that accepts contract signatures could be emptied by one.
 ///
 /// WORTH AND THE STOP LINE
-/// - Worth is own cash plus what the mandate's adapters say its positions are worth. At or below stopFloor anyone
-///   may stop the mandate.
-/// - While money is out at targets that no adapter values, only the keeper's mark can stop it by worth.
+/// - Worth is own cash plus what the mandate's adapters say its positions are worth. At or below stopFloor, and before
+///   the end, anyone may stop the mandate.
+/// - While money is out at targets that no adapter values, worth is unknown and only the keeper's mark can stop it by
+///   worth. `worthAtCost` counts that money at what was spent on it.
 ///
 /// FEE
-/// - agentFeeBps of max(0, received - spent), less what was paid. Deposits, donations and airdrops are no gain.
+/// - agentFeeBps of max(0, received - spent), less what was paid. Deposits are no gain, nor is USDC that is sent to the
+///   vault outside a call.
 /// - Withdrawals leave the fee owed behind, whoever is late to settle.
 ///
 /// UNITS
 /// - Amounts are USDC base units (1e-6), times unix seconds, shares basis points.
 ///
 /// NOT GUARANTEED
-/// - That a listed venue is honest, solvent or fairly priced: the loss by any one action is bounded by the caps, the
-///   loss by all of them by the mandate's own cash.
+/// - That a listed venue is honest, solvent or fairly priced. The caps bound what an action spends, own cash what all of
+///   them spend; an exit at a bad price can lose a whole position in one action.
 /// - That the stop line stops in time: a price may jump across it, and a mark is as good as the keeper.
 /// - That unrealised gain is charged: an owner who takes positions out as tokens pays no fee on them.
+/// - That only the agent's work is charged: USDC that somebody sends in during a call, and the proceeds of a position that
+///   somebody else opened for the vault, are received and count as gain.
 /// - That USDC moves: Circle can pause it or freeze an account.
 contract MandateVault is IMandateVault, ReentrancyGuardTransient {
     using Address for address;
@@ -125,6 +134,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     IUSDC private immutable USDC;
     IMandateVaultFactory private immutable FACTORY;
+    address private immutable IMPLEMENTATION;
 
     Control private _control;
     Flow private _flow;
@@ -132,10 +142,11 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
     Payout private _payout;
     SpendWindow private _window;
 
-    /// @dev Deployed once, by the factory. The implementation itself is born settled and holds nothing.
+    /// @dev Deployed once, by the factory. The implementation itself is born settled, has no terms and takes no money.
     constructor(address usdc) {
         USDC = IUSDC(usdc);
         FACTORY = IMandateVaultFactory(msg.sender);
+        IMPLEMENTATION = address(this);
         _control.status = Status.Settled;
     }
 
@@ -148,14 +159,14 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function initialize(Funding calldata funding) external nonReentrant onlyFactory {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         _control.agent = terms.agent;
         if (funding.amount != 0) _takeFunding(terms, funding);
     }
 
     /// @inheritdoc IMandateVault
     function fund(Funding calldata funding) external nonReentrant onlyFactory {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         _requireFunding(terms);
         _takeFunding(terms, funding);
     }
@@ -182,7 +193,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function deposit(uint256 amount) external nonReentrant {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         _requireFunding(terms);
         if (msg.sender != terms.owner) revert ErrorsLib.NotOwner(msg.sender);
 
@@ -199,7 +210,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         bytes32 salt,
         bytes calldata signature
     ) external nonReentrant {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         _requireFunding(terms);
         if (from != terms.owner) revert ErrorsLib.NotOwner(from);
 
@@ -223,7 +234,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function withdraw(address token, address to, uint256 amount) external nonReentrant {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         if (msg.sender != terms.owner) revert ErrorsLib.NotOwner(msg.sender);
         if (to == address(0) || to == address(this)) revert ErrorsLib.BadAddress(to);
         if (amount == 0) revert ErrorsLib.ZeroAmount();
@@ -253,8 +264,9 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function setAgent(address newAgent) external nonReentrant {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         _requireNotOver(terms);
+        _requireBeforeEnd(terms);
         if (msg.sender != terms.owner) revert ErrorsLib.NotOwner(msg.sender);
         if (newAgent == address(0)) revert ErrorsLib.BadAddress(newAgent);
 
@@ -269,11 +281,11 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function removeAgent() external nonReentrant {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         _requireNotOver(terms);
         if (msg.sender != terms.owner && !FACTORY.isPauser(msg.sender)) revert ErrorsLib.NotOwnerOrPauser(msg.sender);
         address removed = _control.agent;
-        if (removed == address(0)) revert ErrorsLib.NotAgent(removed);
+        if (removed == address(0)) revert ErrorsLib.NoAgent();
 
         _control.agent = address(0);
         emit EventsLib.AgentRemoved(removed, msg.sender);
@@ -299,7 +311,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
     }
 
     function _execute(Call[] calldata calls) private returns (bytes[] memory results) {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         Plan memory plan = _requireExecutable(terms, calls, msg.sender);
 
         results = new bytes[](calls.length);
@@ -308,12 +320,9 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         uint256 balance = _balance();
         for (uint256 i; i < calls.length; ++i) {
             Call calldata call_ = calls[i];
-            uint256 before = balance;
-            (results[i], balance) = _callApproved(call_);
-            uint256 spent = Math.saturatingSub(before, balance);
-            uint256 received = Math.saturatingSub(balance, before);
-            if (spent > call_.maxSpend) revert ErrorsLib.OverMaxSpend(spent, call_.maxSpend);
-
+            uint256 spent;
+            uint256 received;
+            (results[i], spent, received, balance) = _callApproved(call_, balance);
             spentSum += spent;
             receivedSum += received;
             _countUnvalued(terms, call_.target, plan.kinds[i], spent, received);
@@ -334,9 +343,10 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
     {
         address agent_ = _control.agent;
         _requireWorking(terms);
-        if (block.timestamp >= terms.endsAt) revert ErrorsLib.MandateEnded(terms.endsAt);
+        _requireBeforeEnd(terms);
         if (FACTORY.paused()) revert ErrorsLib.MandatePaused();
-        if (caller != agent_ || agent_ == address(0)) revert ErrorsLib.NotAgent(caller);
+        if (agent_ == address(0)) revert ErrorsLib.NoAgent();
+        if (caller != agent_) revert ErrorsLib.NotAgent(caller);
         if (calls.length == 0) revert ErrorsLib.EmptyBatch();
 
         plan = Plan({selectors: new bytes4[](calls.length), kinds: new uint8[](calls.length), flow: _flow});
@@ -344,6 +354,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         for (uint256 i; i < calls.length; ++i) {
             Call calldata call_ = calls[i];
             (plan.selectors[i], plan.kinds[i]) = terms.rules.requireAllowed(call_.target, call_.data);
+            if (plan.kinds[i] == KIND_EXIT) _requireFree(call_);
             requested = Math.saturatingAdd(requested, call_.maxSpend);
         }
         _requireWithinCaps(terms, plan.flow, requested);
@@ -359,16 +370,31 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         if (requested > cash) revert ErrorsLib.OverBudget(requested, cash);
     }
 
-    /// @dev Approves, calls, takes the rest of the approval back, and reads the balance.
-    function _callApproved(Call calldata call_) private returns (bytes memory result, uint256 balanceAfter) {
+    function _requireFree(Call calldata call_) private pure {
+        if (call_.maxSpend != 0) revert ErrorsLib.ExitNotFree(call_.maxSpend);
+    }
+
+    /// @dev Approves, calls, and counts gross: spent is what the target took of the allowance, whose rest is taken back;
+    /// received is what the balance holds beyond that. A balance that fell by more than was spent is no spending that
+    /// the vault knows, and reverts.
+    function _callApproved(Call calldata call_, uint256 balanceBefore)
+        private
+        returns (bytes memory result, uint256 spent, uint256 received, uint256 balance)
+    {
         if (call_.maxSpend != 0) IERC20(USDC).forceApprove(call_.target, call_.maxSpend);
         result = call_.target.functionCall(call_.data);
-        if (call_.maxSpend != 0 && USDC.allowance(address(this), call_.target) != 0) {
-            IERC20(USDC).forceApprove(call_.target, 0);
-            uint256 leftover = USDC.allowance(address(this), call_.target);
-            if (leftover != 0) revert ErrorsLib.ApprovalLeft(call_.target, leftover);
-        }
-        balanceAfter = _balance();
+        if (call_.maxSpend != 0) spent = call_.maxSpend - _takeApprovalBack(call_.target);
+        balance = _balance();
+        if (balance + spent < balanceBefore) revert ErrorsLib.OverMaxSpend(balanceBefore - balance, spent);
+        received = balance + spent - balanceBefore;
+    }
+
+    function _takeApprovalBack(address target) private returns (uint256 unused) {
+        unused = USDC.allowance(address(this), target);
+        if (unused == 0) return 0;
+        IERC20(USDC).forceApprove(target, 0);
+        uint256 leftover = USDC.allowance(address(this), target);
+        if (leftover != 0) revert ErrorsLib.ApprovalLeft(target, leftover);
     }
 
     /// @dev Money at a target that an adapter values is no unknown; everywhere else what went out is, until as much
@@ -384,8 +410,8 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function setPayee(address newPayee) external nonReentrant {
-        address previous = _payee(VaultCodeLib.decode());
-        if (msg.sender != previous) revert ErrorsLib.NotPayee(msg.sender);
+        address previous = _payee(_terms());
+        if (msg.sender != previous || previous == address(0)) revert ErrorsLib.NotPayee(msg.sender);
         if (newPayee == address(0) || newPayee == address(this)) revert ErrorsLib.BadAddress(newPayee);
 
         _payout.payee = newPayee;
@@ -396,7 +422,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function mark(uint256 worth_, uint64 asOfBlock, bytes32 evidence) external nonReentrant {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         _requireWorking(terms);
         if (msg.sender != FACTORY.keeper()) revert ErrorsLib.NotKeeper(msg.sender);
         _requireFreshMark(asOfBlock);
@@ -422,17 +448,20 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function stop(bytes32 reason) external nonReentrant {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         _requireNotOver(terms);
+        if (reason == REASON_STOP_LINE) revert ErrorsLib.ReservedReason(reason);
         if (msg.sender != FACTORY.keeper()) _requireMayStop(terms);
 
         _stop(reason, 0, false);
     }
 
+    /// @dev The grace binds the agent as it binds the owner, who may have made a key of theirs the agent before the end.
     function _requireMayStop(VaultTerms memory terms) private view {
         if (msg.sender != terms.owner) {
-            if (msg.sender != _control.agent) revert ErrorsLib.NotParty(msg.sender);
-            return;
+            address agent_ = _control.agent;
+            if (agent_ == address(0)) revert ErrorsLib.NoAgent();
+            if (msg.sender != agent_) revert ErrorsLib.NotParty(msg.sender);
         }
         uint64 until = terms.endsAt + SETTLE_GRACE;
         if (block.timestamp >= terms.endsAt && block.timestamp < until) revert ErrorsLib.SettleGrace(until);
@@ -447,8 +476,9 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function unwind(Call[] calldata calls) external nonReentrant returns (bytes[] memory results) {
-        VaultTerms memory terms = VaultCodeLib.decode();
-        _requireMayUnwind(terms);
+        VaultTerms memory terms = _terms();
+        if (_control.status == Status.Funding) revert ErrorsLib.MandateNotFunded(_book.deposited, terms.budget);
+        if (msg.sender != terms.owner) revert ErrorsLib.NotOwner(msg.sender);
         if (calls.length == 0) revert ErrorsLib.EmptyBatch();
 
         results = new bytes[](calls.length);
@@ -457,12 +487,10 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         for (uint256 i; i < calls.length; ++i) {
             (bytes4 selector, uint8 kind) = terms.rules.requireAllowed(calls[i].target, calls[i].data);
             if (kind != KIND_EXIT) revert ErrorsLib.NotAnExit(calls[i].target, selector);
-            if (calls[i].maxSpend != 0) revert ErrorsLib.UnwindNotFree(calls[i].maxSpend);
+            _requireFree(calls[i]);
 
-            uint256 before = balance;
-            (results[i], balance) = _callApproved(calls[i]);
-            if (balance < before) revert ErrorsLib.UnwindLost(before, balance);
-            uint256 received = balance - before;
+            uint256 received;
+            (results[i],, received, balance) = _callApproved(calls[i], balance);
             receivedSum += received;
             _countUnvalued(terms, calls[i].target, kind, 0, received);
             emit EventsLib.Unwound(msg.sender, calls[i].target, selector, received, balance);
@@ -470,20 +498,12 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         _flow.received = (_flow.received + receivedSum).toUint80();
     }
 
-    function _requireMayUnwind(VaultTerms memory terms) private view {
-        Status status_ = _control.status;
-        if (status_ == Status.Funding) revert ErrorsLib.MandateNotFunded(_book.deposited, terms.budget);
-        if (msg.sender == terms.owner) return;
-        if (msg.sender != FACTORY.keeper()) revert ErrorsLib.NotOwnerOrKeeper(msg.sender);
-        if (status_ == Status.Working && block.timestamp < terms.endsAt) revert ErrorsLib.UnwindTooEarly(terms.endsAt);
-    }
-
     // ------------------------------------------------------------------ adapters
 
     /// @inheritdoc IMandateVault
     /// @dev Also an adapter that was taken off the list later: the mandate's own adapters are fixed by its rules.
     function receiveProceeds(uint256 amount) external nonReentrant {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         if (_control.status == Status.Funding) revert ErrorsLib.MandateNotFunded(_book.deposited, terms.budget);
         if (!FACTORY.isAdapter(msg.sender) && !terms.rules.isValued(msg.sender)) {
             revert ErrorsLib.NotAdapter(msg.sender);
@@ -499,8 +519,9 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function enforceStopLine() external nonReentrant {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         _requireWorking(terms);
+        _requireBeforeEnd(terms);
         uint256 worth_ = _worth(terms);
         if (worth_ > terms.stopFloor) revert ErrorsLib.AboveStopLine(worth_, terms.stopFloor);
 
@@ -509,7 +530,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function settle() external nonReentrant returns (uint256 fee) {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         Status status_ = _control.status;
         if (status_ == Status.Funding) revert ErrorsLib.MandateNotFunded(_book.deposited, terms.budget);
         _requireMaySettle(terms);
@@ -533,11 +554,23 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         if (!stopped && block.timestamp < terms.endsAt) revert ErrorsLib.SettleTooEarly(terms.endsAt);
     }
 
+    // ------------------------------------------------------------------ terms
+
+    /// @dev The implementation's code ends where a vault's terms begin, so it must not be read as terms.
+    function _terms() private view returns (VaultTerms memory) {
+        if (address(this) == IMPLEMENTATION) revert ErrorsLib.NotAVault(address(this));
+        return VaultCodeLib.decode();
+    }
+
     // ------------------------------------------------------------------ status
 
     function _requireFunding(VaultTerms memory terms) private view {
         _requireNotOver(terms);
         if (_control.status != Status.Funding) revert ErrorsLib.MandateFunded(terms.budget);
+        _requireBeforeEnd(terms);
+    }
+
+    function _requireBeforeEnd(VaultTerms memory terms) private view {
         if (block.timestamp >= terms.endsAt) revert ErrorsLib.MandateEnded(terms.endsAt);
     }
 
@@ -588,10 +621,14 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         return changed == address(0) ? terms.agent : changed;
     }
 
-    /// @dev Rules are sorted by target, so an adapter with several rules of kind 2 is asked once.
-    function _worth(VaultTerms memory terms) private view returns (uint256 worth_) {
+    function _worth(VaultTerms memory terms) private view returns (uint256) {
         uint256 out = _book.unvaluedOut;
         if (out != 0) revert ErrorsLib.WorthUnknown(out);
+        return _valuedWorth(terms);
+    }
+
+    /// @dev Rules are sorted by target, so an adapter with several rules of kind 2 is asked once.
+    function _valuedWorth(VaultTerms memory terms) private view returns (uint256 worth_) {
         worth_ = _ownCash();
         address asked;
         for (uint256 i; i < terms.rules.countOf(); ++i) {
@@ -611,7 +648,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         nonReentrantView
         returns (uint256 perAction, uint256 today, uint256 total, uint256 windowFreesAt)
     {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         Flow memory flow = _flow;
         _window.advance(flow);
         return (terms.perTxCap, _window.left(flow, terms.dailyCap), _ownCash(), _window.freesAt(flow));
@@ -629,22 +666,28 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function requireExecutable(Call[] calldata calls) external view nonReentrantView {
-        _requireExecutable(VaultCodeLib.decode(), calls, _control.agent);
+        _requireExecutable(_terms(), calls, _control.agent);
     }
 
     /// @inheritdoc IMandateVault
     function worth() external view nonReentrantView returns (uint256) {
-        return _worth(VaultCodeLib.decode());
+        return _worth(_terms());
+    }
+
+    /// @inheritdoc IMandateVault
+    function worthAtCost() external view nonReentrantView returns (uint256 worth_, uint256 unvaluedOut) {
+        unvaluedOut = _book.unvaluedOut;
+        worth_ = _valuedWorth(_terms()) + unvaluedOut;
     }
 
     /// @inheritdoc IMandateVault
     function feeOwed() external view nonReentrantView returns (uint256) {
-        return _feeOwed(VaultCodeLib.decode());
+        return _feeOwed(_terms());
     }
 
     /// @inheritdoc IMandateVault
     function lock() external view nonReentrantView returns (bool withdrawable, bytes32 reason, uint64 until) {
-        VaultTerms memory terms = VaultCodeLib.decode();
+        VaultTerms memory terms = _terms();
         (reason, until) = _timeLock(terms);
         if (reason != 0) return (false, reason, until);
         if (_balance() <= _feeOwed(terms)) return (false, LOCK_NOTHING_LEFT, 0);
@@ -674,7 +717,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function payee() external view returns (address) {
-        return _payee(VaultCodeLib.decode());
+        return _payee(_terms());
     }
 
     /// @inheritdoc IMandateVault
@@ -687,7 +730,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
     function paused() external view returns (bool) {
         return
             _control.agent == address(0) && _control.status < Status.Stopped
-                && _payee(VaultCodeLib.decode()) != address(0);
+                && _payee(_terms()) != address(0);
     }
 
     /// @inheritdoc IMandateVault
@@ -699,47 +742,47 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function owner() external view returns (address) {
-        return VaultCodeLib.decode().owner;
+        return _terms().owner;
     }
 
     /// @inheritdoc IMandateVault
     function budget() external view returns (uint256) {
-        return VaultCodeLib.decode().budget;
+        return _terms().budget;
     }
 
     /// @inheritdoc IMandateVault
     function perTxCap() external view returns (uint256) {
-        return VaultCodeLib.decode().perTxCap;
+        return _terms().perTxCap;
     }
 
     /// @inheritdoc IMandateVault
     function dailyCap() external view returns (uint256) {
-        return VaultCodeLib.decode().dailyCap;
+        return _terms().dailyCap;
     }
 
     /// @inheritdoc IMandateVault
     function stopFloor() external view returns (uint256) {
-        return VaultCodeLib.decode().stopFloor;
+        return _terms().stopFloor;
     }
 
     /// @inheritdoc IMandateVault
     function endsAt() external view returns (uint64) {
-        return VaultCodeLib.decode().endsAt;
+        return _terms().endsAt;
     }
 
     /// @inheritdoc IMandateVault
     function agentFeeBps() external view returns (uint256) {
-        return VaultCodeLib.decode().agentFeeBps;
+        return _terms().agentFeeBps;
     }
 
     /// @inheritdoc IMandateVault
     function termsDigest() external view returns (bytes32) {
-        return VaultCodeLib.decode().digest;
+        return _terms().digest;
     }
 
     /// @inheritdoc IMandateVault
     function rules() external view returns (Rule[] memory unpacked) {
-        bytes memory packed = VaultCodeLib.decode().rules;
+        bytes memory packed = _terms().rules;
         unpacked = new Rule[](packed.countOf());
         for (uint256 i; i < unpacked.length; ++i) {
             unpacked[i] = packed.at(i);
@@ -748,7 +791,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function isAllowed(address target, bytes4 selector) external view returns (bool found) {
-        (found,,) = VaultCodeLib.decode().rules.find(target, selector);
+        (found,,) = _terms().rules.find(target, selector);
     }
 
     /// @inheritdoc IMandateVault

@@ -33,7 +33,7 @@ struct Offices {
     address pauser;
     /// KEEPER_ADMIN_ROLE: proposes keepers and guards.
     address keeperAdmin;
-    /// Marks, stops, unwinds after a stop, settles.
+    /// Marks, stops, settles.
     address keeper;
     /// Signs x402 payments.
     address guard;
@@ -58,10 +58,12 @@ struct Offices {
 /// - The factory never holds money and never needs an allowance.
 ///
 /// ROLES
-/// - The admin lists adapters, ends a pause and grants roles. It cannot touch an existing vault.
-/// - The pauser stops createVault and execute. It cannot end the pause, and no way home for money is gated by it.
-/// - The keeper admin proposes a keeper or a guard; the change takes 48 hours at least, and admin or pauser can
-///   drop it until then.
+/// - The admin lists adapters, ends a pause, grants and revokes roles. Over existing vaults that means: it can make
+///   itself pauser and keeper admin, and an adapter that it lists may bring them proceeds. No office takes money out.
+/// - The pauser stops createVault and execute, of existing vaults too, and removes the agent of any vault. It cannot end
+///   the pause, and no way home for money is gated by it.
+/// - The keeper admin proposes a keeper or a guard; the change takes 48 hours at least, holds for existing vaults, and
+///   admin or pauser can drop it until then.
 ///
 /// NOT GUARANTEED
 /// - That an adapter on the list tells the truth about worth: the list is the admin's word.
@@ -109,6 +111,9 @@ contract MandateVaultFactory is IMandateVaultFactory, AccessControlDefaultAdminR
         EIP712("Mandate Wallet", "2")
     {
         if (usdc_.code.length == 0) revert ErrorsLib.BadAddress(usdc_);
+        // The zero address sends no transaction, but in a simulation anybody can be it.
+        if (offices.pauser == address(0)) revert ErrorsLib.BadAddress(offices.pauser);
+        if (offices.keeperAdmin == address(0)) revert ErrorsLib.BadAddress(offices.keeperAdmin);
         if (offices.keeper == address(0)) revert ErrorsLib.BadAddress(offices.keeper);
         if (offices.guard == address(0)) revert ErrorsLib.BadAddress(offices.guard);
         usdc = usdc_;
@@ -215,7 +220,8 @@ contract MandateVaultFactory is IMandateVaultFactory, AccessControlDefaultAdminR
         if (rulesHash != terms.allowedTargetsHash) {
             revert ErrorsLib.RulesHashMismatch(rulesHash, terms.allowedTargetsHash);
         }
-        RuleLib.requireSound(rules, usdc, vault);
+        // The validator calls whatever a signature names: as a target it could take the allowance anywhere.
+        RuleLib.requireSound(rules, [usdc, vault, implementation, validator]);
         for (uint256 i; i < rules.length; ++i) {
             if (RuleLib.needsListing(rules[i].kind)) {
                 if (!isAdapter[rules[i].target]) revert ErrorsLib.AdapterNotListed(rules[i].target);

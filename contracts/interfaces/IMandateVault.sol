@@ -29,9 +29,9 @@ struct Call {
 struct Totals {
     /// Deposits less what was withdrawn while Funding. USDC base units, as the next five.
     uint256 deposited;
-    /// What the agent's calls took out, call by call.
+    /// What the agent's calls took of their allowances, call by call.
     uint256 spent;
-    /// What calls, unwinds and adapters brought in.
+    /// What came in during calls and unwinds, and by adapters.
     uint256 received;
     /// What the owner withdrew after Funding.
     uint256 withdrawn;
@@ -79,7 +79,8 @@ interface IMandateVault {
 
     // ------------------------------------------------------------------ the owner: the agent
 
-    /// @notice Sets the agent, first or again. Resumes a paused mandate. Never after a stop; the day's window stays.
+    /// @notice Sets the agent, first or again. Resumes a paused mandate. Never after a stop nor from endsAt on; the day's
+    /// window stays.
     function setAgent(address newAgent) external;
 
     /// @notice Takes the agent's power away until setAgent. The owner, or the factory's pauser.
@@ -87,7 +88,8 @@ interface IMandateVault {
 
     // ------------------------------------------------------------------ the agent
 
-    /// @notice One call under the mandate's rules. Only the agent, Working, before endsAt, factory not paused.
+    /// @notice One call under the mandate's rules. Only the agent, Working, before endsAt, factory not paused. maxSpend of
+    /// an exit must be 0.
     /// @return result What the target returned.
     function execute(Call calldata call_) external returns (bytes memory result);
 
@@ -112,10 +114,11 @@ interface IMandateVault {
     // ------------------------------------------------------------------ owner, keeper or agent
 
     /// @notice Ends the mandate for good. One way.
-    /// @dev The owner is refused in [endsAt, endsAt + 1 day), so that the agent's fee can be settled first.
+    /// @dev Owner and agent are refused in [endsAt, endsAt + 1 day), so that the agent's fee can be settled first.
+    /// @param reason Any word but `stop_line`, which is the contract's own.
     function stop(bytes32 reason) external;
 
-    /// @notice Calls exit rules to bring money home. The owner from Working on, the keeper after a stop or the end.
+    /// @notice Calls exit rules to bring money home. Only the owner, from Working on.
     /// @dev maxSpend must be 0, nothing is approved, and no call may lower the balance.
     function unwind(Call[] calldata calls) external returns (bytes[] memory results);
 
@@ -126,7 +129,8 @@ interface IMandateVault {
 
     // ------------------------------------------------------------------ anyone
 
-    /// @notice Stops a working mandate whose worth is at or below the floor; above it, it reverts.
+    /// @notice Stops a working mandate whose worth is at or below the floor, before endsAt; above the floor it reverts, and
+    /// so it does while worth is unknown.
     function enforceStopLine() external;
 
     /// @notice Pays the agent's fee on the realised gain.
@@ -185,6 +189,12 @@ interface IMandateVault {
     /// @dev Reverts WorthUnknown while money is out at unvalued targets.
     function worth() external view returns (uint256);
 
+    /// @notice Worth with the money that no adapter values counted at cost: what was spent on it less what came back.
+    /// @dev An upper bound only while those positions are worth no more than they cost. Reverts when an adapter does.
+    /// @return worth_ Own cash, plus what the adapters say, plus unvaluedOut.
+    /// @return unvaluedOut The part at cost. 0: worth_ is what `worth` answers.
+    function worthAtCost() external view returns (uint256 worth_, uint256 unvaluedOut);
+
     /// @notice The fee that would be paid if it were settled now; withdrawals leave it behind.
     function feeOwed() external view returns (uint256);
 
@@ -202,7 +212,7 @@ interface IMandateVault {
     function lock() external view returns (bool withdrawable, bytes32 reason, uint64 until);
 
     /// @notice What execute or executeBatch by the agent would be refused with: the exact error data, or empty.
-    /// @dev A target's own failure and a drop above maxSpend are known only by running the call.
+    /// @dev A target's own failure and a drop beyond what was spent are known only by running the call.
     function check(Call[] calldata calls) external view returns (bytes memory reason);
 
     /// @notice Reverts with what `check` answers, or passes.

@@ -25,8 +25,11 @@ library ErrorsLib {
     /// @notice Thrown when more is asked for than the mandate's own cash, or more deposited than the budget lacks.
     error OverBudget(uint256 requested, uint256 left);
 
-    /// @notice Thrown when a call took more than its maxSpend.
-    error OverMaxSpend(uint256 spent, uint256 maxSpend);
+    /// @notice Thrown when the balance fell by more than the call spent of its allowance of maxSpend.
+    error OverMaxSpend(uint256 drop, uint256 spent);
+
+    /// @notice Thrown when a call of an exit has a maxSpend.
+    error ExitNotFree(uint256 maxSpend);
 
     /// @notice Thrown when an allowance stays although it was set to zero.
     error ApprovalLeft(address target, uint256 allowance);
@@ -51,8 +54,11 @@ library ErrorsLib {
     /// @notice Thrown while the factory is paused.
     error MandatePaused();
 
-    /// @notice Thrown when the owner stops in [endsAt, until), the keeper's time to settle.
+    /// @notice Thrown when the owner or the agent stops in [endsAt, until), the keeper's time to settle.
     error SettleGrace(uint64 until);
+
+    /// @notice Thrown when a stop gives the word that the contract keeps for the stop line.
+    error ReservedReason(bytes32 reason);
 
     /// @notice Thrown when the caller may settle only from a later time on.
     error SettleTooEarly(uint64 from);
@@ -60,17 +66,8 @@ library ErrorsLib {
     /// @notice Thrown when a settled mandate owes nothing more.
     error NothingToSettle();
 
-    /// @notice Thrown when the keeper unwinds before the end or a stop.
-    error UnwindTooEarly(uint64 from);
-
-    /// @notice Thrown when a call of an unwind has a maxSpend.
-    error UnwindNotFree(uint256 maxSpend);
-
     /// @notice Thrown when a call of an unwind is allowed but is no exit.
     error NotAnExit(address target, bytes4 selector);
-
-    /// @notice Thrown when a call of an unwind lowered the balance.
-    error UnwindLost(uint256 balanceBefore, uint256 balanceAfter);
 
     /// @notice Thrown when the owner withdraws while the lock holds.
     error WithdrawLocked(bytes32 reason, uint64 until);
@@ -100,8 +97,11 @@ library ErrorsLib {
     /// @notice Thrown when the caller, or the payer of an authorization, is not the owner.
     error NotOwner(address caller);
 
-    /// @notice Thrown when the caller is not the agent. Zero: there is no agent.
+    /// @notice Thrown when the caller is not the agent.
     error NotAgent(address caller);
+
+    /// @notice Thrown when there is no agent: removed, or not set yet.
+    error NoAgent();
 
     /// @notice Thrown when the caller is not the keeper.
     error NotKeeper(address caller);
@@ -118,9 +118,6 @@ library ErrorsLib {
     /// @notice Thrown when the caller is neither the owner nor the factory's pauser.
     error NotOwnerOrPauser(address caller);
 
-    /// @notice Thrown when the caller is neither the owner nor the keeper.
-    error NotOwnerOrKeeper(address caller);
-
     /// @notice Thrown when the caller is neither the owner, the keeper nor the agent.
     error NotParty(address caller);
 
@@ -131,6 +128,9 @@ library ErrorsLib {
     error NotOperator(address caller);
 
     // ------------------------------------------------------------------ terms and vaults
+
+    /// @notice Thrown by the implementation, which has no terms.
+    error NotAVault(address account);
 
     /// @notice Thrown when the owner's consent is missing or does not hold.
     error BadSignature(address signer);

@@ -53,7 +53,8 @@ library EventsLib {
     /// @notice Money of the owner came in. When `deposited` is the budget, the mandate works.
     event Deposited(address indexed from, uint256 amount, uint256 deposited, uint256 balance);
 
-    /// @notice One call of the agent. All calls of a batch share the nonce. One of `spent` and `received` is 0.
+    /// @notice One call of the agent. All calls of a batch share the nonce. `spent` is what the target took of the
+    /// allowance, `received` what came in during the call: gross, so both can be other than 0.
     event Executed(
         uint256 indexed nonce,
         address indexed target,

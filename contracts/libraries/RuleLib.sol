@@ -24,7 +24,8 @@ library RuleLib {
     }
 
     /// @notice Reverts unless count, order, targets and kinds are sound. Listing of adapters is the factory's part.
-    function requireSound(Rule[] calldata rules, address usdc, address vault) internal view {
+    /// @param house The contracts of the house that are never targets, besides the factory itself.
+    function requireSound(Rule[] calldata rules, address[4] memory house) internal view {
         uint256 count = rules.length;
         if (count == 0 || count > MAX_RULES) revert ErrorsLib.BadRuleCount(count, MAX_RULES);
 
@@ -33,16 +34,16 @@ library RuleLib {
             Rule calldata rule = rules[i];
             uint192 current = keyOf(rule.target, rule.selector);
             if (current <= previous) revert ErrorsLib.RulesNotSorted(i);
-            if (_isForbidden(rule.target, usdc, vault)) revert ErrorsLib.ForbiddenTarget(i, rule.target);
+            if (_isForbidden(rule.target, house)) revert ErrorsLib.ForbiddenTarget(i, rule.target);
             if (rule.kind > KIND_COST) revert ErrorsLib.UnknownKind(i, rule.kind);
             previous = current;
         }
     }
 
     /// @dev The factory is `address(this)`: this library runs inside it.
-    function _isForbidden(address target, address usdc, address vault) private view returns (bool) {
-        return
-            target == usdc || target == vault || target == address(this) || target == PERMIT2 || target.code.length == 0;
+    function _isForbidden(address target, address[4] memory house) private view returns (bool) {
+        return target == address(this) || target == PERMIT2 || target.code.length == 0 || target == house[0]
+            || target == house[1] || target == house[2] || target == house[3];
     }
 
     /// @notice True for kinds whose target must be a listed adapter.
