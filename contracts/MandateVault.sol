@@ -134,7 +134,6 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     IUSDC private immutable USDC;
     IMandateVaultFactory private immutable FACTORY;
-    address private immutable IMPLEMENTATION;
 
     Control private _control;
     Flow private _flow;
@@ -146,7 +145,6 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
     constructor(address usdc) {
         USDC = IUSDC(usdc);
         FACTORY = IMandateVaultFactory(msg.sender);
-        IMPLEMENTATION = address(this);
         _control.status = Status.Settled;
     }
 
@@ -159,14 +157,14 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function initialize(Funding calldata funding) external nonReentrant onlyFactory {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         _control.agent = terms.agent;
         if (funding.amount != 0) _takeFunding(terms, funding);
     }
 
     /// @inheritdoc IMandateVault
     function fund(Funding calldata funding) external nonReentrant onlyFactory {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         _requireFunding(terms);
         _takeFunding(terms, funding);
     }
@@ -193,7 +191,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function deposit(uint256 amount) external nonReentrant {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         _requireFunding(terms);
         if (msg.sender != terms.owner) revert ErrorsLib.NotOwner(msg.sender);
 
@@ -210,7 +208,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         bytes32 salt,
         bytes calldata signature
     ) external nonReentrant {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         _requireFunding(terms);
         if (from != terms.owner) revert ErrorsLib.NotOwner(from);
 
@@ -234,7 +232,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function withdraw(address token, address to, uint256 amount) external nonReentrant {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         if (msg.sender != terms.owner) revert ErrorsLib.NotOwner(msg.sender);
         if (to == address(0) || to == address(this)) revert ErrorsLib.BadAddress(to);
         if (amount == 0) revert ErrorsLib.ZeroAmount();
@@ -264,7 +262,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function setAgent(address newAgent) external nonReentrant {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         _requireNotOver(terms);
         _requireBeforeEnd(terms);
         if (msg.sender != terms.owner) revert ErrorsLib.NotOwner(msg.sender);
@@ -281,7 +279,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function removeAgent() external nonReentrant {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         _requireNotOver(terms);
         if (msg.sender != terms.owner && !FACTORY.isPauser(msg.sender)) revert ErrorsLib.NotOwnerOrPauser(msg.sender);
         address removed = _control.agent;
@@ -311,7 +309,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
     }
 
     function _execute(Call[] calldata calls) private returns (bytes[] memory results) {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         Plan memory plan = _requireExecutable(terms, calls, msg.sender);
 
         results = new bytes[](calls.length);
@@ -353,8 +351,9 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         uint256 requested;
         for (uint256 i; i < calls.length; ++i) {
             Call calldata call_ = calls[i];
-            (plan.selectors[i], plan.kinds[i]) = terms.rules.requireAllowed(call_.target, call_.data);
-            if (plan.kinds[i] == KIND_EXIT) _requireFree(call_);
+            (bytes4 selector, uint8 kind) = terms.rules.requireAllowed(call_.target, call_.data);
+            if (kind == KIND_EXIT) _requireFree(call_);
+            (plan.selectors[i], plan.kinds[i]) = (selector, kind);
             requested = Math.saturatingAdd(requested, call_.maxSpend);
         }
         _requireWithinCaps(terms, plan.flow, requested);
@@ -381,12 +380,15 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         private
         returns (bytes memory result, uint256 spent, uint256 received, uint256 balance)
     {
-        if (call_.maxSpend != 0) IERC20(USDC).forceApprove(call_.target, call_.maxSpend);
-        result = call_.target.functionCall(call_.data);
-        if (call_.maxSpend != 0) spent = call_.maxSpend - _takeApprovalBack(call_.target);
+        address target = call_.target;
+        uint256 maxSpend = call_.maxSpend;
+        if (maxSpend != 0) IERC20(USDC).forceApprove(target, maxSpend);
+        result = target.functionCall(call_.data);
+        if (maxSpend != 0) spent = maxSpend - _takeApprovalBack(target);
         balance = _balance();
-        if (balance + spent < balanceBefore) revert ErrorsLib.OverMaxSpend(balanceBefore - balance, spent);
-        received = balance + spent - balanceBefore;
+        uint256 gross = balance + spent;
+        if (gross < balanceBefore) revert ErrorsLib.OverMaxSpend(balanceBefore - balance, spent);
+        received = gross - balanceBefore;
     }
 
     function _takeApprovalBack(address target) private returns (uint256 unused) {
@@ -410,7 +412,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function setPayee(address newPayee) external nonReentrant {
-        address previous = _payee(_terms());
+        address previous = _payee(VaultCodeLib.decode());
         if (msg.sender != previous || previous == address(0)) revert ErrorsLib.NotPayee(msg.sender);
         if (newPayee == address(0) || newPayee == address(this)) revert ErrorsLib.BadAddress(newPayee);
 
@@ -422,7 +424,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function mark(uint256 worth_, uint64 asOfBlock, bytes32 evidence) external nonReentrant {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         _requireWorking(terms);
         if (msg.sender != FACTORY.keeper()) revert ErrorsLib.NotKeeper(msg.sender);
         _requireFreshMark(asOfBlock);
@@ -448,7 +450,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function stop(bytes32 reason) external nonReentrant {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         _requireNotOver(terms);
         if (reason == REASON_STOP_LINE) revert ErrorsLib.ReservedReason(reason);
         if (msg.sender != FACTORY.keeper()) _requireMayStop(terms);
@@ -476,7 +478,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function unwind(Call[] calldata calls) external nonReentrant returns (bytes[] memory results) {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         if (_control.status == Status.Funding) revert ErrorsLib.MandateNotFunded(_book.deposited, terms.budget);
         if (msg.sender != terms.owner) revert ErrorsLib.NotOwner(msg.sender);
         if (calls.length == 0) revert ErrorsLib.EmptyBatch();
@@ -503,7 +505,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
     /// @inheritdoc IMandateVault
     /// @dev Also an adapter that was taken off the list later: the mandate's own adapters are fixed by its rules.
     function receiveProceeds(uint256 amount) external nonReentrant {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         if (_control.status == Status.Funding) revert ErrorsLib.MandateNotFunded(_book.deposited, terms.budget);
         if (!FACTORY.isAdapter(msg.sender) && !terms.rules.isValued(msg.sender)) {
             revert ErrorsLib.NotAdapter(msg.sender);
@@ -519,7 +521,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function enforceStopLine() external nonReentrant {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         _requireWorking(terms);
         _requireBeforeEnd(terms);
         uint256 worth_ = _worth(terms);
@@ -530,7 +532,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function settle() external nonReentrant returns (uint256 fee) {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         Status status_ = _control.status;
         if (status_ == Status.Funding) revert ErrorsLib.MandateNotFunded(_book.deposited, terms.budget);
         _requireMaySettle(terms);
@@ -552,14 +554,6 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         if (stopped && msg.sender == terms.owner) return;
         if (msg.sender != FACTORY.keeper()) revert ErrorsLib.SettleTooEarly(graceEnd);
         if (!stopped && block.timestamp < terms.endsAt) revert ErrorsLib.SettleTooEarly(terms.endsAt);
-    }
-
-    // ------------------------------------------------------------------ terms
-
-    /// @dev The implementation's code ends where a vault's terms begin, so it must not be read as terms.
-    function _terms() private view returns (VaultTerms memory) {
-        if (address(this) == IMPLEMENTATION) revert ErrorsLib.NotAVault(address(this));
-        return VaultCodeLib.decode();
     }
 
     // ------------------------------------------------------------------ status
@@ -648,7 +642,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         nonReentrantView
         returns (uint256 perAction, uint256 today, uint256 total, uint256 windowFreesAt)
     {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         Flow memory flow = _flow;
         _window.advance(flow);
         return (terms.perTxCap, _window.left(flow, terms.dailyCap), _ownCash(), _window.freesAt(flow));
@@ -666,28 +660,28 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function requireExecutable(Call[] calldata calls) external view nonReentrantView {
-        _requireExecutable(_terms(), calls, _control.agent);
+        _requireExecutable(VaultCodeLib.decode(), calls, _control.agent);
     }
 
     /// @inheritdoc IMandateVault
     function worth() external view nonReentrantView returns (uint256) {
-        return _worth(_terms());
+        return _worth(VaultCodeLib.decode());
     }
 
     /// @inheritdoc IMandateVault
     function worthAtCost() external view nonReentrantView returns (uint256 worth_, uint256 unvaluedOut) {
         unvaluedOut = _book.unvaluedOut;
-        worth_ = _valuedWorth(_terms()) + unvaluedOut;
+        worth_ = _valuedWorth(VaultCodeLib.decode()) + unvaluedOut;
     }
 
     /// @inheritdoc IMandateVault
     function feeOwed() external view nonReentrantView returns (uint256) {
-        return _feeOwed(_terms());
+        return _feeOwed(VaultCodeLib.decode());
     }
 
     /// @inheritdoc IMandateVault
     function lock() external view nonReentrantView returns (bool withdrawable, bytes32 reason, uint64 until) {
-        VaultTerms memory terms = _terms();
+        VaultTerms memory terms = VaultCodeLib.decode();
         (reason, until) = _timeLock(terms);
         if (reason != 0) return (false, reason, until);
         if (_balance() <= _feeOwed(terms)) return (false, LOCK_NOTHING_LEFT, 0);
@@ -717,7 +711,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function payee() external view returns (address) {
-        return _payee(_terms());
+        return _payee(VaultCodeLib.decode());
     }
 
     /// @inheritdoc IMandateVault
@@ -730,7 +724,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
     function paused() external view returns (bool) {
         return
             _control.agent == address(0) && _control.status < Status.Stopped
-                && _payee(_terms()) != address(0);
+                && _payee(VaultCodeLib.decode()) != address(0);
     }
 
     /// @inheritdoc IMandateVault
@@ -742,47 +736,47 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function owner() external view returns (address) {
-        return _terms().owner;
+        return VaultCodeLib.decode().owner;
     }
 
     /// @inheritdoc IMandateVault
     function budget() external view returns (uint256) {
-        return _terms().budget;
+        return VaultCodeLib.decode().budget;
     }
 
     /// @inheritdoc IMandateVault
     function perTxCap() external view returns (uint256) {
-        return _terms().perTxCap;
+        return VaultCodeLib.decode().perTxCap;
     }
 
     /// @inheritdoc IMandateVault
     function dailyCap() external view returns (uint256) {
-        return _terms().dailyCap;
+        return VaultCodeLib.decode().dailyCap;
     }
 
     /// @inheritdoc IMandateVault
     function stopFloor() external view returns (uint256) {
-        return _terms().stopFloor;
+        return VaultCodeLib.decode().stopFloor;
     }
 
     /// @inheritdoc IMandateVault
     function endsAt() external view returns (uint64) {
-        return _terms().endsAt;
+        return VaultCodeLib.decode().endsAt;
     }
 
     /// @inheritdoc IMandateVault
     function agentFeeBps() external view returns (uint256) {
-        return _terms().agentFeeBps;
+        return VaultCodeLib.decode().agentFeeBps;
     }
 
     /// @inheritdoc IMandateVault
     function termsDigest() external view returns (bytes32) {
-        return _terms().digest;
+        return VaultCodeLib.decode().digest;
     }
 
     /// @inheritdoc IMandateVault
     function rules() external view returns (Rule[] memory unpacked) {
-        bytes memory packed = _terms().rules;
+        bytes memory packed = VaultCodeLib.decode().rules;
         unpacked = new Rule[](packed.countOf());
         for (uint256 i; i < unpacked.length; ++i) {
             unpacked[i] = packed.at(i);
@@ -791,7 +785,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
 
     /// @inheritdoc IMandateVault
     function isAllowed(address target, bytes4 selector) external view returns (bool found) {
-        (found,,) = _terms().rules.find(target, selector);
+        (found,,) = VaultCodeLib.decode().rules.find(target, selector);
     }
 
     /// @inheritdoc IMandateVault

@@ -3,6 +3,8 @@ pragma solidity 0.8.30;
 
 import {Clones} from "@openzeppelin/contracts/proxy/Clones.sol";
 
+import {MAX_RULES} from "./ConstantsLib.sol";
+import {ErrorsLib} from "./ErrorsLib.sol";
 import {RuleLib} from "./RuleLib.sol";
 import {SpendWindowLib} from "./SpendWindowLib.sol";
 import {MandateTerms, Rule} from "./TermsLib.sol";
@@ -37,6 +39,9 @@ library VaultCodeLib {
     /// @dev Length of the terms in front of the rules.
     uint256 internal constant TERMS_LENGTH = 128;
 
+    /// @dev Length of the terms and the most rules.
+    uint256 internal constant MAX_LENGTH = TERMS_LENGTH + MAX_RULES * RuleLib.PACKED_LENGTH;
+
     /// @notice The largest budget, and so the largest cap: what the window can count.
     uint256 internal constant MAX_AMOUNT = SpendWindowLib.MAX_CAP;
 
@@ -66,9 +71,11 @@ library VaultCodeLib {
         return bytes.concat(head, tail);
     }
 
-    /// @notice The terms of the vault that runs this.
+    /// @notice The terms of the vault that runs this. The implementation has none, and its own code, which is far longer than
+    /// any vault's, must not be read as terms.
     function decode() internal view returns (VaultTerms memory terms) {
         bytes memory code = Clones.fetchCloneArgs(address(this));
+        if (code.length > MAX_LENGTH) revert ErrorsLib.NotAVault(address(this));
         bytes memory packedRules;
         uint256 word0;
         uint256 word1;

@@ -133,7 +133,7 @@ contract CheckTest is Test {
     function test_check__removed_agent__names_that_there_is_none() public {
         vm.prank(owner);
         vault.removeAgent();
-        assertEq(vault.check(_batch(_buy(1))), abi.encodeWithSelector(ErrorsLib.NotAgent.selector, address(0)));
+        assertEq(vault.check(_batch(_buy(1))), abi.encodeWithSelector(ErrorsLib.NoAgent.selector));
     }
 
     function test_check__short_of_gas__fails_and_never_says_allowed() public view {

@@ -44,7 +44,7 @@ contract ExecuteTest is Test {
         assertEq(total, BUDGET + 200 * USD);
     }
 
-    function test_execute__target_takes_less_than_max_spend__counts_the_drop() public {
+    function test_execute__target_takes_less_than_max_spend__counts_what_it_took() public {
         Call memory call_ = _take(30 * USD);
         call_.maxSpend = 90 * USD;
         _execute(vault, call_);
@@ -365,7 +365,7 @@ contract ExecuteTest is Test {
     function test_execute__removed_agent__reverts() public {
         vm.prank(owner);
         vault.removeAgent();
-        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotAgent.selector, agent));
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NoAgent.selector));
         _execute(vault, _buy(1));
     }
 
@@ -423,17 +423,48 @@ contract ExecuteTest is Test {
         }
     }
 
-    function test_execute__spend_and_income_in_one_call__counts_the_net_drop() public {
+    function test_execute__spend_and_income_in_one_call__counts_both_gross() public {
         Call memory call_ =
             Call(address(hostile), 80 * USD, abi.encodeCall(HostileVenue.takeAndGive, (80 * USD, 30 * USD)));
+        _expectEmit(address(vault));
+        emit EventsLib.Executed(
+            0, address(hostile), HostileVenue.takeAndGive.selector, 80 * USD, 30 * USD, BUDGET - 50 * USD
+        );
         _execute(vault, call_);
+        assertEq(vault.totals().spent, 80 * USD);
+        assertEq(vault.totals().received, 30 * USD);
+    }
+
+    function test_execute__change_that_a_venue_returns__uses_the_day() public {
+        _execute(
+            vault, Call(address(hostile), 80 * USD, abi.encodeCall(HostileVenue.takeAndGive, (80 * USD, 30 * USD)))
+        );
+        (, uint256 today, uint256 total,) = vault.remaining();
+        assertEq(today, DAILY - 80 * USD);
+        assertEq(total, BUDGET - 50 * USD);
+    }
+
+    function test_execute__allowance_that_is_not_used_up__counts_what_was_used() public {
+        _execute(
+            vault, Call(address(hostile), 80 * USD, abi.encodeCall(HostileVenue.takeAndGive, (50 * USD, 50 * USD)))
+        );
         assertEq(vault.totals().spent, 50 * USD);
-        assertEq(vault.totals().received, 0);
+        assertEq(vault.totals().received, 50 * USD);
+        assertEq(usdc.allowance(address(vault), address(hostile)), 0);
+    }
+
+    function test_execute__exit_with_a_max_spend__reverts() public {
+        Call memory call_ = _give(1);
+        call_.maxSpend = 1;
+        bytes memory reason = abi.encodeWithSelector(ErrorsLib.ExitNotFree.selector, uint256(1));
+        assertEq(vault.check(_batch(call_)), reason);
+        _expectRevert(reason);
+        _execute(vault, call_);
     }
 
     // ------------------------------------------------------------------ a token that does not keep its word
 
-    function test_execute__token_drops_more_than_max_spend__reverts() public {
+    function test_execute__balance_falls_by_more_than_was_spent__reverts() public {
         _redeployWith("FaultyUSDC.sol");
         FaultyUSDC(address(usdc)).setFaults(3, false);
         _expectRevert(abi.encodeWithSelector(ErrorsLib.OverMaxSpend.selector, 10 * USD + 3, 10 * USD));

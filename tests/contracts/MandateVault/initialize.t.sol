@@ -36,7 +36,7 @@ contract InitializeTest is Test {
     function test_initialize__the_implementation_itself_takes_no_part() public {
         MandateVault implementation = MandateVault(factory.implementation());
         assertEq(implementation.status(), Status.Settled);
-        vm.expectPartialRevert(ErrorsLib.MandateEnded.selector);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotAVault.selector, address(implementation)));
         vm.prank(owner);
         implementation.deposit(1);
     }

@@ -43,7 +43,7 @@ contract RemoveAgentTest is Test {
     function test_removeAgent__without_an_agent__reverts() public {
         vm.startPrank(owner);
         vault.removeAgent();
-        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotAgent.selector, address(0)));
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NoAgent.selector));
         vault.removeAgent();
     }
 

@@ -82,6 +82,26 @@ contract SetAgentTest is Test {
         _setAgent(agent);
     }
 
+    function test_setAgent__one_second_before_the_end__passes() public {
+        vm.warp(ENDS_AT - 1);
+        _setAgent(stranger);
+        assertEq(vault.agent(), stranger);
+    }
+
+    function test_setAgent__at_the_end__reverts() public {
+        vm.warp(ENDS_AT);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.MandateEnded.selector, ENDS_AT));
+        _setAgent(stranger);
+    }
+
+    function test_setAgent__while_funding_at_the_end__reverts() public {
+        terms.agent = address(0);
+        vault = _createEmpty();
+        vm.warp(ENDS_AT);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.MandateEnded.selector, ENDS_AT));
+        _setAgent(agent);
+    }
+
     function test_setAgent__after_settling__reverts() public {
         vm.warp(ENDS_AT);
         vm.prank(keeper);

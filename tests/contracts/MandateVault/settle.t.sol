@@ -71,11 +71,11 @@ contract SettleTest is Test {
         vm.prank(operator);
         venue.setPrice(2 * USD);
         _stop(vault);
-        vm.prank(keeper);
+        vm.prank(owner);
         vault.unwind(_batch(_sell(75 * USD)));
         assertEq(_settleBy(keeper), 5 * USD);
 
-        vm.prank(keeper);
+        vm.prank(owner);
         vault.unwind(_batch(_sell(25 * USD)));
         _expectEmit(address(vault));
         emit EventsLib.Settled(agent, 100 * USD, 5 * USD, BUDGET + 90 * USD);

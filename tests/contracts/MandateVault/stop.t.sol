@@ -59,8 +59,34 @@ contract StopTest is Test {
     function test_stop__removed_agent__reverts() public {
         vm.prank(owner);
         vault.removeAgent();
-        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotParty.selector, agent));
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NoAgent.selector));
         _stopBy(agent);
+    }
+
+    function test_stop__without_an_agent__the_zero_address_is_nobody() public {
+        vm.prank(owner);
+        vault.removeAgent();
+        address[3] memory others = [address(0), stranger, admin];
+        for (uint256 i; i < others.length; ++i) {
+            _expectRevert(abi.encodeWithSelector(ErrorsLib.NoAgent.selector));
+            _stopBy(others[i]);
+        }
+    }
+
+    function test_stop__without_an_agent__owner_passes() public {
+        vm.startPrank(owner);
+        vault.removeAgent();
+        vault.stop("why");
+        assertEq(vault.status(), Status.Stopped);
+    }
+
+    function test_stop__word_of_the_stop_line__reverts_whoever_says_it() public {
+        address[3] memory parties = [owner, keeper, agent];
+        for (uint256 i; i < parties.length; ++i) {
+            _expectRevert(abi.encodeWithSelector(ErrorsLib.ReservedReason.selector, bytes32("stop_line")));
+            vm.prank(parties[i]);
+            vault.stop("stop_line");
+        }
     }
 
     function test_stop__twice__reverts() public {
@@ -111,14 +137,33 @@ contract StopTest is Test {
         assertEq(vault.status(), Status.Stopped);
     }
 
-    function test_stop__keeper_and_agent_in_the_grace__pass() public {
-        vm.warp(ENDS_AT);
-        _stopBy(agent);
-        terms.nonce = 2;
-        vm.warp(NOW);
-        vault = _createWorking();
+    function test_stop__keeper_in_the_grace__passes() public {
         vm.warp(ENDS_AT);
         _stopBy(keeper);
+        assertEq(vault.status(), Status.Stopped);
+    }
+
+    function test_stop__agent_one_second_before_the_end__passes() public {
+        vm.warp(ENDS_AT - 1);
+        _stopBy(agent);
+        assertEq(vault.status(), Status.Stopped);
+    }
+
+    function test_stop__agent_at_the_end__reverts() public {
+        vm.warp(ENDS_AT);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.SettleGrace.selector, GRACE_END));
+        _stopBy(agent);
+    }
+
+    function test_stop__agent_in_the_last_second_of_the_grace__reverts() public {
+        vm.warp(GRACE_END - 1);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.SettleGrace.selector, GRACE_END));
+        _stopBy(agent);
+    }
+
+    function test_stop__agent_after_the_grace__passes() public {
+        vm.warp(GRACE_END);
+        _stopBy(agent);
         assertEq(vault.status(), Status.Stopped);
     }
 

@@ -27,21 +27,15 @@ contract UnwindTest is Test {
         assertEq(vault.totals().nonce, 1);
     }
 
-    function test_unwind__keeper_after_a_stop__passes() public {
+    function test_unwind__owner_after_a_stop__passes() public {
         _stop(vault);
-        _unwind(keeper, _sell(100 * USD));
+        _unwind(owner, _sell(100 * USD));
         assertEq(usdc.balanceOf(address(vault)), BUDGET);
     }
 
-    function test_unwind__keeper_one_second_before_the_end__reverts() public {
-        vm.warp(ENDS_AT - 1);
-        _expectRevert(abi.encodeWithSelector(ErrorsLib.UnwindTooEarly.selector, ENDS_AT));
-        _unwind(keeper, _sell(USD));
-    }
-
-    function test_unwind__keeper_at_the_end__passes() public {
+    function test_unwind__owner_in_the_grace__passes() public {
         vm.warp(ENDS_AT);
-        _unwind(keeper, _sell(USD));
+        _unwind(owner, _sell(USD));
         assertEq(vault.totals().received, USD);
     }
 
@@ -49,7 +43,7 @@ contract UnwindTest is Test {
         _stop(vault);
         vm.prank(keeper);
         vault.settle();
-        _unwind(keeper, _sell(USD));
+        _unwind(owner, _sell(USD));
         assertEq(vault.totals().received, USD);
     }
 
@@ -72,12 +66,23 @@ contract UnwindTest is Test {
     }
 
     function test_unwind__others__revert() public {
-        _stop(vault);
-        address[4] memory others = [agent, admin, pauser, stranger];
+        address[5] memory others = [keeper, agent, admin, pauser, stranger];
         for (uint256 i; i < others.length; ++i) {
-            _expectRevert(abi.encodeWithSelector(ErrorsLib.NotOwnerOrKeeper.selector, others[i]));
+            _expectRevert(abi.encodeWithSelector(ErrorsLib.NotOwner.selector, others[i]));
             _unwind(others[i], _sell(1));
         }
+    }
+
+    function test_unwind__keeper_after_a_stop__reverts() public {
+        _stop(vault);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotOwner.selector, keeper));
+        _unwind(keeper, _sell(1));
+    }
+
+    function test_unwind__keeper_after_the_end__reverts() public {
+        vm.warp(ENDS_AT);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotOwner.selector, keeper));
+        _unwind(keeper, _sell(1));
     }
 
     function test_unwind__spend_rule__reverts() public {
@@ -102,7 +107,7 @@ contract UnwindTest is Test {
     function test_unwind__with_a_max_spend__reverts() public {
         Call memory call_ = _sell(1);
         call_.maxSpend = 1;
-        _expectRevert(abi.encodeWithSelector(ErrorsLib.UnwindNotFree.selector, uint256(1)));
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.ExitNotFree.selector, uint256(1)));
         _unwind(owner, call_);
     }
 
@@ -117,7 +122,7 @@ contract UnwindTest is Test {
                 bytes32(uint256(uint160(thief)))
             )
         );
-        _unwind(keeper, _giveTo(USD, thief));
+        _unwind(owner, _giveTo(USD, thief));
     }
 
     function test_unwind__balance_falls__reverts() public {
@@ -128,7 +133,7 @@ contract UnwindTest is Test {
         ThievingExit thieving = new ThievingExit(address(usdc));
         _addRule(address(thieving), ThievingExit.exit.selector, NO_PIN, KIND_EXIT);
         vault = _createWorking();
-        _expectRevert(abi.encodeWithSelector(ErrorsLib.UnwindLost.selector, BUDGET, BUDGET - 5));
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.OverMaxSpend.selector, uint256(5), uint256(0)));
         _unwind(owner, Call(address(thieving), 0, abi.encodeCall(ThievingExit.exit, ())));
     }
 

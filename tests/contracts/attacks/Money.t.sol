@@ -54,10 +54,8 @@ contract MoneyAttacksTest is Test {
         vm.prank(keeper);
         vault.mark(BUDGET, BLOCK, 0);
         _stop(vault);
-        vm.prank(keeper);
-        vault.unwind(_batch(_sell(50 * USD)));
         vm.prank(owner);
-        vault.unwind(_batch(_sell(50 * USD)));
+        vault.unwind(_batch(_sell(100 * USD)));
         vm.prank(keeper);
         vault.settle();
         _withdraw(BUDGET);
@@ -83,17 +81,19 @@ contract MoneyAttacksTest is Test {
     }
 
     function test_pitfall_17__keeper_whose_office_is_taken_over__still_pays_nobody() public {
-        // The worst keeper: it stops, unwinds and settles, and each base unit stays with owner and payee.
+        // The worst keeper: it stops and settles, moves no position, and each base unit stays with owner and payee.
         _execute(vault, _buy(100 * USD));
         vm.startPrank(keeper);
         vault.stop("hostile");
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotOwner.selector, keeper));
         vault.unwind(_batch(_sell(100 * USD)));
         vault.settle();
         _expectRevert(abi.encodeWithSelector(ErrorsLib.NotOwner.selector, keeper));
         vault.withdraw(address(usdc), keeper, 1);
         vm.stopPrank();
         assertEq(usdc.balanceOf(keeper), 0);
-        assertEq(usdc.balanceOf(address(vault)), BUDGET);
+        assertEq(usdc.balanceOf(address(vault)), BUDGET - 100 * USD);
+        assertEq(venue.positionOf(address(vault)), 100 * USD);
     }
 
     // ------------------------------------------------------------------ 18 gifts
