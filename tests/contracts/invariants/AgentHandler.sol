@@ -13,7 +13,7 @@ abstract contract AgentHandler is Stage {
         Call[] memory calls = new Call[](1);
         calls[0] = _hostileCall(index, trick, edge, amount);
         bool passed = _act("execute", index, calls, true, _isFail(trick));
-        _tally(_trickName(trick), passed && calls[0].maxSpend != 0);
+        _tally(_trickName(trick), passed && !_isExit(calls[0]));
     }
 
     /// @notice Two or three calls in one batch, whose sum may be above a cap that each one keeps.
@@ -39,15 +39,14 @@ abstract contract AgentHandler is Stage {
         uint256 size = sells ? _bound(amount, 1, held) : _amountAt(g, edge >> 1, amount);
         Call memory call_ = sells ? _sell(size) : _buy(size);
 
-        uint256 before = usdc.balanceOf(address(g.vault));
+        (uint256 out, uint256 back) = (ledger.outflow(address(g.vault)), ledger.inflow(address(g.vault)));
         // A buy of nothing is the venue's own refusal.
         (bool passed,) = _tryAction(index, _asBatch(call_), true, size == 0 || (sells && size * venue.priceE6() < USD));
         _tally(sells ? bytes32("sell") : bytes32("buy"), passed);
         if (!passed) return;
-        uint256 later = usdc.balanceOf(address(g.vault));
-        (uint256 spent, uint256 received) = _difference(Seen(before, later));
-        _bookAction(index, spent);
-        _bookGain(g, address(adapter), spent, received);
+        (out, back) = (ledger.outflow(address(g.vault)) - out, ledger.inflow(address(g.vault)) - back);
+        _bookAction(index, out);
+        _bookGain(g, address(adapter), out, back);
     }
 
     /// @notice The agent asks for what no rule allows.
@@ -62,9 +61,10 @@ abstract contract AgentHandler is Stage {
         if (which % 6 == 4) call_ = Call(address(unvalued), 1, "");
         if (which % 6 == 5) call_ = Call(address(hostile), 1, abi.encodeCall(HostileVenue.take, (amount)));
         bytes memory opinion = g.vault.check(_asBatch(call_));
-        (bool passed,) = _as(agent, address(g.vault), abi.encodeCall(g.vault.execute, (call_)));
+        (bool passed, bytes memory answer) =
+            _as(_senderOf(g), address(g.vault), abi.encodeCall(g.vault.execute, (call_)));
         if (passed) ++trespasses;
-        if (opinion.length == 0) ++disagreements;
+        if (opinion.length == 0 || keccak256(answer) != keccak256(opinion)) ++disagreements;
         _tally("stray refused", !passed);
     }
 
@@ -100,6 +100,7 @@ abstract contract AgentHandler is Stage {
         Ghost storage g = _vaultAt(at);
         if (seldom % 16 != 0) return;
         (bool passed,) = _as(g.agent, address(g.vault), abi.encodeCall(g.vault.stop, ("agent")));
+        if (passed && g.agent == address(0)) ++trespasses;
         _tally("agent stop", passed);
     }
 
@@ -111,9 +112,11 @@ abstract contract AgentHandler is Stage {
         returns (Call memory)
     {
         address at = address(edge % 8 == 0 ? unvalued : valued);
-        Trick trick_ = Trick(uint8(trick) % 9);
+        Trick trick_ = _trickOf(trick);
         if (edge % 7 == 6) {
-            return Call(at, 0, abi.encodeCall(MaliciousVenue.exit, (trick_, amount % (2 * PER_TX))));
+            // An exit that asks to spend is refused.
+            uint256 asked = amount % 4 == 0 ? 1 : 0;
+            return Call(at, asked, abi.encodeCall(MaliciousVenue.exit, (trick_, amount % (2 * PER_TX))));
         }
         uint256 size = _amountAt(ghosts[index], edge >> 3, amount);
         return Call(at, size, abi.encodeCall(MaliciousVenue.spend, (trick_, size)));
@@ -138,6 +141,9 @@ abstract contract AgentHandler is Stage {
         (passed,) = _tryAction(index, calls, single, mayFail);
         _tally(name, passed);
         if (!passed) return false;
+        for (uint256 i; i < calls.length; ++i) {
+            if (_isExit(calls[i]) && calls[i].maxSpend != 0) ++trespasses;
+        }
         _bookAction(index, _bookSeen(index, valued) + _bookSeen(index, unvalued));
     }
 
@@ -149,17 +155,14 @@ abstract contract AgentHandler is Stage {
         Ghost storage g = ghosts[index];
         bytes memory opinion = g.vault.check(calls);
         uint256 outflow = ledger.outflow(address(g.vault));
-        address sender = g.agent == address(0) ? agent : g.agent;
         (passed, answer) = _as(
-            sender,
+            _senderOf(g),
             address(g.vault),
             single ? abi.encodeCall(g.vault.execute, (calls[0])) : abi.encodeCall(g.vault.executeBatch, (calls))
         );
         if (opinion.length != 0) {
-            // Without an agent `check` says that there is none, and the sender is told that it is none.
-            bool sameWords = g.agent == address(0) || keccak256(answer) == keccak256(opinion);
-            if (passed || !sameWords) ++disagreements;
-        } else if (!passed && !mayFail) {
+            if (passed || keccak256(answer) != keccak256(opinion)) ++disagreements;
+        } else if (!passed && !(mayFail && _isOfAVenue(answer))) {
             ++disagreements;
         }
         if (!passed) return (passed, answer);
@@ -170,15 +173,21 @@ abstract contract AgentHandler is Stage {
     function _bookSeen(uint256 index, MaliciousVenue at) private returns (uint256 spent) {
         Seen[] memory seen = at.seen();
         for (uint256 i; i < seen.length; ++i) {
-            (uint256 out, uint256 back) = _difference(seen[i]);
-            _bookGain(ghosts[index], address(at), out, back);
-            spent += out;
+            _bookGain(ghosts[index], address(at), seen[i].out, seen[i].back);
+            spent += seen[i].out;
         }
     }
 
-    function _difference(Seen memory seen) internal pure returns (uint256 out, uint256 back) {
-        if (seen.before > seen.later) out = seen.before - seen.later;
-        else back = seen.later - seen.before;
+    /// @dev Without an agent the one of old tries.
+    function _senderOf(Ghost storage g) private view returns (address) {
+        return g.agent == address(0) ? agent : g.agent;
+    }
+
+    /// @dev What only a venue or the token can have said: what `check` cannot know.
+    function _isOfAVenue(bytes memory answer) private pure returns (bool) {
+        bytes4 said = bytes4(answer);
+        return said == MaliciousVenue.VenueFailed.selector || said == ErrorsLib.ZeroAmount.selector
+            || said == bytes4(keccak256("ERC20InsufficientAllowance(address,uint256,uint256)"));
     }
 
     function _bookAction(uint256 index, uint256 spent) private {
@@ -192,11 +201,15 @@ abstract contract AgentHandler is Stage {
         return _batch(call_);
     }
 
+    function _isExit(Call memory call_) private pure returns (bool) {
+        return bytes4(call_.data) == MaliciousVenue.exit.selector;
+    }
+
     function _isFail(uint256 trick) internal pure returns (bool) {
-        return Trick(uint8(trick) % 9) == Trick.Fail;
+        return _trickOf(trick) == Trick.Fail;
     }
 
     function _trickName(uint256 trick) internal pure returns (bytes32) {
-        return bytes32(uint256(uint8(trick) % 9) + 1);
+        return bytes32(uint256(_trickOf(trick)) + 1);
     }
 }

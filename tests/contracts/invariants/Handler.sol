@@ -8,7 +8,8 @@ import "./OfficeHandler.sol";
 /// @notice All actors together: besides owner, agent and offices the venues in transactions of their own, people
 /// who pass by, and a thief who tries every door.
 contract Handler is AgentHandler, OfficeHandler {
-    uint256 private constant FORGED_FIELDS = 12;
+    /// @dev All fields of the terms.
+    uint256 private constant FORGED_FIELDS = 17;
 
     /// @notice Deploys everything and opens the first vault.
     function build() external {
@@ -19,7 +20,7 @@ contract Handler is AgentHandler, OfficeHandler {
 
     /// @notice What the fuzzer may call. Time, agent and venues come oftener than ends.
     function actions() external pure returns (bytes4[] memory list) {
-        list = new bytes4[](35);
+        list = new bytes4[](36);
         list[0] = this.agentExecutes.selector;
         list[1] = this.agentExecutes.selector;
         list[2] = this.agentExecutes.selector;
@@ -42,7 +43,7 @@ contract Handler is AgentHandler, OfficeHandler {
         list[19] = this.ownerCancels.selector;
         list[20] = this.keeperMarks.selector;
         list[21] = this.keeperStops.selector;
-        list[22] = this.keeperUnwinds.selector;
+        list[22] = this.graceIsTried.selector;
         list[23] = this.keeperSettles.selector;
         list[24] = this.payeeMoves.selector;
         list[25] = this.officersAct.selector;
@@ -55,11 +56,12 @@ contract Handler is AgentHandler, OfficeHandler {
         list[32] = this.ownerOpens.selector;
         list[33] = this.ownerOpens.selector;
         list[34] = this.agentExhausts.selector;
+        list[35] = this.officesAreTried.selector;
     }
 
     /// @notice Every way through which something can succeed; a sequence that is worth its name passes each.
     function doors() external pure returns (bytes32[] memory list) {
-        list = new bytes32[](57);
+        list = new bytes32[](59);
         list[0] = "execute";
         list[1] = "executeBatch";
         list[2] = "buy";
@@ -84,7 +86,7 @@ contract Handler is AgentHandler, OfficeHandler {
         list[21] = "mark";
         list[22] = "mark at the floor";
         list[23] = "keeper stop";
-        list[24] = "keeper unwind";
+        list[24] = "grace tried";
         list[25] = "keeper settle";
         list[26] = "set payee";
         list[27] = "pause";
@@ -108,10 +110,11 @@ contract Handler is AgentHandler, OfficeHandler {
         list[45] = "anyone settles";
         list[46] = "thief refused";
         list[47] = "forgery refused";
-        list[56] = "exhausted";
+        list[48] = "exhausted";
+        list[49] = "offices tried";
         // The tricks of the venue that an action survived: all but Fail.
-        for (uint256 i; i < 8; ++i) {
-            list[48 + i] = _trickName(i);
+        for (uint256 i; i < 9; ++i) {
+            list[50 + i] = _trickName(i);
         }
     }
 
@@ -196,24 +199,31 @@ contract Handler is AgentHandler, OfficeHandler {
         _tally("thief refused", true);
     }
 
-    /// @dev A sound document that differs in one field from the signed one, another chain, or another factory.
+    /// @dev A sound document that differs in one field from the signed one, another chain, or another factory. It must be
+    /// the signature that is refused, and nothing before it.
     function _forge(uint256 field, uint256 amount) private {
         uint256 doc = amount % DOCS;
         MandateTerms memory forged = docs[doc];
+        Rule[] memory list = rules;
         bytes memory signature = _sign(_keyOf(doc), factory.termsDigest(forged));
         field %= FORGED_FIELDS + 2;
         MandateVaultFactory at = factory;
         if (field == FORGED_FIELDS) at = twin;
         else if (field > FORGED_FIELDS) vm.chainId(84532 + amount % 1_000);
-        else _change(forged, field);
-        (bool passed,) =
-            _as(thief, address(at), abi.encodeCall(at.createVault, (forged, rules, signature, _noFunding())));
+        else list = _change(forged, field);
+        // What is over, paused or unlisted is refused before the signature is looked at.
+        bool isSound = clock < forged.endsAt && !factory.paused() && factory.isAdapter(address(valued)) && at == factory;
+        (bool passed, bytes memory answer) =
+            _as(thief, address(at), abi.encodeCall(at.createVault, (forged, list, signature, _noFunding())));
         vm.chainId(31337);
-        if (passed) ++forgeries;
-        _tally("forgery refused", !passed);
+        bytes memory refusal = abi.encodeWithSelector(ErrorsLib.BadSignature.selector, forged.owner);
+        if (passed || (isSound && keccak256(answer) != keccak256(refusal))) ++forgeries;
+        _tally("forgery refused", isSound && !passed);
     }
 
-    function _change(MandateTerms memory forged, uint256 field) private view {
+    /// @dev Changes one field and keeps the document sound; answers the rules that belong to it.
+    function _change(MandateTerms memory forged, uint256 field) private view returns (Rule[] memory list) {
+        list = rules;
         if (field == 0) forged.publicId = "m_other";
         if (field == 1) forged.agent = thief;
         if (field == 2) forged.perTxCap -= 1;
@@ -226,5 +236,18 @@ contract Handler is AgentHandler, OfficeHandler {
         if (field == 9) forged.guardTargetsHash = 0;
         if (field == 10) forged.issuedAt += 1;
         if (field == 11) forged.nonce += 1_000;
+        if (field == 12) forged.owner = forged.owner == neighbour ? owner : neighbour;
+        if (field == 13) forged.budgetUsdc += 10_000;
+        if (field == 14) forged.stopFloorBps = 400;
+        // The line follows from budget and share, so it alone cannot differ in a sound document: with the share it does.
+        if (field == 15) forged.stopFloorBps = 300;
+        if (field >= 13 && field <= 15) {
+            forged.stopFloor = forged.budgetUsdc - forged.budgetUsdc * forged.stopFloorBps / 10_000;
+        }
+        if (field == 16) {
+            list = new Rule[](1);
+            list[0] = rules[0];
+            forged.allowedTargetsHash = keccak256(abi.encode(list));
+        }
     }
 }

@@ -16,9 +16,13 @@ contract LedgerUSDC is MockUSDC {
     /// @notice Everything that ever left an account.
     mapping(address account => uint256) public outflow;
 
+    /// @notice Everything that ever came to an account.
+    mapping(address account => uint256) public inflow;
+
     function _update(address from, address to, uint256 value) internal override {
         paid[from][to] += value;
         outflow[from] += value;
+        inflow[to] += value;
         super._update(from, to, value);
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.30;
 
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+
 import {IAdapter} from "../../../contracts/interfaces/IAdapter.sol";
 import {IMandateVault} from "../../../contracts/interfaces/IMandateVault.sol";
 import {KIND_EXIT, KIND_VALUED_SPEND, NO_PIN} from "../../../contracts/libraries/ConstantsLib.sol";
@@ -25,14 +27,16 @@ enum Trick {
     Reenter,
     /// Burns gas, then does as it was asked.
     BurnGas,
+    /// Pulls, while somebody sends in as much, so that the balance never falls.
+    PushIn,
     /// Reverts.
     Fail
 }
 
-/// @notice The vault's balance around one call, as the venue saw it.
+/// @notice What left the vault and what came in during one call, as the token's own books have it.
 struct Seen {
-    uint256 before;
-    uint256 later;
+    uint256 out;
+    uint256 back;
 }
 
 /// @title MaliciousVenue
@@ -42,7 +46,7 @@ contract MaliciousVenue is IAdapter {
     address private immutable THIEF;
     address private immutable FACTORY;
 
-    /// @notice Entries of the vault that answered in the middle of a call. Must stay 0.
+    /// @notice Entries that answered in the middle of a call, or that anything but the vault's guard refused. Must stay 0.
     uint256 public reentries;
 
     /// @notice Entries that were tried in the middle of a call.
@@ -74,20 +78,29 @@ contract MaliciousVenue is IAdapter {
 
     /// @notice A function to spend at.
     function spend(Trick trick, uint256 amount) external {
-        uint256 before = USDC.balanceOf(msg.sender);
+        Seen memory before = _flowOf(msg.sender);
         _distract(trick);
         _pull(trick, amount);
-        _seen.push(Seen(before, USDC.balanceOf(msg.sender)));
+        _note(before);
     }
 
     /// @notice A function to bring money home by.
     function exit(Trick trick, uint256 amount) external {
-        uint256 before = USDC.balanceOf(msg.sender);
+        Seen memory before = _flowOf(msg.sender);
         _distract(trick);
         if (trick == Trick.TakeAll || trick == Trick.Overreach) _steal(msg.sender, 1);
         address to = trick == Trick.Redirect ? THIEF : msg.sender;
         if (trick != Trick.KeepAllowance) USDC.transfer(to, amount);
-        _seen.push(Seen(before, USDC.balanceOf(msg.sender)));
+        _note(before);
+    }
+
+    function _flowOf(address vault) private view returns (Seen memory) {
+        return Seen(USDC.outflow(vault), USDC.inflow(vault));
+    }
+
+    function _note(Seen memory before) private {
+        Seen memory later = _flowOf(msg.sender);
+        _seen.push(Seen(later.out - before.out, later.back - before.back));
     }
 
     function _distract(Trick trick) private {
@@ -115,13 +128,16 @@ contract MaliciousVenue is IAdapter {
         } else {
             USDC.transferFrom(msg.sender, address(this), amount);
             if (trick == Trick.TakeAndGive) USDC.transfer(msg.sender, amount / 2);
+            if (trick == Trick.PushIn) USDC.mint(msg.sender, amount);
         }
     }
 
     function _reenter() private {
         for (uint256 i; i < _vaultEntries.length; ++i) {
-            (bool answered,) = msg.sender.call(_vaultEntries[i]);
-            if (answered) ++reentries;
+            (bool answered, bytes memory answer) = msg.sender.call(_vaultEntries[i]);
+            if (answered || bytes4(answer) != ReentrancyGuardTransient.ReentrancyGuardReentrantCall.selector) {
+                ++reentries;
+            }
             ++attempts;
         }
         for (uint256 i; i < _factoryEntries.length; ++i) {

@@ -42,16 +42,6 @@ abstract contract OfficeHandler is OwnerHandler {
         _tally("keeper stop", passed);
     }
 
-    /// @notice Unwinds; before the stop or the end it is refused.
-    function keeperUnwinds(uint256 at, uint256 trick, uint256 amount) external step {
-        uint256 index = at % ghosts.length;
-        Ghost storage g = ghosts[index];
-        bool early = g.status == Status.Working && clock < docs[g.doc].endsAt;
-        uint256 passes = done["keeper unwind"];
-        _unwind(factory.keeper(), index, trick, amount, "keeper unwind");
-        if (early && done["keeper unwind"] != passes) ++trespasses;
-    }
-
     /// @notice Settles; before the stop or the end it is refused.
     function keeperSettles(uint256 at) external step {
         Ghost storage g = _vaultAt(at);
@@ -148,6 +138,70 @@ abstract contract OfficeHandler is OwnerHandler {
         else if (how % 32 < 16) _travel(clock + _bound(amount, 1, 18 hours));
         else _travel(clock + _bound(amount, 0, 90));
         _tally("time", true);
+    }
+
+    // ------------------------------------------------------------------ what must not be, tried and undone
+
+    /// @notice Goes into the grace of a mandate that is not over, tries every way to cut it short, and comes back.
+    /// @dev A second key of the owner's is made the agent in the last second before the end, where there is still time.
+    function graceIsTried(uint256 at, uint256 second) external step {
+        Ghost storage g = _vaultAt(at);
+        uint64 endsAt = docs[g.doc].endsAt;
+        if (g.status > Status.Working || clock >= endsAt + 1 days) return;
+        uint256 snapshot = vm.snapshotState();
+        address home = docs[g.doc].owner;
+        if (clock < endsAt) {
+            vm.warp(endsAt - 1);
+            _as(home, address(g.vault), abi.encodeCall(g.vault.setAgent, (operator)));
+        }
+        vm.warp(_bound(second, clock < endsAt ? endsAt : clock, endsAt + 1 days - 1));
+        bytes memory ended = abi.encodeWithSelector(ErrorsLib.MandateEnded.selector, endsAt);
+        bytes memory grace = abi.encodeWithSelector(ErrorsLib.SettleGrace.selector, endsAt + 1 days);
+        bytes memory noAgent = abi.encodeWithSelector(ErrorsLib.NoAgent.selector);
+        address second_ = g.vault.agent();
+        uint256 breaches = _refusedWith(home, g, abi.encodeCall(g.vault.setAgent, (operator)), ended);
+        breaches += _refusedWith(home, g, abi.encodeCall(g.vault.stop, ("grace")), grace);
+        breaches += _refusedWith(
+            second_, g, abi.encodeCall(g.vault.stop, ("grace")), second_ == address(0) ? noAgent : grace
+        );
+        if (g.status == Status.Working) {
+            breaches += _refusedWith(stranger, g, abi.encodeCall(g.vault.enforceStopLine, ()), ended);
+        }
+        vm.revertToState(snapshot);
+        trespasses += breaches;
+        _tally("grace tried", true);
+    }
+
+    /// @notice What no office may do: say the contract's word, be nobody, unwind as the keeper after a stop.
+    function officesAreTried(uint256 at, uint256 trick, uint256 amount) external step {
+        Ghost storage g = _vaultAt(at);
+        uint256 snapshot = vm.snapshotState();
+        uint256 breaches;
+        if (g.status <= Status.Working) {
+            bytes memory word = abi.encodeWithSelector(ErrorsLib.ReservedReason.selector, bytes32("stop_line"));
+            breaches += _refusedWith(factory.keeper(), g, abi.encodeCall(g.vault.stop, ("stop_line")), word);
+            breaches += _refusedWith(docs[g.doc].owner, g, abi.encodeCall(g.vault.stop, ("stop_line")), word);
+            _as(docs[g.doc].owner, address(g.vault), abi.encodeCall(g.vault.removeAgent, ()));
+            bytes memory nobody = abi.encodeWithSelector(ErrorsLib.NoAgent.selector);
+            breaches += _refusedWith(address(0), g, abi.encodeCall(g.vault.stop, ("nobody")), nobody);
+            breaches += _refusedWith(stranger, g, abi.encodeCall(g.vault.stop, ("nobody")), nobody);
+            _as(factory.keeper(), address(g.vault), abi.encodeCall(g.vault.stop, ("keeper")));
+        }
+        Call memory exit =
+            Call(address(valued), 0, abi.encodeCall(MaliciousVenue.exit, (_trickOf(trick), amount % PER_TX)));
+        bytes memory notOwner = abi.encodeWithSelector(ErrorsLib.NotOwner.selector, factory.keeper());
+        breaches += _refusedWith(factory.keeper(), g, abi.encodeCall(g.vault.unwind, (_batch(exit))), notOwner);
+        vm.revertToState(snapshot);
+        trespasses += breaches;
+        _tally("offices tried", true);
+    }
+
+    function _refusedWith(address who, Ghost storage g, bytes memory data, bytes memory refusal)
+        private
+        returns (uint256 breaches)
+    {
+        (bool passed, bytes memory answer) = _as(who, address(g.vault), data);
+        return passed || keccak256(answer) != keccak256(refusal) ? 1 : 0;
     }
 
     function offices() external view returns (Office memory, Office memory) {

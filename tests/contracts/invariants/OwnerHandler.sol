@@ -157,7 +157,7 @@ abstract contract OwnerHandler is Stage {
         MaliciousVenue at = amount % 2 == 0 ? valued : unvalued;
         Call memory call_ = amount % 3 == 0 && held != 0
             ? _sell(_bound(amount, 1, held))
-            : Call(address(at), 0, abi.encodeCall(at.exit, (Trick(uint8(trick) % 9), amount % (2 * PER_TX))));
+            : Call(address(at), 0, abi.encodeCall(at.exit, (_trickOf(trick), amount % (2 * PER_TX))));
         uint256 before = usdc.balanceOf(address(g.vault));
         uint256 outflow = ledger.outflow(address(g.vault));
         (bool passed,) = _as(who, address(g.vault), abi.encodeCall(g.vault.unwind, (_batch(call_))));

@@ -25,7 +25,7 @@ struct Ghost {
     uint256 withdrawn;
     uint256 feePaid;
     uint256 unvaluedOut;
-    /// Gross outflow in the agent's transactions: a venue may pull and pay back in one call.
+    /// What left the vault in the agent's transactions, by the token's books.
     uint256 pulled;
     uint256 largestAction;
     uint256 actions;
@@ -236,6 +236,10 @@ abstract contract Stage is Test {
         return ghosts[seed % ghosts.length];
     }
 
+    function _trickOf(uint256 word) internal pure returns (Trick) {
+        return Trick(uint8(word) % (uint8(type(Trick).max) + 1));
+    }
+
     function _bound(uint256 value, uint256 low, uint256 high) internal pure returns (uint256) {
         return low + value % (high - low + 1);
     }
@@ -359,11 +363,12 @@ abstract contract Stage is Test {
 
     // ------------------------------------------------------------------ what a caller without rights may try
 
-    /// @dev Every entry of a vault that changes state. None may answer in the middle of another one.
+    /// @dev Every entry of a vault that changes state, and every view that is guarded. None may answer in the middle of
+    /// another one.
     function _vaultEntries(address at) internal view returns (bytes[] memory entries) {
         Call memory spend = Call(at, 0, abi.encodeCall(MaliciousVenue.spend, (Trick.KeepAllowance, 0)));
         Call memory exit = Call(at, 0, abi.encodeCall(MaliciousVenue.exit, (Trick.Honest, 0)));
-        entries = new bytes[](16);
+        entries = new bytes[](24);
         entries[0] = abi.encodeCall(IMandateVault.execute, (spend));
         entries[1] = abi.encodeCall(IMandateVault.executeBatch, (_batch(spend, exit)));
         entries[2] = abi.encodeCall(IMandateVault.deposit, (1));
@@ -381,6 +386,15 @@ abstract contract Stage is Test {
         // The two that anyone may call when their time has come, so a thief's table leaves them out.
         entries[14] = abi.encodeCall(IMandateVault.enforceStopLine, ());
         entries[15] = abi.encodeCall(IMandateVault.settle, ());
+        // The guarded views: in the middle of a call they would tell of a state that is none.
+        entries[16] = abi.encodeCall(IMandateVault.remaining, ());
+        entries[17] = abi.encodeCall(IMandateVault.check, (_batch(exit)));
+        entries[18] = abi.encodeCall(IMandateVault.requireExecutable, (_batch(exit)));
+        entries[19] = abi.encodeCall(IMandateVault.worth, ());
+        entries[20] = abi.encodeCall(IMandateVault.worthAtCost, ());
+        entries[21] = abi.encodeCall(IMandateVault.feeOwed, ());
+        entries[22] = abi.encodeCall(IMandateVault.lock, ());
+        entries[23] = abi.encodeCall(IMandateVault.totals, ());
     }
 
     /// @dev Every entry of the factory that needs an office.
