@@ -76,6 +76,20 @@ contract EnforceStopLineTest is Test {
         assertEq(vault.status(), Status.Stopped);
     }
 
+    function test_enforceStopLine__one_second_before_the_end__stops() public {
+        _loseTo(1);
+        vm.warp(ENDS_AT - 1);
+        vault.enforceStopLine();
+        assertEq(vault.status(), Status.Stopped);
+    }
+
+    function test_enforceStopLine__at_the_end__reverts() public {
+        _loseTo(1);
+        vm.warp(ENDS_AT);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.MandateEnded.selector, ENDS_AT));
+        vault.enforceStopLine();
+    }
+
     function test_enforceStopLine__while_funding__reverts() public {
         terms.nonce = 2;
         vault = _createEmpty();

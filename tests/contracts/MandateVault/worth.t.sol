@@ -56,4 +56,30 @@ contract WorthTest is Test {
         _expectRevert(abi.encodeWithSelector(ErrorsLib.WorthUnknown.selector, uint256(3)));
         vault.worth();
     }
+
+    // ------------------------------------------------------------------ worthAtCost
+
+    function test_worthAtCost__nothing_unvalued__is_worth() public {
+        _execute(vault, _buy(100 * USD));
+        (uint256 worth, uint256 unvaluedOut) = vault.worthAtCost();
+        assertEq(worth, vault.worth());
+        assertEq(unvaluedOut, 0);
+    }
+
+    function test_worthAtCost__counts_unvalued_money_at_what_was_spent_less_what_came_back() public {
+        _execute(vault, _buy(30 * USD));
+        _execute(vault, _take(50 * USD));
+        _execute(vault, _give(20 * USD));
+        vm.prank(operator);
+        venue.setPrice(2 * USD);
+        (uint256 worth, uint256 unvaluedOut) = vault.worthAtCost();
+        assertEq(unvaluedOut, 30 * USD);
+        // Cash of 940, 60 at the venue, 30 at cost.
+        assertEq(worth, 1_030 * USD);
+    }
+
+    function test_worthAtCost__money_spent_on_costs__is_gone() public view {
+        (uint256 worth,) = vault.worthAtCost();
+        assertEq(worth, BUDGET);
+    }
 }

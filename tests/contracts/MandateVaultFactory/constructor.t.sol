@@ -41,6 +41,17 @@ contract ConstructorTest is Test {
         new MandateVaultFactory(stranger, 0, _offices());
     }
 
+    function test_constructor__without_pauser_or_keeper_admin__reverts() public {
+        Offices memory offices = _offices();
+        offices.pauser = address(0);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, address(0)));
+        new MandateVaultFactory(address(usdc), 0, offices);
+        offices.pauser = pauser;
+        offices.keeperAdmin = address(0);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, address(0)));
+        new MandateVaultFactory(address(usdc), 0, offices);
+    }
+
     function test_constructor__without_keeper_or_guard__reverts() public {
         Offices memory offices = _offices();
         offices.keeper = address(0);
