@@ -1,7 +1,10 @@
-"""Prove that the contracts' tests notice defects: `python -m scripts.mutate [name ...]`.
+"""Prove that the contracts' tests notice defects: `python -m scripts.mutate [--sequences] [--again] [name ...]`.
 
 tests/contracts/mutants.toml names defects: a place in the contracts, its text, and a wrong text. Each is put into a copy of the
 tree, alone, and the tests run there: one of them must fail. A mutant that no test notices survives, and the run fails.
+
+--sequences asks the same of the invariants alone, as deep as `make test` runs them, for the mutants that say `sequences = true`:
+of ten seeds nine must notice.
 
 .local/mutants/              the copies, one for each worker, with a build of their own
 .local/mutants/verdicts.json what was found, by the hash of sources and mutant: an interrupted run goes on, `--again` begins anew
@@ -25,32 +28,59 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 FORGE = ROOT / "node_modules" / ".bin" / "forge-native"
-TABLE = ROOT / "tests" / "contracts" / "mutants.toml"
+TESTS = ROOT / "tests" / "contracts"
+TABLE = TESTS / "mutants.toml"
 WORK = ROOT / ".local" / "mutants"
 VERDICTS = WORK / "verdicts.json"
 WORKERS = 2
 
-# Fuzzed sequences, proofs, gas and vectors are left out: slow, or with files of their own; a unit test or an attack should see it.
-LEFT_OUT = {"gas", "invariants", "proofs", "vectors"}
 SETTINGS = {
     "FOUNDRY_OPTIMIZER": "false",
     "FOUNDRY_CODE_SIZE_LIMIT": "200000",
     "FOUNDRY_DYNAMIC_TEST_LINKING": "true",
     "FOUNDRY_FUZZ_RUNS": "64",
-    "FOUNDRY_FUZZ_SEED": "0x1",
+    "FOUNDRY_INVARIANT_SHRINK_RUN_LIMIT": "0",
     "FOUNDRY_DENY": "never",
 }
 
 
 @dataclass(frozen=True)
+class Suite:
+    """The tests that a mutant is held against: folders of tests/contracts, which of their tests, with which seeds, and how many of
+    these must notice."""
+
+    name: str
+    folders: frozenset[str]
+    options: tuple[str, ...]
+    seeds: range
+    enough: int
+
+    def sources(self) -> list[Path]:
+        taken = [file for file in TESTS.rglob("*.sol") if file.relative_to(TESTS).parts[0] in self.folders]
+        return sorted([*(ROOT / "contracts").rglob("*.sol"), *taken, ROOT / "foundry.toml"])
+
+
+# A unit test or an attack should see a defect. Proofs, gas and vectors are slow, or read files of their own.
+UNIT = Suite(
+    "unit",
+    frozenset(folder.name for folder in TESTS.iterdir() if folder.is_dir()) - {"gas", "invariants", "proofs", "vectors"},
+    (),
+    range(1, 2),
+    1,
+)
+SEQUENCES = Suite("sequences", frozenset({"base", "invariants"}), ("--match-test", "invariant_", "--fail-fast"), range(1, 11), 9)
+
+
+@dataclass(frozen=True)
 class Mutant:
-    """One named defect: in `file`, `old` (found exactly once) becomes `new`."""
+    """One named defect: in `file`, `old` (found exactly once) becomes `new`. `sequences`: the invariants must notice it too."""
 
     name: str
     file: str
     old: str
     new: str
     breaks: str
+    sequences: bool = False
 
     def apply(self, tree: Path) -> None:
         target = tree / self.file
@@ -76,17 +106,11 @@ def mutants() -> list[Mutant]:
     return found
 
 
-def sources() -> list[Path]:
-    tests = ROOT / "tests" / "contracts"
-    taken = [file for file in tests.rglob("*.sol") if file.relative_to(tests).parts[0] not in LEFT_OUT]
-    return sorted([*(ROOT / "contracts").rglob("*.sol"), *taken, ROOT / "foundry.toml"])
-
-
-def copy_tree(tree: Path) -> None:
+def copy_tree(tree: Path, suite: Suite) -> None:
     """Sources anew; the build of an earlier run stays and is used for what did not change."""
     for name in ("contracts", "tests", "scripts"):
         shutil.rmtree(tree / name, ignore_errors=True)
-    for file in [*sources(), *(ROOT / "scripts" / "solc").iterdir()]:
+    for file in [*suite.sources(), *(ROOT / "scripts" / "solc").iterdir()]:
         copy = tree / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, copy)
@@ -94,9 +118,9 @@ def copy_tree(tree: Path) -> None:
         (tree / "node_modules").symlink_to(ROOT / "node_modules")
 
 
-def failures(tree: Path) -> list[str]:
-    """The tests that fail in this tree, as file:test. Raises when the tree does not compile."""
-    command = [FORGE, "test", "--json"]
+def failures(tree: Path, suite: Suite, seed: int) -> list[str]:
+    """The tests that fail in this tree, as file: test. Raises when the tree does not compile."""
+    command = [FORGE, "test", "--json", "--fuzz-seed", hex(seed), *suite.options]
     try:
         done = subprocess.run(command, cwd=tree, env=os.environ | SETTINGS, capture_output=True, text=True, timeout=600, check=False)
     except subprocess.TimeoutExpired:
@@ -113,72 +137,76 @@ def failures(tree: Path) -> list[str]:
     )
 
 
-def judged(mutant: Mutant, trees: "queue.Queue[Path]") -> list[str]:
-    """The tests that notice the mutant."""
+def judged(mutant: Mutant, suite: Suite, trees: "queue.Queue[Path]") -> list[list[str]]:
+    """For each seed that notices the mutant, the tests that do."""
     tree = trees.get()
     try:
         mutant.apply(tree)
-        return failures(tree)
+        found = [failures(tree, suite, seed) for seed in suite.seeds]
+        return [killers for killers in found if killers]
     finally:
         mutant.revert(tree)
         trees.put(tree)
 
 
-def key_of(mutant: Mutant, ground: str) -> str:
-    return hashlib.sha256(f"{ground}{mutant}".encode()).hexdigest()
+def key_of(mutant: Mutant, suite: Suite, ground: str) -> str:
+    return hashlib.sha256(f"{ground}{suite.name}{mutant}".encode()).hexdigest()
 
 
-def shown(killers: list[str]) -> str:
+def shown(noticed: list[list[str]], suite: Suite) -> str:
     """The test that says it best: not a set-up, and of a file of its own before a shared one."""
-    if not killers:
+    if not noticed:
         return "SURVIVED"
+    killers = noticed[0]
     first = next((one for one in killers if not one.endswith(": setUp")), killers[0])
-    return f"{first}{f' and {len(killers) - 1} more' if len(killers) > 1 else ''}"
+    seeds = f" ({len(noticed)} of {len(suite.seeds)} seeds)" if len(suite.seeds) > 1 else ""
+    return f"{first}{f' and {len(killers) - 1} more' if len(killers) > 1 else ''}{seeds}"
 
 
-def run(todo: list[Mutant], ground: str, verdicts: dict[str, list[str]]) -> list[str]:
+def run(todo: list[Mutant], suite: Suite, ground: str, verdicts: dict[str, list[list[str]]]) -> list[str]:
     """Judges the mutants, two at a time, and keeps each verdict at once. Returns what could not be judged."""
     trees: queue.Queue[Path] = queue.Queue()
     for index in range(min(WORKERS, len(todo))):
-        tree = WORK / f"tree{index}"
-        copy_tree(tree)
-        if index == 0 and (failing := failures(tree)):
+        tree = WORK / f"{suite.name}{index}"
+        copy_tree(tree, suite)
+        if index == 0 and (failing := failures(tree, suite, suite.seeds[0])):
             sys.exit("without any mutant these tests fail:\n" + "\n".join(failing))
         trees.put(tree)
 
     broken = []
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        futures = {pool.submit(judged, one, trees): one for one in todo}
+        futures = {pool.submit(judged, one, suite, trees): one for one in todo}
         for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
             mutant = futures[future]
             try:
-                verdicts[key_of(mutant, ground)] = future.result()
+                verdicts[key_of(mutant, suite, ground)] = future.result()
             except RuntimeError as reason:
                 broken.append(f"{mutant.name} {reason}")
                 continue
             VERDICTS.write_text(json.dumps(verdicts, indent=1))
-            print(f"{done:3}/{len(todo)} {mutant.name}: {shown(verdicts[key_of(mutant, ground)])}", flush=True)
+            print(f"{done:3}/{len(todo)} {mutant.name}: {shown(verdicts[key_of(mutant, suite, ground)], suite)}", flush=True)
     return broken
 
 
 def main() -> None:
     started = time.monotonic()
+    suite = SEQUENCES if "--sequences" in sys.argv else UNIT
     wanted = [one for one in sys.argv[1:] if not one.startswith("--")]
-    chosen = [one for one in mutants() if not wanted or one.name in wanted]
-    ground = hashlib.sha256(b"".join(file.read_bytes() for file in sources())).hexdigest()
+    chosen = [one for one in mutants() if (one.name in wanted if wanted else suite is UNIT or one.sequences)]
+    ground = hashlib.sha256(b"".join(file.read_bytes() for file in suite.sources())).hexdigest()
     WORK.mkdir(parents=True, exist_ok=True)
     fresh = "--again" in sys.argv or not VERDICTS.exists()
-    verdicts: dict[str, list[str]] = {} if fresh else json.loads(VERDICTS.read_text())
+    verdicts: dict[str, list[list[str]]] = {} if fresh else json.loads(VERDICTS.read_text())
 
-    todo = [one for one in chosen if key_of(one, ground) not in verdicts]
+    todo = [one for one in chosen if key_of(one, suite, ground) not in verdicts]
     print(f"{len(chosen)} mutants, {len(chosen) - len(todo)} judged before", flush=True)
-    broken = run(todo, ground, verdicts) if todo else []
+    broken = run(todo, suite, ground, verdicts) if todo else []
 
     print(f"\n{'mutant':38} noticed by")
-    judged_ones = [one for one in chosen if key_of(one, ground) in verdicts]
+    judged_ones = [one for one in chosen if key_of(one, suite, ground) in verdicts]
     for one in judged_ones:
-        print(f"{one.name:38} {shown(verdicts[key_of(one, ground)])}")
-    survivors = [one for one in judged_ones if not verdicts[key_of(one, ground)]]
+        print(f"{one.name:38} {shown(verdicts[key_of(one, suite, ground)], suite)}")
+    survivors = [one for one in judged_ones if len(verdicts[key_of(one, suite, ground)]) < suite.enough]
     print(f"\n{len(judged_ones) - len(survivors)} of {len(chosen)} noticed, {time.monotonic() - started:.0f} s")
     complaints = [*broken, *(f"{one.name} survived: {one.breaks}" for one in survivors)]
     if complaints:

@@ -48,6 +48,7 @@ contract MandateVaultProof is Proof {
     struct Snapshot {
         Totals totals;
         Status status;
+        address agent;
         uint256 balance;
     }
 
@@ -113,12 +114,25 @@ contract MandateVaultProof is Proof {
 
     // ------------------------------------------------------------------ caps
 
-    /// @dev One call of the agent, whatever the venue takes and pays in it. What left is read off the token, and the
-    /// vault counted no less. That maxSpend itself is within the caps is the next two proofs.
-    function check_execute__takes_at_most_maxSpend(uint256 maxSpend, uint256 taken, uint256 paid) external {
+    /// @dev One call of the agent, whatever the venue takes and pays in it: counted is what it took, not what the balance
+    /// lost. That maxSpend itself is within the caps is the next two proofs.
+    function check_execute__counts_gross_and_takes_at_most_maxSpend(uint256 maxSpend, uint256 taken, uint256 paid)
+        external
+    {
         Snapshot memory before = _anyState();
         _execute(_spend(maxSpend, taken, paid));
-        _assertTookAtMost(before, maxSpend);
+        Totals memory t = VAULT.totals();
+        assert(taken <= maxSpend);
+        assert(t.spent == before.totals.spent + taken);
+        assert(t.received == before.totals.received + paid);
+        assert(_usdc.allowance(address(VAULT), address(_venue)) == 0);
+    }
+
+    function check_execute__an_exit_spends_nothing(uint256 maxSpend, uint256 taken, uint256 paid) external {
+        Snapshot memory before = _anyState();
+        _execute(Call(address(_venue), maxSpend, abi.encodeCall(AnyVenue.exit, (taken, paid))));
+        assert(maxSpend == 0 && taken == 0);
+        assert(VAULT.totals().spent == before.totals.spent);
     }
 
     function check_execute__maxSpend_is_within_cap_and_cash(uint256 maxSpend, uint256 taken) external {
@@ -137,11 +151,13 @@ contract MandateVaultProof is Proof {
         assert(maxSpend <= today);
     }
 
-    /// @dev A batch is one action: its sum is bound as a single call is.
+    /// @dev A batch is one action: its sum is bound as a single call is, and both calls are counted.
     function check_executeBatch__takes_at_most_the_cap(uint256[2] memory maxSpend, uint256[2] memory taken) external {
         Snapshot memory before = _executeBatch(maxSpend, taken);
         assert(maxSpend[0] <= _perTxCap && maxSpend[1] <= _perTxCap - maxSpend[0]);
-        _assertTookAtMost(before, maxSpend[0] + maxSpend[1]);
+        assert(taken[0] <= maxSpend[0] && taken[1] <= maxSpend[1]);
+        assert(VAULT.totals().spent == before.totals.spent + taken[0] + taken[1]);
+        assert(_usdc.allowance(address(VAULT), address(_venue)) == 0);
     }
 
     function check_execute__nobody_but_the_agent(address caller, uint256 maxSpend, uint256 taken) external {
@@ -166,6 +182,18 @@ contract MandateVaultProof is Proof {
         Snapshot memory before = _anyState();
         _execute(_spend(maxSpend, taken, paid));
         assert(VAULT.totals().spent == before.totals.spent);
+    }
+
+    function check_reachable_execute_with_change(uint256 maxSpend, uint256 taken, uint256 paid) external {
+        Snapshot memory before = _anyState();
+        _execute(_spend(maxSpend, taken, paid));
+        assert(VAULT.totals().spent == before.totals.spent || VAULT.totals().received == before.totals.received);
+    }
+
+    function check_reachable_exit(uint256 maxSpend, uint256 taken, uint256 paid) external {
+        Snapshot memory before = _anyState();
+        _execute(Call(address(_venue), maxSpend, abi.encodeCall(AnyVenue.exit, (taken, paid))));
+        assert(VAULT.totals().received == before.totals.received);
     }
 
     function check_reachable_execute_in_a_day(uint256 maxSpend) external {
@@ -197,14 +225,6 @@ contract MandateVaultProof is Proof {
         VAULT.executeBatch(calls);
     }
 
-    function _assertTookAtMost(Snapshot memory before, uint256 most) private view {
-        uint256 balance = _usdc.balanceOf(address(VAULT));
-        uint256 left = before.balance > balance ? before.balance - balance : 0;
-        assert(left <= most);
-        assert(VAULT.totals().spent >= before.totals.spent + left);
-        assert(_usdc.allowance(address(VAULT), address(_venue)) == 0);
-    }
-
     // ------------------------------------------------------------------ solvency
 
     function check_booked__execute(uint256 maxSpend, uint256 taken, uint256 paid) external {
@@ -213,8 +233,13 @@ contract MandateVaultProof is Proof {
         _assertBooked(before);
     }
 
-    function check_booked__unwind(uint256 paid) external {
-        _assertBooked(_unwind(paid));
+    function check_booked__executeBatch(uint256[2] memory maxSpend, uint256[2] memory taken) external {
+        _assertBooked(_executeBatch(maxSpend, taken));
+    }
+
+    function check_booked__unwind(address caller, uint256 paid) external {
+        _assertBooked(_unwind(caller, paid));
+        assert(caller == OWNER);
     }
 
     function check_booked__deposit(uint256 amount) external {
@@ -251,19 +276,39 @@ contract MandateVaultProof is Proof {
         assert(VAULT.status() == Status.Settled && VAULT.agent() == address(0));
     }
 
+    /// @dev The zero address is a caller like any: without an agent it must not pass for one.
     function check_booked__stop(address caller, bytes32 reason) external {
-        _assertBooked(_stop(caller, reason));
+        Snapshot memory before = _stop(caller, reason);
+        _assertBooked(before);
         assert(VAULT.status() == Status.Stopped && VAULT.agent() == address(0));
+        assert(reason != "stop_line");
+        assert(caller == OWNER || caller == address(this) || (caller == AGENT && before.agent == AGENT));
+        bool inGrace = block.timestamp >= _endsAt && block.timestamp < _endsAt + 1 days;
+        assert(caller == address(this) || !inGrace);
     }
 
     function check_booked__mark(address caller, uint256 worth, uint64 asOfBlock) external {
-        _assertBooked(_mark(caller, worth, asOfBlock));
+        Snapshot memory before = _mark(caller, worth, asOfBlock);
+        _assertBooked(before);
         assert(caller == address(this));
         assert((VAULT.status() == Status.Stopped) == (worth <= VAULT.stopFloor()));
+        assert(asOfBlock > before.totals.lastMarkBlock && VAULT.totals().lastMarkBlock == asOfBlock);
+        assert(asOfBlock <= block.number && block.number - asOfBlock <= 256);
     }
 
-    function check_reachable_unwind(uint256 paid) external {
-        assert(VAULT.totals().received == _unwind(paid).totals.received);
+    function check_setAgent__only_the_owner_and_before_the_end(address caller, address newAgent) external {
+        _setAgent(caller, newAgent);
+        assert(caller == OWNER && newAgent != address(0) && block.timestamp < _endsAt);
+        assert(VAULT.agent() == newAgent);
+    }
+
+    function check_reachable_setAgent(address caller, address newAgent) external {
+        _setAgent(caller, newAgent);
+        assert(false);
+    }
+
+    function check_reachable_unwind(address caller, uint256 paid) external {
+        assert(VAULT.totals().received == _unwind(caller, paid).totals.received);
     }
 
     function check_reachable_deposit(uint256 amount) external {
@@ -293,16 +338,27 @@ contract MandateVaultProof is Proof {
         assert(false);
     }
 
+    function check_reachable_stop_by_the_agent(bytes32 reason) external {
+        _stop(AGENT, reason);
+        assert(false);
+    }
+
     function check_reachable_mark(address caller, uint256 worth, uint64 asOfBlock) external {
         _mark(caller, worth, asOfBlock);
         assert(VAULT.status() != Status.Stopped);
     }
 
-    function _unwind(uint256 paid) private returns (Snapshot memory before) {
+    function _setAgent(address caller, address newAgent) private {
+        _anyState();
+        vm.prank(caller);
+        VAULT.setAgent(newAgent);
+    }
+
+    function _unwind(address caller, uint256 paid) private returns (Snapshot memory before) {
         before = _anyState();
         Call[] memory calls = new Call[](1);
         calls[0] = Call(address(_venue), 0, abi.encodeCall(AnyVenue.exit, (0, paid)));
-        vm.prank(OWNER);
+        vm.prank(caller);
         VAULT.unwind(calls);
     }
 
@@ -368,11 +424,12 @@ contract MandateVaultProof is Proof {
 
     // ------------------------------------------------------------------ states
 
-    /// @dev Every word of the vault's storage, with a day in which nothing counts.
+    /// @dev Every field of the vault's storage but the entries of the window: the day is one in which nothing counts.
     function _anyState() private returns (Snapshot memory before) {
         vm.warp(svm.createUint(32, "now"));
         uint256 agent = svm.createBool("hasAgent") ? uint256(uint160(AGENT)) : 0;
-        _store(0, agent | (svm.createUint(2, "status") << 160) | (svm.createUint(40, "stoppedAt") << 168));
+        uint256 control = agent | (svm.createUint(2, "status") << 160) | (svm.createUint(40, "stoppedAt") << 168);
+        _store(0, control | (svm.createUint(48, "lastMarkBlock") << 208));
         uint256 place = svm.createUint(32, "place");
         before = _anyTotals(svm.createUint(72, "spent"), (place << 192) | (place << 224));
     }
@@ -397,6 +454,7 @@ contract MandateVaultProof is Proof {
         _usdc.mint(address(VAULT), svm.createUint(80, "balance"));
         before.totals = VAULT.totals();
         before.status = VAULT.status();
+        before.agent = VAULT.agent();
         before.balance = _usdc.balanceOf(address(VAULT));
     }
 
