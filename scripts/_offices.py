@@ -10,7 +10,7 @@ Laws
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eth_utils.address import is_address, to_checksum_address
+from eth_utils.address import is_hex_address, to_checksum_address
 
 from scripts._deployments import BASE_SEPOLIA_USDC
 
@@ -107,10 +107,18 @@ def _fault(office: str, value: str, deployer: str, *, on_devnet: bool) -> str | 
     if not value:
         # Without a keeper there is no default for the relay; one sentence is enough.
         return None if office == "relay" else f"{variable} is not set: set it to the address of the {title}"
-    if not is_address(value) or not value.startswith("0x"):
+    if not _is_address(value):
         return f"{variable} is {value}, which is not an address: give 0x and 40 hex digits, with a right checksum if in mixed case"
     if value.lower() == ZERO_ADDRESS:
         return f"{variable} is the zero address, and nobody could act as {title}: set it to an account that somebody holds"
     if not on_devnet and not may_deploy and value.lower() == deployer.lower():
         return f"{variable} is the deployer {deployer}, which may hold no such office off the devnet: name another account as {title}"
     return None
+
+
+def _is_address(value: str) -> bool:
+    """0x and 40 digits; in mixed case the checksum must be right, since it is there to find a digit that was mistyped."""
+    if not value.startswith("0x") or not is_hex_address(value):
+        return False
+    digits = value[2:]
+    return digits in (digits.lower(), digits.upper()) or value == to_checksum_address(value)
