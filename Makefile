@@ -114,11 +114,11 @@ bench-verify: build ## a record of 100,000 rows checked against the chain
 client: setup ## the wheel of the client and verify-record, into .build/client
 	@$(PY) -m scripts.build_client
 
-deploy: build ## deploy to NETWORK of ape-config.yaml (devnet, sepolia); idempotent; needs RPC_URL, ACCOUNT off the local chain
+deploy: build ## deploy to NETWORK of ape-config.yaml (devnet, sepolia); idempotent; needs RPC_URL; off the devnet also ACCOUNT and the offices' addresses (docs/operations.md)
 	@test -n "$(NETWORK)" || { echo "say where: make deploy NETWORK=sepolia RPC_URL=https://... ACCOUNT=<ape account>"; exit 2; }
 	@.venv/bin/ape run deploy --network base:$(NETWORK):node $(if $(ACCOUNT),--account $(ACCOUNT))
 
-verify: build ## read the deployment of NETWORK back from the chain
+verify: build ## read the deployment of NETWORK back from the chain: code and immutables byte for byte, offices, listings
 	@test -n "$(NETWORK)" || { echo "say where: make verify NETWORK=sepolia RPC_URL=https://..."; exit 2; }
 	@.venv/bin/ape run verify --network base:$(NETWORK):node
 

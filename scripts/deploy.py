@@ -1,12 +1,13 @@
 """Deploy the contracts to a network of ape-config.yaml and record them: `make deploy NETWORK=sepolia RPC_URL=... ACCOUNT=...`.
 
-Safe to repeat: a contract that is recorded, has code and would be created by the same bytes is kept. On the local chain
-(anvil, network devnet) the mock USDC is placed at Base Sepolia's USDC address and anvil's public accounts sign; on any
-other chain an Ape account signs (its passphrase may come from APE_ACCOUNTS_<alias>_PASSPHRASE).
+Safe to repeat: a contract that is recorded, has code and would be created by the same bytes is kept. On the devnet (network
+devnet, chain 84532, anvil: all three) the mock USDC is placed at Base Sepolia's USDC address and anvil's public accounts sign;
+anywhere else an Ape account signs (its passphrase may come from APE_ACCOUNTS_<alias>_PASSPHRASE). The test venue and its adapter
+go to chain 84532 only.
 
-Offices come from ADMIN_ADDRESS, PAUSER_ADDRESS, KEEPER_ADMIN_ADDRESS (default: the deployer), KEEPER_ADDRESS,
-GUARD_ADDRESS, OPERATOR_ADDRESS (of the test venue) and TREASURY_ADDRESS (of the reserve token; both default to
-the deployer) and RELAY_ADDRESS (of the relay adapter; default: the keeper).
+Offices come from ADMIN_ADDRESS, PAUSER_ADDRESS, KEEPER_ADMIN_ADDRESS, OPERATOR_ADDRESS (of the test venue), TREASURY_ADDRESS
+(of the reserve token), KEEPER_ADDRESS, GUARD_ADDRESS and RELAY_ADDRESS (of the relay adapter; default: the keeper). On the devnet
+the first five default to the deployer; anywhere else they are required, and none may be the deployer.
 """
 
 import os
@@ -22,7 +23,18 @@ from ape.api import AccountAPI
 from ape.cli import ConnectedProviderCommand
 from eth_utils import keccak, to_canonical_address, to_checksum_address, to_hex
 
-from scripts._deployments import BASE_SEPOLIA_USDC, Deployed, Record, load, record_path
+from scripts._deployments import Deployed, Record, load, record_path
+from scripts._offices import (
+    DEVNET,
+    USDC_BY_CHAIN,
+    Offices,
+    OfficesRefusedError,
+    OpenCall,
+    belongs_on,
+    closing_text,
+    is_devnet,
+    offices_of,
+)
 
 ADMIN_DELAY_S = 3 * 24 * 3600
 USDC_E6_PER_USDC = 1_000_000
@@ -35,45 +47,14 @@ class Step:
 
     name: str
     contract: str
-    args: Callable[[dict[str, str], "Offices"], list[Any]]
+    args: Callable[[dict[str, str], Offices], list[Any]]
     before: Callable[[dict[str, str], AccountAPI], None] | None = None  # what the constructor needs to find done
-
-
-@dataclass(frozen=True, slots=True)
-class Offices:
-    admin: str
-    pauser: str
-    keeper_admin: str
-    keeper: str
-    guard: str
-    operator: str
-    treasury: str
-    relay: str
-
-    @classmethod
-    def from_environment(cls, deployer: str) -> "Offices":
-        def office(variable: str, default: str | None = None) -> str:
-            value = os.environ.get(variable) or default
-            if value is None:
-                raise click.ClickException(f"{variable} is not set; it must be the address of that office")
-            return str(to_checksum_address(value))
-
-        return cls(
-            admin=office("ADMIN_ADDRESS", deployer),
-            pauser=office("PAUSER_ADDRESS", deployer),
-            keeper_admin=office("KEEPER_ADMIN_ADDRESS", deployer),
-            keeper=office("KEEPER_ADDRESS"),
-            guard=office("GUARD_ADDRESS"),
-            operator=office("OPERATOR_ADDRESS", deployer),
-            treasury=office("TREASURY_ADDRESS", deployer),
-            relay=office("RELAY_ADDRESS", os.environ.get("KEEPER_ADDRESS")),
-        )
 
 
 def allow_reserve_seed(at: dict[str, str], signer: AccountAPI) -> None:
     """The reserve token takes its first USDC from its creator, so the address that it will have is allowed it before."""
     usdc = project.MockUSDC.at(at["usdc"])
-    if is_local():
+    if on_devnet():
         usdc.mint(signer.address, RESERVE_SEED_USDC_E6, sender=signer)
     if usdc.balanceOf(signer.address) < RESERVE_SEED_USDC_E6:
         raise click.ClickException(f"{signer.address} needs 1 USDC at {at['usdc']} to seed the reserve token")
@@ -106,15 +87,22 @@ def get_create_address(creator: str, nonce: int) -> str:
     return str(to_checksum_address(keccak(rlp.encode([to_canonical_address(creator), nonce]))[12:]))
 
 
-def is_local() -> bool:
-    """True on anvil. A node's word is enough: the keys that this unlocks are worthless everywhere else."""
-    return "anvil" in str(chain.provider.make_request("web3_clientVersion", [])).lower()
+def node_chain_id() -> int:
+    """Asked of the node itself, since Ape may answer with the network's."""
+    return int(chain.provider.make_request("eth_chainId", []), 16)
+
+
+def on_devnet() -> bool:
+    client_version = str(chain.provider.make_request("web3_clientVersion", []))
+    return is_devnet(chain.provider.network.name, node_chain_id(), client_version)
 
 
 def signer_for(network: str, alias: str | None) -> AccountAPI:
-    if network == "devnet":
-        if not is_local():
-            raise click.ClickException("network devnet signs with anvil's public keys, but this node is not anvil; use another network")
+    if network == DEVNET:
+        if not on_devnet():
+            raise click.ClickException(
+                "network devnet signs with anvil's public keys, but this node is not anvil on chain 84532; use another network"
+            )
         return accounts.test_accounts[0]
     if alias is None:
         raise click.ClickException("say who signs: --account <alias of an Ape account> (`ape accounts import <alias>` makes one)")
@@ -129,17 +117,20 @@ def has_code(address: str) -> bool:
 
 
 def ensure_usdc(record: Record) -> None:
-    """Base Sepolia has Circle's USDC; the local chain gets the mock's code at the same address."""
-    if not has_code(BASE_SEPOLIA_USDC):
-        if not is_local():
-            raise click.ClickException(f"there is no USDC at {BASE_SEPOLIA_USDC} on this chain; is it Base Sepolia?")
+    """Circle's USDC, where it is known; the devnet gets the mock's code at the same address."""
+    usdc = USDC_BY_CHAIN.get(record.chain_id)
+    if usdc is None:
+        raise click.ClickException(f"no USDC is known for chain {record.chain_id}; add its address to USDC_BY_CHAIN in scripts/_offices.py")
+    if not has_code(usdc):
+        if not on_devnet():
+            raise click.ClickException(f"there is no USDC at {usdc} on this chain; is it Base Sepolia?")
         template = accounts.test_accounts[0].deploy(project.MockUSDC)
         code = chain.provider.make_request("eth_getCode", [template.address, "latest"])
-        chain.provider.make_request("anvil_setCode", [BASE_SEPOLIA_USDC, code])
-        click.echo(f"usdc                  {BASE_SEPOLIA_USDC}  placed (mock)")
-    code_hash = to_hex(keccak(chain.provider.get_code(BASE_SEPOLIA_USDC)))
-    contract = "MockUSDC" if is_local() else "FiatToken"
-    record.put(Deployed("usdc", contract, BASE_SEPOLIA_USDC, chain.blocks.head.number or 0, None, [], code_hash))
+        chain.provider.make_request("anvil_setCode", [usdc, code])
+        click.echo(f"usdc                  {usdc}  placed (mock)")
+    code_hash = to_hex(keccak(chain.provider.get_code(usdc)))
+    contract = "MockUSDC" if on_devnet() else "FiatToken"
+    record.put(Deployed("usdc", contract, usdc, chain.blocks.head.number or 0, None, [], code_hash))
 
 
 def ensure(step: Step, record: Record, offices: Offices, signer: AccountAPI) -> None:
@@ -162,35 +153,42 @@ def ensure(step: Step, record: Record, offices: Offices, signer: AccountAPI) -> 
 
 def account_of(address: str, signer: AccountAPI) -> AccountAPI | None:
     """The account behind an office, when this run can sign for it: the signer itself, or one of anvil's public ones."""
-    known = [signer, *(accounts.test_accounts if is_local() else ())]
+    known = [signer, *(accounts.test_accounts if on_devnet() else ())]
     return next((one for one in known if one.address == address), None)
 
 
-def name_venue_adapter(record: Record, signer: AccountAPI) -> None:
-    """The test venue serves one adapter, which its operator names once."""
+def name_venue_adapter(record: Record, signer: AccountAPI) -> list[OpenCall]:
+    """The test venue serves one adapter, which its operator names once. Answers the call if this run cannot sign it."""
     at = record.by_name()
+    if "test_venue" not in at:
+        return []
     venue, adapter = project.TestVenue.at(at["test_venue"].address), at["test_venue_adapter"].address
     if venue.adapter() == adapter:
-        return
+        return []
     operator = account_of(venue.operator(), signer)
     if operator is None:
-        click.echo(f"the test venue has no adapter yet: its operator {venue.operator()} must call setAdapter({adapter})")
-        return
+        data = to_hex(venue.setAdapter.encode_input(adapter))
+        return [OpenCall("the test venue's operator", venue.operator(), "test_venue", venue.address, f"setAdapter({adapter})", data)]
     venue.setAdapter(adapter, sender=operator)
     click.echo("test_venue            serves the adapter")
+    return []
 
 
-def list_adapters(record: Record, signer: AccountAPI) -> None:
+def list_adapters(record: Record, signer: AccountAPI) -> list[OpenCall]:
+    """Answers the calls that are left to the admin."""
     at = record.by_name()
     factory = project.MandateVaultFactory.at(at["factory"].address)
+    admin, left = factory.defaultAdmin(), []
     for name in ADAPTERS:
-        if factory.isAdapter(at[name].address):
+        if name not in at or factory.isAdapter(at[name].address):
             continue
-        if factory.defaultAdmin() != signer.address:
-            click.echo(f"{name} is not listed yet: the admin {factory.defaultAdmin()} must call listAdapter({at[name].address})")
+        if admin == signer.address:
+            factory.listAdapter(at[name].address, sender=signer)
+            click.echo(f"{name:<21} listed")
             continue
-        factory.listAdapter(at[name].address, sender=signer)
-        click.echo(f"{name:<21} listed")
+        data = to_hex(factory.listAdapter.encode_input(at[name].address))
+        left.append(OpenCall("the admin", admin, "factory", factory.address, f"listAdapter({at[name].address})", data, f"lists {name}"))
+    return left
 
 
 def record_implementation(record: Record) -> None:
@@ -210,15 +208,21 @@ def cli(alias: str | None, record_file: Path | None) -> None:
     """Deploy what is missing and record all of it."""
     network = chain.provider.network.name
     path = record_file or record_path(network)
-    record = load(path, chain.chain_id)
+    record = load(path, node_chain_id())
     signer = signer_for(network, alias)
-    offices = Offices.from_environment(signer.address)
+    try:
+        offices = offices_of(os.environ, signer.address, on_devnet=on_devnet())
+    except OfficesRefusedError as refused:
+        raise click.ClickException(f"nothing was sent.\n{refused}") from None
     ensure_usdc(record)
     for step in STEPS:
+        if not belongs_on(step.name, record.chain_id):
+            click.echo(f"{step.name:<21} skipped: a test contract, and chain {record.chain_id} is not a test chain of this project")
+            continue
         ensure(step, record, offices, signer)
         record.save(path)
     record_implementation(record)
-    name_venue_adapter(record, signer)
-    list_adapters(record, signer)
+    left = [*name_venue_adapter(record, signer), *list_adapters(record, signer)]
     record.save(path)
     click.echo(f"recorded in {path}")
+    click.echo(closing_text(left))

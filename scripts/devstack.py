@@ -99,14 +99,19 @@ def _test_wallet(number: int) -> dict[str, str]:
     return {"address": wallet.address, "private_key": wallet.key.to_0x_hex()}
 
 
-def run_ape(script: str, rpc_url: str, record: Path) -> subprocess.CompletedProcess[str]:
-    """Run scripts/<script>.py through Ape against a local chain; the personas hold the offices of their names."""
+def run_ape(
+    script: str, rpc_url: str, record: Path, *arguments: str, network: str = "devnet", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run scripts/<script>.py through Ape against a local chain; the personas hold the offices of their names.
+
+    `arguments` go to the script; `environment` comes on top.
+    """
     offices = {f"{role.upper()}_ADDRESS": wallet["address"] for role, wallet in personas().items()}
     build = {"SOLCX_BINARY_PATH": str(ROOT / "scripts" / "solc"), "APE_DATA_FOLDER": str(ROOT / ".build" / "ape")}
     return subprocess.run(
-        [str(Path(sys.executable).parent / "ape"), "run", script, "--network", "base:devnet:node", "--record", str(record)],
+        [str(Path(sys.executable).parent / "ape"), "run", script, "--network", f"base:{network}:node", "--record", str(record), *arguments],
         cwd=ROOT,
-        env={**os.environ, **offices, **build, "RPC_URL": rpc_url},
+        env={**os.environ, **offices, **build, "RPC_URL": rpc_url, **environment},
         capture_output=True,
         text=True,
         timeout=180,

@@ -53,6 +53,24 @@ contract RelayAdapter is IAdapter {
     }
 
     /// @inheritdoc IAdapter
+    /// @dev What the service closes stands at its venue, not here.
+    function positionOf(address) external pure returns (uint256) {
+        return 0;
+    }
+
+    /// @inheritdoc IAdapter
+    /// @dev No position, no price.
+    function unitPrice() external pure returns (uint256) {
+        return 0;
+    }
+
+    /// @inheritdoc IAdapter
+    /// @dev True for want of positions: 0 is what 0 units are worth.
+    function isLinear() external pure returns (bool) {
+        return true;
+    }
+
+    /// @inheritdoc IAdapter
     function rules() external pure returns (Rule[] memory) {
         return new Rule[](0);
     }

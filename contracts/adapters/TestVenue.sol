@@ -42,14 +42,16 @@ contract TestVenue {
     }
 
     modifier onlyAdapter() {
-        if (msg.sender != adapter) revert ErrorsLib.NotAdapter(msg.sender);
+        // Until an adapter is named its slot holds the zero address, from which a node will simulate calls.
+        if (msg.sender != adapter || msg.sender == address(0)) revert ErrorsLib.NotAdapter(msg.sender);
         _;
     }
 
-    /// @param usdc_ The token of payment.
+    /// @param usdc_ The token of payment; it must have code.
     /// @param operator_ Who sets the price.
     /// @param priceE6_ USDC base units for 1e6 units, not 0.
     constructor(address usdc_, address operator_, uint256 priceE6_) {
+        if (usdc_.code.length == 0) revert ErrorsLib.BadAddress(usdc_);
         if (operator_ == address(0)) revert ErrorsLib.BadAddress(operator_);
         USDC = IERC20(usdc_);
         operator = operator_;

@@ -23,6 +23,7 @@ contract TestVenueAdapter is IAdapter {
     TestVenue public immutable venue;
 
     constructor(address usdc_, address venue_) {
+        if (usdc_.code.length == 0) revert ErrorsLib.BadAddress(usdc_);
         if (venue_.code.length == 0) revert ErrorsLib.BadAddress(venue_);
         USDC = IERC20(usdc_);
         venue = TestVenue(venue_);
@@ -48,6 +49,23 @@ contract TestVenueAdapter is IAdapter {
     /// @inheritdoc IAdapter
     function valueOf(address vault) external view returns (uint256) {
         return venue.valueOf(vault);
+    }
+
+    /// @inheritdoc IAdapter
+    /// @dev Units of the test venue, 6 decimals.
+    function positionOf(address vault) external view returns (uint256) {
+        return venue.positionOf(vault);
+    }
+
+    /// @inheritdoc IAdapter
+    /// @dev The venue's price as it is: it knows no spread and no depth.
+    function unitPrice() external view returns (uint256) {
+        return venue.priceE6();
+    }
+
+    /// @inheritdoc IAdapter
+    function isLinear() external pure returns (bool) {
+        return true;
     }
 
     /// @inheritdoc IAdapter

@@ -98,6 +98,24 @@ contract X402Adapter is IAdapter, EIP712 {
     }
 
     /// @inheritdoc IAdapter
+    /// @dev What is paid is gone: a cost is no position.
+    function positionOf(address) external pure returns (uint256) {
+        return 0;
+    }
+
+    /// @inheritdoc IAdapter
+    /// @dev No position, no price.
+    function unitPrice() external pure returns (uint256) {
+        return 0;
+    }
+
+    /// @inheritdoc IAdapter
+    /// @dev True for want of positions: 0 is what 0 units are worth.
+    function isLinear() external pure returns (bool) {
+        return true;
+    }
+
+    /// @inheritdoc IAdapter
     function rules() external view returns (Rule[] memory list) {
         list = new Rule[](1);
         list[0] = Rule({target: address(this), selector: this.pay.selector, recipientWord: NO_PIN, kind: KIND_COST});

@@ -4,7 +4,12 @@ pragma solidity 0.8.30;
 import {Rule} from "../libraries/TermsLib.sol";
 
 /// @title IAdapter
-/// @notice What a contract must publish so that the factory can list it.
+/// @notice What a contract must publish so that the factory can list it, and so that vault, keeper and API can read any
+/// venue alike.
+///
+/// - `valueOf` is what counts: vaults add it up for the stop line, and nothing else here is read on chain.
+/// - `positionOf`, `unitPrice` and `isLinear` say how that value comes about. Readers off chain take them as claims.
+/// - An adapter without positions answers 0, 0, 0 and true: it states no price, and 0 is then exactly its value.
 interface IAdapter {
     /// @notice The functions of this adapter that a mandate may allow, sorted strictly ascending by selector.
     /// @dev Every rule's target is the adapter itself.
@@ -13,4 +18,19 @@ interface IAdapter {
     /// @notice What the positions that `vault` holds through this adapter are worth now.
     /// @dev Units: USDC base units, rounded down. 0 for an adapter that holds no positions.
     function valueOf(address vault) external view returns (uint256);
+
+    /// @notice How many units `vault` holds through this adapter.
+    /// @dev Units: base units of the venue's asset. How many of them make a whole one is the adapter's own to say, and
+    /// does not enter the price. 0 exactly when the vault holds nothing here. An adapter of several assets counts them in
+    /// a unit that it documents, and is not linear.
+    function positionOf(address vault) external view returns (uint256);
+
+    /// @notice USDC base units for 1e6 units of `positionOf`, whatever decimals those units have.
+    /// @dev Exact when `isLinear`, and the same for every vault. Otherwise an indication, rounded down, that nobody may
+    /// multiply; 0 when the adapter states no price.
+    function unitPrice() external view returns (uint256);
+
+    /// @notice True: in every block `valueOf(vault) == positionOf(vault) * unitPrice() / 1e6`, rounded down, for every
+    /// vault and any size. False: the price depends on more than the size, and only `valueOf` counts.
+    function isLinear() external view returns (bool);
 }

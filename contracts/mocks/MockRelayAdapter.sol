@@ -40,6 +40,23 @@ contract MockRelayAdapter is IAdapter {
     }
 
     /// @inheritdoc IAdapter
+    /// @dev Units: USDC base units, so that any worth is a position.
+    function positionOf(address vault) external view returns (uint256) {
+        return valueOf[vault];
+    }
+
+    /// @inheritdoc IAdapter
+    function unitPrice() external pure returns (uint256) {
+        return 1e6;
+    }
+
+    /// @inheritdoc IAdapter
+    /// @dev A worth that is told need not follow from any price.
+    function isLinear() external pure returns (bool) {
+        return false;
+    }
+
+    /// @inheritdoc IAdapter
     function rules() external view returns (Rule[] memory list) {
         list = new Rule[](1);
         list[0] =

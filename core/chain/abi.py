@@ -20,7 +20,7 @@ from eth_utils.crypto import keccak
 from core.domain.errors import MandateError, OutsideError
 
 ABIS = Path(__file__).parent / "abis"
-CONTRACTS = ("MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
+CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
 SELECTOR_BYTES = 4
 WORD_BYTES = 32
 

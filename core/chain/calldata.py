@@ -167,6 +167,10 @@ def set_payee(payee: str) -> str:
 # Adapters and venue
 
 
+# What an adapter's exit is called whose one argument is a number of units: TestVenueAdapter's sell.
+SELL_SELECTOR = function("TestVenueAdapter", "sell").selector
+
+
 def venue_buy(amount_usdc: int) -> str:
     return function("TestVenueAdapter", "buy").encode(amount_usdc)
 

@@ -6,7 +6,7 @@ addresses checksum strings.
 Errors of all reads: RpcUnreachableError, RpcRefusedError (RpcRevertedError when the contract reverted), AbiDecodeError.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,23 @@ class VaultTotals:
     unvalued_out: int
     nonce: int
     last_mark_block: int
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterReading:
+    """What one adapter says of one vault at one block. Each None: that answer failed or was no such value, so it is unknown.
+
+    `units`: IAdapter.positionOf, in the adapter's own units. `worth_usdc_e6`: valueOf, which is what counts.
+    `unit_price_e6`: unitPrice, USDC base units for 1e6 units; multiply it only when `is_linear` is True.
+    """
+
+    units: int | None
+    worth_usdc_e6: int | None
+    unit_price_e6: int | None
+    is_linear: bool | None
+
+
+UNREAD_ADAPTER = AdapterReading(None, None, None, None)
 
 
 def block_argument(at: At) -> Any:
@@ -322,14 +339,36 @@ class ChainReader:
 
     def adapter_rules(self, adapter: str, at: At = LATEST) -> tuple[Rule, ...]:
         """What a listed adapter publishes. Errors: RpcRevertedError, AbiDecodeError when it is no adapter at all."""
-        return tuple(rule_of(rule) for rule in self._read("TestVenueAdapter", "rules", adapter, at))
+        return tuple(rule_of(rule) for rule in self._read("IAdapter", "rules", adapter, at))
 
-    def adapter_value_of(self, adapter: str, vault: str, at: At = LATEST) -> int:
-        return int(self._read("TestVenueAdapter", "valueOf", adapter, at, vault))
+    def adapter_readings(self, adapters: Sequence[str], vault: str, at: At = LATEST) -> dict[str, AdapterReading]:
+        """What each adapter says of the vault, all at one block: a tag is fixed to its block's hash first.
 
-    def venue_units(self, venue: str, vault: str, at: At = LATEST) -> int:
-        """Units that the test venue holds for a vault, six decimals."""
-        return int(self._read("TestVenue", "positionOf", venue, at, vault))
+        An adapter that reverts, or answers anything but such a value, is unknown where it did, and hides no other; so is
+        all of it when the node does not have that block. Errors: RpcUnreachableError.
+        """
+        if not adapters:
+            return {}
+        header = self.header(at)
+        here = at if header is None else header.hash
+        try:
+            return self._readings(adapters, vault, here)
+        except RpcRefusedError:
+            # Some nodes word the failure of one contract's code as their own, and refuse the whole batch with it.
+            return {adapter: self._reading_alone(adapter, vault, here) for adapter in adapters}
+
+    def _readings(self, adapters: Sequence[str], vault: str, at: At) -> dict[str, AdapterReading]:
+        calls = [
+            ("eth_call", [{"to": adapter, "data": data}, block_argument(at)]) for adapter in adapters for data in _adapter_questions(vault)
+        ]
+        answers = iter(self.rpc.batch_settled(calls))
+        return {adapter: AdapterReading(*(_answer_or_none(name, next(answers)) for name in ADAPTER_VIEWS)) for adapter in adapters}
+
+    def _reading_alone(self, adapter: str, vault: str, at: At) -> AdapterReading:
+        try:
+            return self._readings([adapter], vault, at)[adapter]
+        except RpcRefusedError:
+            return UNREAD_ADAPTER
 
     def usdc_balance(self, account: str, at: At = LATEST) -> int:
         return int(self._read("MockUSDC", "balanceOf", self.contracts["usdc"], at, account))
@@ -365,6 +404,25 @@ class ChainReader:
         except RpcRevertedError:
             return False
         return hex_text(answer) == ERC1271_MAGIC.ljust(HASH_CHARACTERS, "0")
+
+
+# The views of IAdapter about one vault, in the order of AdapterReading's fields.
+ADAPTER_VIEWS = ("positionOf", "valueOf", "unitPrice", "isLinear")
+
+
+def _adapter_questions(vault: str) -> Iterator[str]:
+    for name in ADAPTER_VIEWS:
+        view = function("IAdapter", name)
+        yield view.encode(*[vault] * len(view.inputs))
+
+
+def _answer_or_none(view: str, answer: Any | RpcRefusedError) -> Any:
+    if isinstance(answer, RpcRefusedError):
+        return None
+    try:
+        return function("IAdapter", view).decode_output(hex_bytes(answer))[0]
+    except AbiDecodeError:
+        return None
 
 
 def refusal_name(revert_data: bytes) -> str | None:

@@ -5,8 +5,8 @@
 Laws
 - The owner's stop is left out in [ends_at, ends_at + 1 day): the plan then says settle_grace and until when.
 - A position that an adapter reads is closed: by the owner's unwind (data set) or by the service's relay (data null,
-  dry_run). A position that only the agent reported has no adapter: action keep, reason no_known_exit_adapter, type
-  unwind without data and without a signer.
+  dry_run). A position without a known exit is kept: one that only the agent reported, and one at an adapter whose exit
+  nobody here knows. Action keep, reason no_known_exit_adapter, type unwind without data and without a signer.
 - Proceeds are rounded down, costs up. Unknown is null with a reason: one unpriced position leaves exit_cost_est null, one
   unpriced position that the plan closes leaves gets_back_est null.
 - `position_label` is the only field that can hold text that an agent wrote.
@@ -27,7 +27,10 @@ from core.domain.times import utc_text_or_none
 
 
 class Adapter(StrEnum):
+    """`listed`: an adapter of the mandate's rules that this deployment has no name for."""
+
     TEST_VENUE = "test_venue"
+    LISTED = "listed"
     RELAY = "relay"
 
 
@@ -43,24 +46,29 @@ class OwnerCall:
 class AdapterPosition:
     """What an adapter says it holds for the vault. `worth_usdc_e6` None: not priced. A worth of 0 is a position too.
 
-    `unwind`: the owner's call, for test_venue; `dry_run`: what the relay's trial said, for relay.
+    `unwind`: the owner's call; None: no exit is known, so the position is kept. `dry_run`: what the relay's trial said,
+    for relay. `venue` None: no name is known.
     """
 
     adapter: Adapter
     adapter_address: str
-    venue: str
+    venue: str | None
     label: str | None
     worth_usdc_e6: int | None
     unwind: OwnerCall | None = None
     dry_run: Mapping[str, Any] | None = None
+
+    @property
+    def is_closable(self) -> bool:
+        return self.adapter is Adapter.RELAY or self.unwind is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanFacts:
     """`now`: unix seconds of the latest block (paper: the clock). `spread_bps` None: what closing costs is not known.
 
-    `stop_call` and `withdraw_call` are the owner's calls; None on paper. `relay_positions_read` False: the venue's read
-    timed out, so there may be positions that the plan does not know.
+    `stop_call` and `withdraw_call` are the owner's calls; None on paper. `relay_positions_read` False: a venue could not be
+    read, so there may be positions that the plan does not know.
     """
 
     facts: MandateFacts
@@ -77,15 +85,16 @@ class PlanFacts:
 def close_all_plan(plan: PlanFacts) -> dict[str, Any]:
     """The whole answer of GET /mandate-wallet/mandates/{id}/close-all-plan."""
     grace_until = settle_grace_until(plan.terms.ends_at, plan.now) if _is_live(plan) else None
-    kept = _kept(plan)
-    steps = [*_stop(plan, grace_until), *(_close(one, plan) for one in plan.positions), *(_keep(one) for one in kept), *_withdraw(plan)]
-    exit_cost, reason = _exit_cost(plan, kept)
+    closed = _closed(plan)
+    kept = [*(_keep_at_adapter(one) for one in plan.positions if not one.is_closable), *(_keep(one) for one in _reported_alone(plan))]
+    steps = [*_stop(plan, grace_until), *(_close(one, plan) for one in closed), *kept, *_withdraw(plan)]
+    exit_cost, reason = _exit_cost(plan, keeps_any=bool(kept))
     return {
         "steps": [{"n": n, **step} for n, step in enumerate(steps, start=1)],
         "reason": "settle_grace" if grace_until is not None else None,
         "locked_until": utc_text_or_none(grace_until),
         "relay_positions_read": plan.relay_positions_read,
-        "closes": len(plan.positions),
+        "closes": len(closed),
         "kept_at_venue": len(kept),
         "exit_cost_est": usdc_text_or_none(exit_cost),
         "exit_cost_reason": reason,
@@ -131,6 +140,12 @@ def _close(position: AdapterPosition, plan: PlanFacts) -> dict[str, Any]:
     return step | ({"dry_run": position.dry_run} if is_relay else {})
 
 
+def _keep_at_adapter(position: AdapterPosition) -> dict[str, Any]:
+    step = _step("unwind", who=None, text=None, call=None, note="Held through an adapter whose exit this service does not know.")
+    where = {"venue": position.venue, "adapter": position.adapter.value, "adapter_address": position.adapter_address}
+    return step | where | {"action": "keep", "reason": "no_known_exit_adapter", "position_label": position.label}
+
+
 def _keep(position: Position) -> dict[str, Any]:
     step = _step("unwind", who=None, text=None, call=None, note="Reported by the agent; no adapter can close it.")
     label = position.name or position.id
@@ -154,7 +169,11 @@ def _step(kind: str, *, who: str | None, text: str | None, call: OwnerCall | Non
     }
 
 
-def _kept(plan: PlanFacts) -> list[Position]:
+def _closed(plan: PlanFacts) -> list[AdapterPosition]:
+    return [position for position in plan.positions if position.is_closable]
+
+
+def _reported_alone(plan: PlanFacts) -> list[Position]:
     """Reported positions at no adapter that was read. A paper mandate's are void after its end."""
     if plan.facts.market_mode is MarketMode.PAPER and plan.state.is_ended:
         return []
@@ -168,10 +187,10 @@ def _proceeds(position: AdapterPosition, spread_bps: int | None) -> int | None:
     return position.worth_usdc_e6 - exit_cost_up(position.worth_usdc_e6, spread_bps)
 
 
-def _exit_cost(plan: PlanFacts, kept: Sequence[Position]) -> tuple[int | None, str | None]:
+def _exit_cost(plan: PlanFacts, *, keeps_any: bool) -> tuple[int | None, str | None]:
     if not plan.relay_positions_read:
         return None, "relay_positions_not_read"
-    if kept or any(position.worth_usdc_e6 is None for position in plan.positions):
+    if keeps_any or any(position.worth_usdc_e6 is None for position in plan.positions):
         return None, "position_not_priced"
     if plan.positions and plan.spread_bps is None:
         return None, "spread_unknown"
@@ -180,7 +199,7 @@ def _exit_cost(plan: PlanFacts, kept: Sequence[Position]) -> tuple[int | None, s
 
 def _gets_back(plan: PlanFacts) -> int | None:
     """Cash and proceeds, less the fee that the agent would be owed then: bps of the realised gain, less what was paid."""
-    proceeds = [_proceeds(position, plan.spread_bps) for position in plan.positions]
+    proceeds = [_proceeds(position, plan.spread_bps) for position in _closed(plan)]
     if not plan.relay_positions_read or None in proceeds:
         return None
     brought = sum(one for one in proceeds if one is not None)

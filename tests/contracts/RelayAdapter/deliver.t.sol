@@ -73,6 +73,18 @@ contract DeliverTest is Test {
         assertEq(home.valueOf(address(vault)), 0);
     }
 
+    function test_positionOf__what_the_service_closes_stands_elsewhere() public view {
+        assertEq(home.positionOf(address(vault)), 0);
+    }
+
+    function test_unitPrice__without_positions_there_is_none() public view {
+        assertEq(home.unitPrice(), 0);
+    }
+
+    function test_isLinear__nothing_is_worth_nothing() public view {
+        assertTrue(home.isLinear());
+    }
+
     function test_constructor__zero_relay_or_usdc_without_code__reverts() public {
         vm.expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, address(0)));
         new RelayAdapter(address(usdc), address(0));

@@ -37,8 +37,13 @@ contract SetAdapterTest is Test {
         fresh.setAdapter(stranger);
     }
 
-    function test_constructor__without_an_operator__reverts() public {
-        _expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, address(0)));
-        new TestVenue(address(usdc), address(0), USD);
+    /// @dev A node simulates calls from the zero address as from any other, and before this the adapter's slot holds it.
+    function test_setAdapter__before_it__the_zero_address_neither_opens_nor_closes() public {
+        TestVenue fresh = _newVenue();
+        vm.startPrank(address(0));
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotAdapter.selector, address(0)));
+        fresh.open(stranger, USD);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotAdapter.selector, address(0)));
+        fresh.close(stranger, USD);
     }
 }

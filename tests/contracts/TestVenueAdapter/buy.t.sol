@@ -25,9 +25,4 @@ contract BuyTest is Test {
         vm.prank(owner);
         adapter.buy(USD);
     }
-
-    function test_constructor__venue_without_code__reverts() public {
-        _expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, stranger));
-        new TestVenueAdapter(address(usdc), stranger);
-    }
 }

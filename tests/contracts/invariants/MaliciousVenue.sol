@@ -199,6 +199,23 @@ contract MaliciousVenue is IAdapter {
     }
 
     /// @inheritdoc IAdapter
+    /// @dev More units than any price can be multiplied with.
+    function positionOf(address) external pure returns (uint256) {
+        return type(uint256).max;
+    }
+
+    /// @inheritdoc IAdapter
+    function unitPrice() external pure returns (uint256) {
+        return type(uint256).max;
+    }
+
+    /// @inheritdoc IAdapter
+    /// @dev A lie: the worth is whatever `claimValue` said.
+    function isLinear() external pure returns (bool) {
+        return true;
+    }
+
+    /// @inheritdoc IAdapter
     function rules() external view returns (Rule[] memory list) {
         list = new Rule[](2);
         list[0] = Rule(address(this), this.spend.selector, NO_PIN, KIND_VALUED_SPEND);

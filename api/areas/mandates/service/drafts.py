@@ -13,6 +13,8 @@ from api.areas.mandates.service.views import mandate_view
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.fields import storable
 from api.kernel.operation import Answer, Call, NextCall, Refusal
+from core.chain.abi import AbiDecodeError
+from core.chain.rpc import RpcRevertedError
 from core.chain.typed_data import guard_targets_hash, rules_hash, terms_digest
 from core.db.repositories import identity, mandates, policies
 from core.db.tables.identity import Account
@@ -225,7 +227,15 @@ def listed_contracts(call: Call) -> ListedContracts:
 
 def _adapters_on_chain(call: Call) -> Mapping[str, tuple[Rule, ...]]:
     named = [address for name, address in call.deps.contracts.items() if name.endswith("_adapter")]
-    return {address: call.deps.chain.adapter_rules(address) for address in named if call.deps.chain.is_adapter(address)}
+    return {address: _published_rules(call, address) for address in named if call.deps.chain.is_adapter(address)}
+
+
+def _published_rules(call: Call, adapter: str) -> tuple[Rule, ...]:
+    """None from an adapter that fails or answers no rules: its trouble is not that of the others."""
+    try:
+        return call.deps.chain.adapter_rules(adapter)
+    except (RpcRevertedError, AbiDecodeError):
+        return ()
 
 
 def _amount(value: int) -> Any:

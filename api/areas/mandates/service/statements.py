@@ -11,7 +11,7 @@ from api.areas.mandates.schemas import AllWeeksQuery, MandatePath, WeekQuery
 from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.owner_calls import lock_facts, stop_call_of, withdrawable_now
 from api.areas.mandates.service.steps_now import with_their_txs
-from api.areas.mandates.service.venues import adapter_positions, spread_bps
+from api.areas.mandates.service.venues import NO_POSITIONS, AdapterPositions, adapter_positions, spread_bps
 from api.areas.mandates.service.views import chain_now, facts_of, is_paper, state_of, terms_of, vault_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
@@ -20,7 +20,7 @@ from core.chain import calldata
 from core.chain.rpc import RpcError
 from core.db.repositories import mandate_rows, mandates
 from core.db.tables.mandate import Mandate
-from core.domain.mandate.close_plan import AdapterPosition, OwnerCall, PlanFacts, close_all_plan
+from core.domain.mandate.close_plan import OwnerCall, PlanFacts, close_all_plan
 from core.domain.mandate.ledger import MandateState
 from core.domain.mandate.lifecycle import Status
 from core.domain.mandate.lock import StoppedBy, lock_of
@@ -117,28 +117,29 @@ def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
     if mandate.status in ("draft", "cancelled"):
         raise Refusal("wrong_status", f"The mandate is {mandate.status}; there is nothing to close.")
     state = state_of(call, mandate)
-    positions, were_read = _positions(call, mandate, state)
+    positions = _positions(call, mandate, state)
     plan = PlanFacts(
         facts=facts_of(mandate),
         terms=terms_of(mandate),
         state=state,
-        positions=positions,
-        relay_positions_read=were_read,
+        positions=() if positions is None else positions.known,
+        relay_positions_read=positions is not None and positions.is_complete,
         stop_call=_call_of(stop_call_of(call, mandate, StoppedBy.OWNER)),
-        withdraw_call=_withdrawal(call, caller, mandate, state) if were_read and not positions else None,
+        withdraw_call=None if positions is None or positions.has_closable else _withdrawal(call, caller, mandate, state),
         spread_bps=spread_bps(call, mandate),
         now=chain_now(call, mandate),
     )
     return Answer({"mandate_id": mandate.public_id, **close_all_plan(plan)})
 
 
-def _positions(call: Call, mandate: Mandate, state: MandateState) -> tuple[tuple[AdapterPosition, ...], bool]:
+def _positions(call: Call, mandate: Mandate, state: MandateState) -> AdapterPositions | None:
+    """None: the chain cannot be asked."""
     if is_paper(mandate):
-        return (), True
+        return NO_POSITIONS
     try:
-        return adapter_positions(call, mandate, state), True
+        return adapter_positions(call, mandate, state)
     except RpcError:
-        return (), False
+        return None
 
 
 def _call_of(built: dict[str, Any]) -> OwnerCall | None:
@@ -146,7 +147,7 @@ def _call_of(built: dict[str, Any]) -> OwnerCall | None:
 
 
 def _withdrawal(call: Call, caller: OwnerCaller, mandate: Mandate, state: MandateState) -> OwnerCall | None:
-    """The withdrawal of all, once nothing is out any more; before that its amount is not known."""
+    """The withdrawal of all, once no step is left that brings money home; before that its amount is not known."""
     vault = vault_of(mandate)
     if vault is None or not lock_of(lock_facts(mandate, state), chain_now(call, mandate)).withdrawable:
         return None

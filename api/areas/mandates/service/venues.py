@@ -1,8 +1,12 @@
-"""Positions that an adapter reads, and the owner's call that closes one (wallet spec 2.18).
+"""Positions that adapters read, and the owner's call that closes one (wallet spec 2.18).
 
-The test venue is the one adapter whose positions are read here; its price has no spread, so closing costs nothing beside gas.
+- A mandate's adapters are the targets of its rules of kind 2: the vault itself adds up their valueOf. All are read alike, by
+  IAdapter, at one block; what an adapter says is a claim until it is parsed, and one that fails hides no other.
+- An adapter is closed by `sell(uint256 units)`, when the mandate has that exit rule. No other exit's arguments are known here.
+- The test venue's price has no spread, so closing costs nothing beside gas; no other venue's spread is known.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from api.areas.mandates.schemas import UnwindCall
@@ -13,7 +17,7 @@ from api.areas.mandates.service.views import is_paper, rules_of, state_of, vault
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call
 from core.chain import calldata
-from core.chain.reader import refusal_name
+from core.chain.reader import AdapterReading, refusal_name
 from core.chain.rpc import RpcRevertedError
 from core.db.tables.mandate import Mandate
 from core.domain.errors import InvalidParameterError
@@ -22,42 +26,73 @@ from core.domain.mandate.ledger import MandateState
 from core.domain.mandate.refusals import UNKNOWN
 from core.domain.mandate.terms import RuleKind, address_from_text
 
-TEST_VENUE = "test_venue"
 TEST_VENUE_SPREAD_BPS = 0
+ADAPTER_NAME_END = "_adapter"
 UNWIND_HAPPENS = "The position is sold through its adapter and the USDC comes back to the vault; nobody else gets any."
 
 
-def venue_adapter(call: Call, mandate: Mandate) -> str | None:
-    """The test venue's adapter, if the mandate's rules name it."""
-    adapter = call.deps.contracts.get("test_venue_adapter")
-    return adapter if adapter is not None and any(rule.target == adapter for rule in rules_of(mandate)) else None
+@dataclass(frozen=True, slots=True)
+class AdapterPositions:
+    """What the mandate's adapters hold for its vault. `is_complete` False: one did not say whether it holds anything."""
+
+    known: tuple[AdapterPosition, ...]
+    is_complete: bool
+
+    @property
+    def has_closable(self) -> bool:
+        return any(one.is_closable for one in self.known)
+
+
+NO_POSITIONS = AdapterPositions((), is_complete=True)
+
+
+def valuing_adapters(mandate: Mandate) -> tuple[str, ...]:
+    """The adapters whose positions count towards the vault's worth, in the order of the rules."""
+    return tuple(dict.fromkeys(rule.target for rule in rules_of(mandate) if rule.kind is RuleKind.VALUED))
+
+
+def _exit_adapters(mandate: Mandate) -> tuple[str, ...]:
+    """Those of them that the owner can leave by a call that is known here."""
+    sellable = {rule.target for rule in rules_of(mandate) if rule.kind is RuleKind.EXIT and rule.selector == calldata.SELL_SELECTOR}
+    return tuple(adapter for adapter in valuing_adapters(mandate) if adapter in sellable)
 
 
 def spread_bps(call: Call, mandate: Mandate) -> int | None:
     """What closing costs; None when a target is allowed whose price nobody here knows."""
-    adapter = venue_adapter(call, mandate)
+    adapter = call.deps.contracts.get("test_venue_adapter")
     others = [rule for rule in rules_of(mandate) if rule.target != adapter and rule.kind is not RuleKind.COST]
     return None if others or is_paper(mandate) else TEST_VENUE_SPREAD_BPS
 
 
-def adapter_positions(call: Call, mandate: Mandate, state: MandateState) -> tuple[AdapterPosition, ...]:
-    """What the test venue holds for the vault now. Errors: RpcError when the chain cannot be asked."""
-    vault, adapter = vault_of(mandate), venue_adapter(call, mandate)
-    if vault is None or adapter is None:
-        return ()
-    units = call.deps.chain.venue_units(call.deps.contracts["test_venue"], vault)
-    if units == 0:
-        return ()
-    return (
-        AdapterPosition(
-            adapter=Adapter.TEST_VENUE,
-            adapter_address=adapter,
-            venue=TEST_VENUE,
-            label=_label(state, adapter),
-            worth_usdc_e6=call.deps.chain.adapter_value_of(adapter, vault),
-            unwind=OwnerCall(vault, _unwind_data(adapter, units)),
-        ),
+def adapter_positions(call: Call, mandate: Mandate, state: MandateState) -> AdapterPositions:
+    """What the mandate's adapters hold for the vault now. Errors: RpcUnreachableError when the chain cannot be asked."""
+    vault, adapters = vault_of(mandate), valuing_adapters(mandate)
+    if vault is None or not adapters:
+        return NO_POSITIONS
+    readings = call.deps.chain.adapter_readings(adapters, vault)
+    exits = _exit_adapters(mandate)
+    known = tuple(
+        _position(call, state, vault, adapter, reading, has_exit=adapter in exits) for adapter, reading in readings.items() if reading.units
     )
+    return AdapterPositions(known, is_complete=all(reading.units is not None for reading in readings.values()))
+
+
+def _position(call: Call, state: MandateState, vault: str, adapter: str, reading: AdapterReading, *, has_exit: bool) -> AdapterPosition:
+    venue = _venue_name(call, adapter)
+    return AdapterPosition(
+        adapter=Adapter.TEST_VENUE if venue == Adapter.TEST_VENUE.value else Adapter.LISTED,
+        adapter_address=adapter,
+        venue=venue,
+        label=_label(state, adapter),
+        worth_usdc_e6=reading.worth_usdc_e6,
+        unwind=OwnerCall(vault, _unwind_data(adapter, reading.units or 0)) if has_exit else None,
+    )
+
+
+def _venue_name(call: Call, adapter: str) -> str | None:
+    """The venue's name in the deployment, which names its adapter `<venue>_adapter`."""
+    names = (name.removesuffix(ADAPTER_NAME_END) for name, address in call.deps.contracts.items() if address == adapter)
+    return next(names, None)
 
 
 def _label(state: MandateState, adapter: str) -> str | None:
@@ -78,12 +113,15 @@ def unwind_call(call: Call, caller: AgentCaller | OwnerCaller, command: UnwindCa
     """
     mandate = party_of(call, caller, command.id)
     state, vault = state_of(call, mandate), vault_of(mandate)
-    adapter = _adapter_named(call, mandate, state, command)
+    adapter = _adapter_named(mandate, state, command)
     if vault is None:
         return Answer(nothing_to_send(call, None, "no_vault", "There is no vault, so there is nothing to unwind.") | _unsent(adapter))
     if adapter is None:
         return Answer(nothing_to_send(call, vault, "no_known_exit_adapter", "No adapter can close this position.") | _unsent(None))
-    units = call.deps.chain.venue_units(call.deps.contracts["test_venue"], vault)
+    units = call.deps.chain.adapter_readings([adapter], vault)[adapter].units
+    if units is None:
+        what = "The adapter does not say what it holds for this vault. Ask again; if it stays so, the adapter is out of order."
+        return Answer(nothing_to_send(call, vault, "adapter_not_read", what) | _unsent(adapter))
     if units == 0:
         what = "The adapter holds no position for this vault."
         return Answer(nothing_to_send(call, vault, "nothing_to_unwind", what) | _unsent(adapter))
@@ -95,18 +133,21 @@ def unwind_call(call: Call, caller: AgentCaller | OwnerCaller, command: UnwindCa
     return Answer(sent | shown | {"check": check | {"remaining": remaining}})
 
 
-def _adapter_named(call: Call, mandate: Mandate, state: MandateState, command: UnwindCall) -> str | None:
+def _adapter_named(mandate: Mandate, state: MandateState, command: UnwindCall) -> str | None:
     """The exit adapter that is meant: by its address, by a position's id, or the only one. Errors: InvalidParameterError."""
-    known = venue_adapter(call, mandate)
+    known = _exit_adapters(mandate)
     if command.adapter is not None:
-        return known if command.adapter == known else None
+        return command.adapter if command.adapter in known else None
     if command.position_id is None:
-        return known
+        if len(known) > 1:
+            raise InvalidParameterError("adapter", f"the mandate has several exit adapters; name one of {', '.join(known)}")
+        return known[0] if known else None
     reported = next((one for one in state.positions if one.id == command.position_id), None)
     address = command.position_id if reported is None else (reported.target or {}).get("address")
     if reported is None and not any(flow.target.lower() == command.position_id.lower() for flow in state.targets):
         raise InvalidParameterError("position_id", "the mandate has no such open position; read progress.positions")
-    return known if address is not None and address_from_text(address, "position_id") == known else None
+    named = None if address is None else address_from_text(address, "position_id")
+    return named if named in known else None
 
 
 def _checked(call: Call, vault: str, data: str, mandate: Mandate) -> tuple[dict[str, Any], int | None]:

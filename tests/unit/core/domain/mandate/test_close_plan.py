@@ -163,6 +163,17 @@ def test_plan__a_position_that_only_the_agent_reported__is_kept() -> None:
     assert (plan["exit_cost_est"], plan["exit_cost_reason"], plan["gets_back_est"]) == (None, "position_not_priced", "989.550000")
 
 
+@pytest.mark.row("2.18 closes", "2.18 kept_at_venue", "2.18 gets_back_est")
+def test_plan__an_adapter_without_a_known_exit__is_kept_and_brings_nothing_back() -> None:
+    plan = _plan(_out(), replace(HELD, adapter=Adapter.LISTED, venue=None, unwind=None))
+    kept = plan["steps"][1]
+    assert (kept["type"], kept["action"], kept["reason"]) == ("unwind", "keep", "no_known_exit_adapter")
+    assert (kept["adapter"], kept["venue"], kept["adapter_address"], kept["position_label"]) == ("listed", None, VENUE, "ETH")
+    assert (kept["who_signs"], kept["data"], kept["est_proceeds_usdc"]) == (None, None, None)
+    assert (plan["closes"], plan["kept_at_venue"], plan["exit_cost_reason"]) == (0, 1, "position_not_priced")
+    assert plan["gets_back_est"] == "900.000000"
+
+
 @pytest.mark.row("2.18 exit_cost_reason", "2.18 est_proceeds_usdc")
 def test_plan__what_is_not_priced__is_null_with_a_reason() -> None:
     plan = _plan(_out(), replace(HELD, worth_usdc_e6=None))

@@ -1,0 +1,156 @@
+"""Several adapters in one mandate: each is read by IAdapter, and one that fails spoils no step of the others."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from api.kernel.operation import Deps
+from core.chain import calldata
+from core.chain.reader import UNREAD_ADAPTER, AdapterReading
+from core.chain.rpc import RpcRevertedError
+from core.domain.mandate.terms import Rule, RuleKind
+from tests.integration.api.conftest import Clock
+from tests.integration.api.mandates.stage import ADAPTER, BUY, CONTRACTS, SELL, USDC, Stage, StageChain, address
+from tests.integration.chain_fixtures import DeployedChain, anvil, deployed  # noqa: F401 (fixtures)
+
+OTHER, CLOSED, SILENT = address(0x1007), address(0x1008), address(0x1009)
+HELD = AdapterReading(units=40 * USDC, worth_usdc_e6=44 * USDC, unit_price_e6=1_100_000, is_linear=True)
+NOTHING = AdapterReading(units=0, worth_usdc_e6=0, unit_price_e6=USDC, is_linear=True)
+LOCK = "0x0badc0de"  # an exit whose arguments nobody here knows
+
+
+@dataclass
+class ManyAdapters(StageChain):
+    """The stage's chain with three adapters more; `says` is what each of the mandate's adapters answers."""
+
+    says: Mapping[str, AdapterReading] = field(default_factory=dict)
+
+    def is_adapter(self, adapter: str, at: Any = "latest") -> bool:
+        return super().is_adapter(adapter, at) or adapter in (OTHER, CLOSED, SILENT)
+
+    def adapter_rules(self, adapter: str, at: Any = "latest") -> tuple[Rule, ...]:
+        if adapter == SILENT:
+            raise RpcRevertedError("eth_call", 3, "execution reverted", b"")
+        if adapter in (OTHER, CLOSED):
+            leave = SELL if adapter == OTHER else LOCK
+            return tuple(sorted((Rule(adapter, BUY, 255, RuleKind.VALUED), Rule(adapter, leave, 255, RuleKind.EXIT)), key=selector_of))
+        return super().adapter_rules(adapter, at)
+
+    def adapter_readings(self, adapters: Sequence[str], vault: str, at: Any = "latest") -> dict[str, AdapterReading]:
+        self._require_up()
+        return {adapter: self.says.get(adapter, NOTHING) for adapter in adapters}
+
+
+def selector_of(rule: Rule) -> int:
+    return int(rule.selector, 16)
+
+
+@pytest.fixture
+def chain(clock: Clock) -> ManyAdapters:
+    return ManyAdapters(mined_at=int(clock.now.timestamp()))
+
+
+@pytest.fixture
+def deps(deps: Deps) -> Deps:
+    return replace(deps, contracts={**CONTRACTS, "other_adapter": OTHER, "closed_adapter": CLOSED, "silent_adapter": SILENT})
+
+
+Plan = Callable[[Mapping[str, AdapterReading]], dict[str, Any]]
+
+
+@pytest.fixture
+def plan(stage: Stage, chain: ManyAdapters) -> Plan:
+    mandate_id = stage.working()
+
+    def read(says: Mapping[str, AdapterReading]) -> dict[str, Any]:
+        chain.says = says
+        return stage.get(f"/mandates/{mandate_id}/close-all-plan", stage.owner)
+
+    return read
+
+
+def unwinds(plan: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [(step["adapter"], step["venue"], step["action"], step["data"]) for step in plan["steps"] if step["type"] == "unwind"]
+
+
+def sold(adapter: str) -> str:
+    return calldata.unwind([calldata.Call(adapter, 0, calldata.venue_sell(40 * USDC))])
+
+
+def test_draft__an_adapter_that_publishes_no_rules__adds_none(stage: Stage) -> None:
+    """The draft was refused as a whole before, when the chain was asked instead of the indexer's facts."""
+    targets = {rule["target"] for rule in stage.get(f"/mandates/{stage.draft()}/terms", stage.owner)["rules"]}
+    assert {ADAPTER, OTHER} <= targets
+    assert SILENT not in targets
+
+
+def test_plan__positions_at_two_adapters__are_both_unwound(plan: Plan) -> None:
+    found = plan({ADAPTER: HELD, OTHER: HELD})
+    assert unwinds(found) == [("test_venue", "test_venue", "unwind", sold(ADAPTER)), ("listed", "other", "unwind", sold(OTHER))]
+    assert (found["closes"], found["relay_positions_read"]) == (2, True)
+
+
+def test_plan__an_adapter_that_fails__is_said_and_the_others_stay(plan: Plan) -> None:
+    found = plan({ADAPTER: HELD, OTHER: UNREAD_ADAPTER})
+    assert unwinds(found) == [("test_venue", "test_venue", "unwind", sold(ADAPTER))]
+    assert (found["relay_positions_read"], found["exit_cost_reason"]) == (False, "relay_positions_not_read")
+    assert found["gets_back_est"] is None
+
+
+def test_plan__a_worth_that_is_unknown__leaves_the_unwind_without_an_estimate(plan: Plan) -> None:
+    found = plan({ADAPTER: replace(HELD, worth_usdc_e6=None)})
+    (unwind,) = (step for step in found["steps"] if step["type"] == "unwind")
+    assert (unwind["data"], unwind["est_proceeds_usdc"]) == (sold(ADAPTER), None)
+    assert found["exit_cost_reason"] == "position_not_priced"
+
+
+def test_plan__an_exit_that_nobody_knows__is_kept(plan: Plan) -> None:
+    found = plan({CLOSED: HELD})
+    assert unwinds(found) == [("listed", "closed", "keep", None)]
+    (kept,) = (step for step in found["steps"] if step["type"] == "unwind")
+    assert (kept["reason"], kept["who_signs"], kept["adapter_address"]) == ("no_known_exit_adapter", None, CLOSED)
+    assert (found["closes"], found["kept_at_venue"]) == (0, 1)
+
+
+def test_unwind_call__of_several_adapters__wants_one_named(stage: Stage, chain: ManyAdapters) -> None:
+    answer = stage.call("POST", f"/mandates/{stage.working()}/unwind-call", stage.owner)
+    assert answer.status_code == 400, answer.text
+    assert "several exit adapters" in answer.text
+
+
+def test_unwind_call__an_adapter_that_fails__is_named_as_the_reason(stage: Stage, chain: ManyAdapters) -> None:
+    mandate_id, chain.says = stage.working(), {OTHER: UNREAD_ADAPTER}
+    answer = stage.post(f"/mandates/{mandate_id}/unwind-call", stage.owner, {"adapter": OTHER})
+    assert (answer["reason"], answer["data"], answer["adapter"]) == ("adapter_not_read", None, OTHER)
+
+
+# On a real node
+
+
+def code_that_returns(deployed: DeployedChain, code: str) -> str:  # noqa: F811
+    """Deploy runtime code, given as hex, and answer its address."""
+    prelude = f"61{len(code) // 2:04x}80600a3d393df3"
+    receipt = deployed.rpc.call("eth_sendTransaction", [{"from": deployed.rpc.call("eth_accounts")[0], "data": f"0x{prelude}{code}"}])
+    return str(deployed._mined(receipt)["contractAddress"])
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["60006000fd", "fe", "5b600056", "00", "60036000f3", "6000196000f3"],
+    ids=["reverts", "is invalid", "burns all gas", "answers nothing", "answers three bytes", "answers without end"],
+)
+def test_readings__beside_a_hostile_adapter__are_whole(deployed: DeployedChain, code: str) -> None:  # noqa: F811
+    adapter, vault = deployed.contracts["test_venue_adapter"], deployed.create_vault(deployed.terms("m_4k2v7c3xqa"))
+    deployed.buy(vault, 40 * USDC)
+    hostile = code_that_returns(deployed, code)
+    assert deployed.reader.adapter_readings([hostile, adapter], vault) == {
+        hostile: UNREAD_ADAPTER,
+        adapter: AdapterReading(units=40 * USDC, worth_usdc_e6=40 * USDC, unit_price_e6=USDC, is_linear=True),
+    }
+
+
+def test_readings__of_adapters_without_positions__are_zero_and_linear(deployed: DeployedChain) -> None:  # noqa: F811
+    x402 = deployed.contracts["x402_adapter"]
+    assert deployed.reader.adapter_readings([x402], address(9)) == {x402: AdapterReading(0, 0, 0, is_linear=True)}

@@ -1,0 +1,160 @@
+"""Which offices a deployment takes, what it refuses before anything is sent, and where test contracts may go."""
+
+import pytest
+
+from scripts._offices import (
+    BASE_SEPOLIA_CHAIN_ID,
+    Offices,
+    OfficesRefusedError,
+    OpenCall,
+    belongs_on,
+    closing_text,
+    is_devnet,
+    offices_of,
+)
+
+DEPLOYER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+BASE = 8453
+ANVIL = "anvil/v1.2.3"
+APART = ("ADMIN_ADDRESS", "PAUSER_ADDRESS", "KEEPER_ADMIN_ADDRESS", "OPERATOR_ADDRESS", "TREASURY_ADDRESS")
+
+
+def account(n: int) -> str:
+    return f"0x{n:040x}"
+
+
+WHOLE = {name: account(n) for n, name in enumerate((*APART, "KEEPER_ADDRESS", "GUARD_ADDRESS", "RELAY_ADDRESS"), start=1)}
+
+
+def refusal(environment: dict[str, str], *, on_devnet: bool = False) -> list[str]:
+    with pytest.raises(OfficesRefusedError) as refused:
+        offices_of(environment, DEPLOYER, on_devnet=on_devnet)
+    return str(refused.value).splitlines()
+
+
+def test_offices__all_named__are_taken() -> None:
+    expected = Offices(
+        admin=account(1),
+        pauser=account(2),
+        keeper_admin=account(3),
+        operator=account(4),
+        treasury=account(5),
+        keeper=account(6),
+        guard=account(7),
+        relay=account(8),
+    )
+    assert offices_of(WHOLE, DEPLOYER, on_devnet=False) == expected
+
+
+@pytest.mark.parametrize("variable", [*APART, "KEEPER_ADDRESS", "GUARD_ADDRESS"])
+@pytest.mark.parametrize("value", [None, "", "  "], ids=["unset", "empty", "blank"])
+def test_off_the_devnet__an_office_that_is_not_named__is_refused(variable: str, value: str | None) -> None:
+    """Five of them went to the deployer before."""
+    environment = {key: one for key, one in WHOLE.items() if key != variable} | ({} if value is None else {variable: value})
+    (sentence,) = refusal(environment)
+    assert sentence.startswith(f"{variable} is not set: set it to the address of the ")
+
+
+@pytest.mark.parametrize("variable", APART)
+@pytest.mark.parametrize("deployer", [DEPLOYER, DEPLOYER.lower()], ids=["checksum", "lower case"])
+def test_off_the_devnet__the_deployer_in_an_office__is_refused(variable: str, deployer: str) -> None:
+    (sentence,) = refusal(WHOLE | {variable: deployer})
+    assert sentence.startswith(f"{variable} is the deployer {DEPLOYER}, which may hold no such office off the devnet: name another")
+
+
+@pytest.mark.parametrize("variable", ["KEEPER_ADDRESS", "GUARD_ADDRESS", "RELAY_ADDRESS"])
+def test_off_the_devnet__the_deployer_may_hold_a_service_key(variable: str) -> None:
+    assert DEPLOYER in str(offices_of(WHOLE | {variable: DEPLOYER}, DEPLOYER, on_devnet=False))
+
+
+@pytest.mark.parametrize("on_devnet", [True, False])
+@pytest.mark.parametrize("variable", WHOLE)
+def test_offices__the_zero_address__is_refused(variable: str, on_devnet: bool) -> None:
+    (sentence,) = refusal(WHOLE | {variable: "0x" + "00" * 20}, on_devnet=on_devnet)
+    assert sentence.startswith(f"{variable} is the zero address, and nobody could act as ")
+
+
+@pytest.mark.parametrize("value", ["0x12", "vitalik.eth", "00" * 20, DEPLOYER.replace("f39F", "F39f")])
+def test_offices__what_is_no_address__is_refused(value: str) -> None:
+    (sentence,) = refusal(WHOLE | {"PAUSER_ADDRESS": value})
+    assert sentence.startswith(f"PAUSER_ADDRESS is {value}, which is not an address: ")
+
+
+def test_off_the_devnet__everything_that_is_wrong__is_said_at_once() -> None:
+    assert [sentence.split()[0] for sentence in refusal({})] == [
+        "ADMIN_ADDRESS",
+        "PAUSER_ADDRESS",
+        "KEEPER_ADMIN_ADDRESS",
+        "KEEPER_ADDRESS",
+        "GUARD_ADDRESS",
+        "OPERATOR_ADDRESS",
+        "TREASURY_ADDRESS",
+    ]
+
+
+def test_on_the_devnet__the_deployer_holds_what_is_not_named() -> None:
+    found = offices_of({"KEEPER_ADDRESS": account(6), "GUARD_ADDRESS": account(7)}, DEPLOYER, on_devnet=True)
+    assert {found.admin, found.pauser, found.keeper_admin, found.operator, found.treasury} == {DEPLOYER}
+
+
+def test_on_the_devnet__keeper_and_guard_are_still_to_be_named() -> None:
+    assert [sentence.split()[0] for sentence in refusal({}, on_devnet=True)] == ["KEEPER_ADDRESS", "GUARD_ADDRESS"]
+
+
+def test_relay__that_is_not_named__is_the_keeper() -> None:
+    environment = {key: one for key, one in WHOLE.items() if key != "RELAY_ADDRESS"}
+    assert offices_of(environment, DEPLOYER, on_devnet=False).relay == WHOLE["KEEPER_ADDRESS"]
+
+
+# The devnet
+
+
+def test_devnet__is_network_chain_and_anvil_together() -> None:
+    assert is_devnet("devnet", BASE_SEPOLIA_CHAIN_ID, ANVIL)
+
+
+@pytest.mark.parametrize(
+    ("network", "chain_id", "client"),
+    [
+        ("sepolia", BASE_SEPOLIA_CHAIN_ID, ANVIL),
+        ("devnet", BASE, ANVIL),
+        ("devnet", BASE_SEPOLIA_CHAIN_ID, "Geth/v1.16.0"),
+        ("custom", 31337, ANVIL),
+    ],
+    ids=["a node that says anvil on another network", "another chain", "another client", "no network of ours"],
+)
+def test_devnet__is_not_what_a_node_says_of_itself(network: str, chain_id: int, client: str) -> None:
+    assert not is_devnet(network, chain_id, client)
+
+
+@pytest.mark.parametrize("name", ["test_venue", "test_venue_adapter"])
+def test_test_contracts__go_to_base_sepolia_only(name: str) -> None:
+    assert [chain_id for chain_id in (1, BASE, 10, 31337, BASE_SEPOLIA_CHAIN_ID) if belongs_on(name, chain_id)] == [BASE_SEPOLIA_CHAIN_ID]
+
+
+def test_everything_else__goes_anywhere() -> None:
+    assert all(belongs_on(name, BASE) for name in ("factory", "x402_adapter", "relay_adapter", "reserve_token", "usdc"))
+
+
+# What is left to do
+
+
+def test_closing__names_each_call_with_who_where_and_data() -> None:
+    left = [
+        OpenCall("the test venue's operator", account(4), "test_venue", account(9), f"setAdapter({account(10)})", "0xaa"),
+        OpenCall("the admin", account(1), "factory", account(11), f"listAdapter({account(10)})", "0xbb", "lists test_venue_adapter"),
+    ]
+    assert closing_text(left).splitlines() == [
+        "left to do, in this order, before the deployment can be used:",
+        f"  1. the test venue's operator {account(4)} calls setAdapter({account(10)})",
+        f"     to   {account(9)} (test_venue), value 0",
+        "     data 0xaa",
+        f"  2. the admin {account(1)} calls listAdapter({account(10)}) (lists test_venue_adapter)",
+        f"     to   {account(11)} (factory), value 0",
+        "     data 0xbb",
+        "then read it back with `make verify`, which finds what is missing",
+    ]
+
+
+def test_closing__nothing_left__says_so() -> None:
+    assert closing_text([]) == "nothing is left to do; read it back with `make verify`"
