@@ -68,6 +68,14 @@ contract DeliverTest is Test {
         assertEq(usdc.allowance(address(home), stranger), 0);
     }
 
+    /// @dev What a factory's implementation took, nobody could withdraw.
+    function test_deliver__to_the_vault_implementation__reverts() public {
+        address implementation = factory.implementation();
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotAVault.selector, implementation));
+        vm.prank(service);
+        home.deliver(implementation, USD);
+    }
+
     function test_rules_and_value__there_are_none() public view {
         assertEq(home.rules().length, 0);
         assertEq(home.valueOf(address(vault)), 0);
