@@ -286,7 +286,8 @@ def verify(story: Story) -> None:
     with TemporaryDirectory() as folder:
         record = Path(folder) / "record.ndjson"
         record.write_text(text)
-        options = ("--rpc", story.rpc_url, "--factory", story.at["factory"], "--json")
+        trusted = ("--factory", story.at["factory"], "--x402-adapter", story.at["x402_adapter"])
+        options = ("--rpc", story.rpc_url, *trusted, "--json")
         command = [sys.executable, "-m", "api.client.verify.main", str(record), *options]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     expect("what verify-record says", (done.returncode, done.stderr), (0, ""))
@@ -296,7 +297,7 @@ def verify(story: Story) -> None:
     statement = story.owner_api.get(f"/mandate-wallet/mandates/{story.id}/statement")
     expect("the statement, from the rows", report["shown"]["statement"]["flows"]["unexplained"], "0.000000")
     expect("the statement's cash, from the rows and from the service", report["shown"]["statement"]["cash"], statement["cash"])
-    story.tell("verify-record record.ndjson --rpc ... --factory ...: exit code 0")
+    story.tell("verify-record record.ndjson --rpc ... --factory ... --x402-adapter ...: exit code 0")
     story.tell(
         f"{figures['rows']} rows and {figures['transactions']} transactions checked, {figures['blocks_scanned']} blocks looked through,"
     )

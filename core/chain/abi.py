@@ -243,6 +243,12 @@ def functions_by_selector(contract: str) -> dict[str, FunctionAbi]:
 
 
 @cache
+def signatures_by_selector() -> Mapping[str, str]:
+    """The signature behind a selector, of every function of every contract: USDC's, so any ERC-20's, among them."""
+    return {entry.selector: entry.signature for contract in CONTRACTS for entry in functions(contract).values()}
+
+
+@cache
 def events_by_topic() -> dict[str, EventAbi]:
     """Every event of every contract by topic0; equal events of two contracts are one."""
     found = {}

@@ -13,17 +13,18 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 
 from core.chain import calldata
-from core.chain.abi import AbiDecodeError, checksum_address, function, hex_bytes, hex_text
+from core.chain.abi import WORD_BYTES, AbiDecodeError, checksum_address, function, hex_bytes, hex_text
 from core.chain.calldata import Call
 from core.chain.revert import decode_revert
 from core.chain.rpc import Rpc, RpcRefusedError, RpcRevertedError
 from core.domain.blocks import BlockHeader, RawLog, Receipt
-from core.domain.mandate.terms import MandateTerms, Rule, RuleKind
+from core.domain.mandate.terms import MAX_RULES, MandateTerms, Rule, RuleKind
 
 At = str | int
 LATEST = "latest"
 INVALID_PARAMS_CODE = -32602
 HASH_CHARACTERS = 66
+MOST_RULES_BYTES = WORD_BYTES * (2 + 4 * MAX_RULES)  # offset and length, then four words a rule
 ERC1271_MAGIC = "0x1626ba7e"
 VAULT_STATUSES = ("funding", "working", "stopped", "settled")
 
@@ -338,8 +339,15 @@ class ChainReader:
     # Adapters and USDC
 
     def adapter_rules(self, adapter: str, at: At = LATEST) -> tuple[Rule, ...]:
-        """What a listed adapter publishes. Errors: RpcRevertedError, AbiDecodeError when it is no adapter at all."""
-        return tuple(rule_of(rule) for rule in self._read("IAdapter", "rules", adapter, at))
+        """What a listed adapter publishes. Errors: RpcRevertedError, AbiDecodeError when it is no adapter at all.
+
+        An answer too long for MAX_RULES is not decoded: its size is the adapter's choice.
+        """
+        abi = function("IAdapter", "rules")
+        answer = self.call(adapter, abi.encode(), at)
+        if len(answer) > MOST_RULES_BYTES:
+            raise AbiDecodeError(f"{len(answer)} bytes are more than {MAX_RULES} rules")
+        return tuple(rule_of(rule) for rule in abi.decode_output(answer)[0])
 
     def adapter_readings(self, adapters: Sequence[str], vault: str, at: At = LATEST) -> dict[str, AdapterReading]:
         """What each adapter says of the vault, all at one block: a tag is fixed to its block's hash first.

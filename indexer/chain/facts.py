@@ -2,7 +2,8 @@
 
 Laws
 - The block's own new vaults are found first, so that a vault's logs in the block that made it are not lost.
-- An event is believed only from the kind of contract that emits it: a listed adapter can't say Deposited.
+- An event is believed only from the contract that emits it: a listed adapter can't say Deposited, and of all adapters the
+  x402 adapter alone can say X402Paid, whose event names the vault that is said to have paid.
 - A log of a watched contract is kept as it is even when it can't be decoded; it then makes no event.
 """
 
@@ -136,7 +137,7 @@ def _is_believed(event: ChainEvent, log: RawLog, watch: WatchList, is_vault: boo
         return log.address == watch.factory
     if isinstance(event, VAULT_EVENTS):
         return is_vault
-    return isinstance(event, X402Paid) and log.address in watch.adapters
+    return isinstance(event, X402Paid) and log.address == watch.x402_adapter
 
 
 def _ref(log: RawLog, header: BlockHeader, chain_id: int) -> LogRef:

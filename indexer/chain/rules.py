@@ -9,6 +9,7 @@ from core.chain.reader import LATEST, ChainReader
 from core.chain.rpc import RpcRefusedError, RpcRevertedError
 from core.domain.blocks import BlockHeader
 from core.domain.events import AdapterListed
+from core.domain.mandate.expansion import rules_fault
 from core.domain.mandate.terms import Rule
 from indexer.chain.facts import BlockFacts
 from indexer.chain.patience import Patience
@@ -24,25 +25,31 @@ def published_rules(reader: ChainReader, facts: BlockFacts, patience: Patience) 
 
 
 def _rules_of(reader: ChainReader, adapter: str, header: BlockHeader, patience: Patience) -> tuple[Rule, ...]:
-    """At that very block; a contract that is no adapter publishes nothing.
+    """At that very block; a contract that is no adapter, or publishes what no adapter may, publishes nothing.
 
     Nodes word the failure of a contract's code (out of gas, invalid opcode), and a state that they no longer have, as they
     like. Both are told from a moment's trouble by their staying so; then today's rules are asked for, and if there are
     none, one bad adapter must not end the record of all.
     """
     try:
-        return reader.adapter_rules(adapter, header.hash)
+        return _own(adapter, header, reader.adapter_rules(adapter, header.hash))
     except (RpcRevertedError, AbiDecodeError) as error:
         return _none(adapter, header, error)
     except RpcRefusedError:
         if not patience.ends((adapter, header.hash), RULES_ROUNDS):
             raise
     try:
-        return reader.adapter_rules(adapter, LATEST)
+        return _own(adapter, header, reader.adapter_rules(adapter, LATEST))
     except (RpcRefusedError, AbiDecodeError) as error:
         return _none(adapter, header, error)
 
 
-def _none(adapter: str, header: BlockHeader, error: Exception) -> tuple[Rule, ...]:
-    log.warning("adapter publishes no rules", adapter=adapter, block=header.number, error=str(error))
+def _own(adapter: str, header: BlockHeader, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """The rules as they are, if they are an adapter's own; the relay adapter rightly publishes none."""
+    fault = rules_fault(adapter, rules) if rules else None
+    return rules if fault is None else _none(adapter, header, fault)
+
+
+def _none(adapter: str, header: BlockHeader, why: Exception | str) -> tuple[Rule, ...]:
+    log.warning("adapter publishes no rules", adapter=adapter, block=header.number, error=str(why))
     return ()

@@ -23,6 +23,8 @@ KEEPER_CHANGED_TOPIC = next(event.topic for event in events_by_topic().values() 
 class WatchList:
     """`keeper` is who was keeper after the last block; `adapters` holds delisted ones too, old vaults still use them.
 
+    `x402_adapter`, one of the adapters, is the only contract whose payments are believed; None: none is deployed.
+
     `wallets` are the linked wallets of accounts, whose incoming USDC is noted. They change without the chain's knowing, so
     that they are asked for anew for each block or range.
     """
@@ -33,6 +35,7 @@ class WatchList:
     keeper: str = ZERO_ADDRESS
     vaults: dict[str, KnownVault] = field(default_factory=dict)
     wallets: dict[str, LinkedWallet] = field(default_factory=dict)
+    x402_adapter: str | None = None
 
     def add_agent(self, vault: str, agent: str) -> None:
         """The newest agent stands last; past ones stay, since their reverted calls count too."""
@@ -51,7 +54,7 @@ def read_watch_list(session: Session, chain: ChainContext) -> WatchList:
     if chain.x402_adapter is not None:
         adapters.add(chain.x402_adapter)
     vaults = {vault.address: vault for vault in repository.known_vaults(session, chain.chain_id)}
-    return WatchList(chain.factory, chain.usdc, adapters, _keeper(session, chain), vaults)
+    return WatchList(chain.factory, chain.usdc, adapters, _keeper(session, chain), vaults, x402_adapter=chain.x402_adapter)
 
 
 def _keeper(session: Session, chain: ChainContext) -> str:

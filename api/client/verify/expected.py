@@ -56,16 +56,19 @@ def key_of(log: RawLog) -> str:
     return f"log:{log.tx_hash}:{log.log_index}"
 
 
-def chain_logs(subject: Subject, vault: str, node: Node, first: int, last: Block) -> ChainLogs:
-    """Every log that concerns the vault, from `first` to the record's last block. Errors: UncheckedError."""
+def chain_logs(subject: Subject, vault: str, x402_adapter: str | None, node: Node, first: int, last: Block) -> ChainLogs:
+    """Every log that concerns the vault, from `first` to the record's last block; payments of the x402 adapter alone.
+
+    Errors: UncheckedError.
+    """
     topic = "0x" + "00" * 12 + vault[2:].lower()
     noted = [_topic(kind.__name__) for kind in NOTED]
     found = list(node.logs("logs of the vault", {"address": vault}, first, last.number))
     own = {"address": subject.factory, "topics": [[_topic("VaultCreated"), _topic("TermsCancelled")], [topic, subject.digest]]}
     found += node.logs("creation", own, first, last.number)
     found += node.logs("logs of the factory", {"address": subject.factory, "topics": [noted]}, first, last.number)
-    if subject.payment_adapters:
-        paid = {"address": subject.payment_adapters, "topics": [_topic("X402Paid"), topic]}
+    if x402_adapter is not None:
+        paid = {"address": x402_adapter, "topics": [_topic("X402Paid"), topic]}
         found += node.logs("payments", paid, first, last.number)
     found.sort(key=lambda log: (log.block_number, log.log_index))
     usdc = node.ask("the token", node.reader.usdc_of_factory)

@@ -19,6 +19,8 @@ from api.client.verify.findings import Report, Verdict
 from api.client.verify.node import Tell
 from api.client.verify.verification import Options, Scan, verify
 from core.chain.rpc import Rpc
+from core.domain.errors import MandateError
+from core.domain.mandate.terms import address_from_text
 
 ANSWER_S = 60.0
 DEADLINE_S = 90.0
@@ -38,6 +40,9 @@ def main(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="the record, as the service exported it")],
     rpc: Annotated[list[str], typer.Option(help="a node of the record's chain; more of them must agree with the first")],
     factory: Annotated[str | None, typer.Option(help="the factory that you trust, from the published deployment")] = None,
+    x402_adapter: Annotated[
+        str | None, typer.Option(help="the x402 adapter that you trust, from the published deployment: only its payments count")
+    ] = None,
     head: Annotated[str | None, typer.Option(help="SEQ:HASH of a head that you wrote down earlier")] = None,
     scan: Annotated[Scan, typer.Option(help="look through every block for reverted calls that were left out")] = Scan.AUTO,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
@@ -45,7 +50,9 @@ def main(
     """Check a mandate's record against the chain, row by row. Nothing of the service that wrote it is asked or trusted."""
     begun = time.monotonic()
     rpcs = [Rpc([url], answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=CALLS_PER_S) for url in rpc]
-    options = Options(factory=factory, kept_head=_kept_head(head), scan=scan)
+    options = Options(
+        factory=_address(factory, "--factory"), x402_adapter=_address(x402_adapter, "--x402-adapter"), kept_head=_kept_head(head), scan=scan
+    )
     with file.open("rb") as lines, _progress(quiet=as_json) as tell:
         report = _verified(lines, rpcs, options, tell)
     report.figures |= _cost(rpcs, begun)
@@ -61,6 +68,13 @@ def _verified(lines: BinaryIO, rpcs: Sequence[Rpc], options: Options, tell: Tell
         return verify(lines, rpcs, options, tell)
     except Exception as error:  # the process's edge: a file that no check foresaw is not checked, and never sound
         return Report(unchecked=[f"the checks ended with {type(error).__name__}: {error}"])
+
+
+def _address(text: str | None, option: str) -> str | None:
+    try:
+        return None if text is None else address_from_text(text, option)
+    except MandateError as error:
+        raise typer.BadParameter("write an address: 0x and 40 hex digits", param_hint=option) from error
 
 
 def _kept_head(text: str | None) -> tuple[int, str] | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from eth_abi.exceptions import EncodingError
 
-from api.client.verify.findings import Report
+from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Node
 from core.chain.abi import checksum_address
 from core.chain.signatures import verify_digest
@@ -39,7 +39,7 @@ class Subject:
 
     @property
     def payment_adapters(self) -> list[str]:
-        """The targets whose X402Paid events are believed: the rules allow them as costs, which only listed adapters can be."""
+        """The targets of rules of kind COST: the adapter that the owner signed for payments, in honest terms one at most."""
         return sorted({rule.target for rule in self.rules if rule.kind is RuleKind.COST})
 
 
@@ -92,6 +92,27 @@ def check_place(subject: Subject, node: Node, expected_factory: str | None, repo
     if subject.vault_said is not None and subject.vault_said != vault:
         report.say("terms.vault", None, f"the record's vault is {subject.vault_said}, these terms give {vault}")
     return vault
+
+
+def payment_adapter(subject: Subject, trusted: str | None, report: Report) -> str | None:
+    """The only contract whose X402Paid is believed: the one that the verifier trusts, else the one that the signed rules name.
+
+    Any contract can emit that event in any vault's name, so that a contract's own word never makes it the x402 adapter.
+    Errors: UncheckedError when the rules name several and none is trusted.
+    """
+    named = subject.payment_adapters
+    if trusted is None and len(named) > 1:
+        text = f"the rules name {len(named)} payment adapters ({', '.join(named)}); name the deployment's with --x402-adapter"
+        raise UncheckedError("payments", text)
+    if trusted is None:
+        if named:
+            report.remarks.append(f"payments are those of {named[0]}, which the owner signed for; --x402-adapter names the deployment's")
+        return named[0] if named else None
+    believed = checksum_address(trusted)
+    report.remarks += [
+        f"{other} may be paid as a cost and is not the x402 adapter: its payments count as none" for other in named if other != believed
+    ]
+    return believed
 
 
 def compare_created(subject: Subject, created: VaultCreated, report: Report) -> None:

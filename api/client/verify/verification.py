@@ -16,7 +16,7 @@ from api.client.verify.replay import compare_head, compare_replay, compare_vault
 from api.client.verify.reverts_check import RevertsCheck
 from api.client.verify.rows_check import RowsCheck
 from api.client.verify.shown import shown
-from api.client.verify.terms_check import Subject, check_place, check_signature, compare_created, subject_of
+from api.client.verify.terms_check import Subject, check_place, check_signature, compare_created, payment_adapter, subject_of
 from core.chain.rpc import Rpc
 from core.domain.mandate.record_file import totals_of
 from core.domain.mandate.rows import LedgerRow, ReportedBy
@@ -35,9 +35,10 @@ class Scan(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`factory`: the address that the verifier trusts. `kept_head`: (seq, row hash) that somebody wrote down earlier."""
+    """`factory`, `x402_adapter`: the addresses that the verifier trusts. `kept_head`: (seq, row hash) written down earlier."""
 
     factory: str | None = None
+    x402_adapter: str | None = None
     kept_head: tuple[int, str] | None = None
     scan: Scan = Scan.AUTO
 
@@ -98,7 +99,8 @@ class _Chain:
         self.last = self._last_block(until)
         if self.last is None or self.vault is None:
             return
-        found = chain_logs(self.subject, self.vault, self.node, min(first, until), self.last)
+        x402_adapter = payment_adapter(self.subject, self.options.x402_adapter, self.report)
+        found = chain_logs(self.subject, self.vault, x402_adapter, self.node, min(first, until), self.last)
         heights = {log.block_number for log in found.logs} | {row.block_number for row in self.record.rows if row.block_number is not None}
         blocks = self.node.blocks(sorted({*heights, until}))
         expected = expected_rows(self.subject, found, blocks)

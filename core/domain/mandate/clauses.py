@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from core.domain.mandate.targets import ContractTarget, Target, VaultTarget, X402Target, targets_to_json
+from core.domain.mandate.targets import ContractTarget, Target, TargetFunction, VaultTarget, X402Target, targets_to_json
 from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms
 from core.domain.money import usdc_text, usdc_text_or_none
 from core.domain.times import utc_text, utc_words
@@ -245,14 +245,23 @@ def _target_words(target: Target) -> str:
         return "the mandate vault's own adapters"
     if isinstance(target, X402Target):
         return _x402_words(target)
-    words = f"{_functions_words(target)} of {target.address}"
-    return f"{words}, whose receiver is not tied to your vault" if target.is_unpinned else words
+    return _contract_words(target)
 
 
-def _functions_words(target: ContractTarget) -> str:
+def _contract_words(target: ContractTarget) -> str:
+    """Every function by name; those whose receiver is not tied to the vault are told apart from the others."""
     if target.functions is None:
-        return "the published functions"
-    return _and([function.signature or function.selector for function in target.functions])
+        return f"the published functions of {target.address}"
+    words, untied = f"{_names(target.functions)} of {target.address}", target.untied
+    if not untied:
+        return words
+    if len(untied) == len(target.functions):
+        return f"{words}, whose receiver is not tied to your vault"
+    return f"{words}, but the receiver is not tied to your vault in {_names(untied)}"
+
+
+def _names(functions: Sequence[TargetFunction]) -> str:
+    return _and([function.name for function in functions])
 
 
 def _x402_words(target: X402Target) -> str:

@@ -1,29 +1,25 @@
-"""What an agent may call: `allowed_targets` as the API takes them, and the rules that a vault enforces.
+"""What an agent may call: `allowed_targets` as the API takes them and shows them.
 
 Laws
 - A list of bare addresses is no safety boundary: an allowed venue's `withdraw(amount, to = thief)` never shows as a drop
   in USDC. So a rule is a function of a target with the word that must be the vault; leaving it unpinned is said aloud.
-- A vault never calls itself. The entry `mandate_vault` stands for the project's own adapters that are listed at that
-  moment; those that sell a service (rules of kind COST) come in by the entry `x402` alone, since the guard needs its lists.
-- Reading says what was written; expanding says what it means on chain. The same list and the same listed adapters give
-  the same rules, sorted, so the hash can be made again.
-- An address without code is refused by the API, which can look: no chain is read here.
+- Reading says what was written, and takes every list that was ever stored. What may be written today is checked in
+  target_checks.py, and what a list means on chain is made in expansion.py.
+- A pin ties the receiver to the vault only on a word that the full signature makes a static `address`.
 
-Source: wallet spec 2.1, decisions 44 and 48, RuleLib.requireSound, "Targets that are not plain contracts".
+Source: wallet spec 2.1, decision 44, "Targets that are not plain contracts".
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from core.domain.errors import InvalidParameterError
 from core.domain.mandate.selectors import head_words, selector_from_text, selector_of
-from core.domain.mandate.terms import UNPINNED, Rule, RuleKind, address_from_text
+from core.domain.mandate.terms import MAX_RULES, UNPINNED, address_from_text
 
-MAX_RULES: Final = 32  # RuleLib.MAX_RULES
 MAX_GUARD_ENTRIES: Final = 32  # hosts, and payees, of one x402 entry
-PERMIT2: Final = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
 
 KIND_VAULT: Final = "mandate_vault"
 KIND_CONTRACT: Final = "contract"
@@ -41,6 +37,24 @@ class TargetFunction:
     signature: str | None
     recipient_word: int | None
     is_exit: bool
+
+    @property
+    def name(self) -> str:
+        """The signature, or the selector where only that is known."""
+        return self.signature or self.selector
+
+    @property
+    def pinned_type(self) -> str | None:
+        """The type of the pinned word; None without a pin, without a signature, and for a word behind the head."""
+        if self.recipient_word is None or self.signature is None:
+            return None
+        words = head_words(self.signature)
+        return words[self.recipient_word] if self.recipient_word < len(words) else None
+
+    @property
+    def is_tied(self) -> bool:
+        """True when the pin holds the receiver to the vault; any other pinned word is a decoy."""
+        return self.pinned_type == "address"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +74,13 @@ class ContractTarget:
     says_unpinned: bool = False
 
     @property
-    def is_unpinned(self) -> bool:
-        """True when a function leaves its recipient open and the owner said so."""
-        return self.says_unpinned and any(function.recipient_word is None for function in self.functions or ())
+    def untied(self) -> tuple[TargetFunction, ...]:
+        """The functions whose receiver is not tied to the vault: left open by the owner, or pinned on a decoy.
+
+        A function without a pin that the owner did not declare is a listed adapter's, which pays its caller.
+        """
+        untied = (function for function in self.functions or () if not function.is_tied)
+        return tuple(function for function in untied if self.says_unpinned or function.recipient_word is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,26 +94,14 @@ class X402Target:
 Target = VaultTarget | ContractTarget | X402Target
 
 
-@dataclass(frozen=True, slots=True)
-class ListedContracts:
-    """What the factory lists when the terms are drawn up.
-
-    `adapters`: checksum address to the rules it publishes. `never`: checksum address to the name of what it is (USDC, the
-    factory, a vault): contracts that may not be targets.
-    """
-
-    chain_id: int
-    adapters: Mapping[str, tuple[Rule, ...]]
-    never: Mapping[str, str]
-
-
 # Reading
 
 
 def parse_targets(items: Sequence[Any] | None, chain_id: int) -> tuple[Target, ...]:
     """Read `allowed_targets` in any of the accepted forms; None is the default list.
 
-    Also reads back what `targets_to_json` wrote. Order is kept. Errors: InvalidParameterError naming the entry.
+    Also reads back what `targets_to_json` wrote, today or earlier, so that pins are not judged here (`check_targets`).
+    Order is kept. Errors: InvalidParameterError naming the entry.
     """
     if items is None:
         return (VaultTarget(chain_id), X402Target((), ()))
@@ -150,7 +156,7 @@ def _function(item: object, field: str) -> TargetFunction:
     signature = item.get("signature")
     if signature is not None and not isinstance(signature, str):
         raise InvalidParameterError(f"{field}.signature", "write a function such as sell(uint256)")
-    word = _recipient_word(item.get("recipient_word"), signature, f"{field}.recipient_word")
+    word = _recipient_word(item.get("recipient_word"), f"{field}.recipient_word")
     return TargetFunction(_selector(item, signature, field), signature, word, _flag(item, "exit", field))
 
 
@@ -164,16 +170,11 @@ def _selector(item: Mapping[str, Any], signature: str | None, field: str) -> str
     return hashed
 
 
-def _recipient_word(word: object, signature: str | None, field: str) -> int | None:
+def _recipient_word(word: object, field: str) -> int | None:
     if word is None:
         return None
     if isinstance(word, bool) or not isinstance(word, int) or not 0 <= word < UNPINNED:
         raise InvalidParameterError(field, f"a whole number from 0 to {UNPINNED - 1}, or null")
-    if signature is not None:
-        words = head_words(signature, field)
-        if word >= len(words) or words[word] not in ("address", "bytes32"):
-            found = words[word] if word < len(words) else "none"
-            raise InvalidParameterError(field, f"word {word} must be an address among the arguments' fixed words; it is {found}")
     return word
 
 
@@ -266,79 +267,3 @@ def guard_targets(targets: Iterable[Target]) -> list[dict[str, Any]]:
     One object {kind, hosts, payees}, both sorted, or an empty list when the mandate allows no such payment.
     """
     return [_target_to_json(target, None) for target in targets if isinstance(target, X402Target)]
-
-
-# Expanding
-
-
-def expand_rules(targets: Sequence[Target], listed: ListedContracts) -> tuple[Rule, ...]:
-    """The rules that the vault will enforce: 1 to 32, strictly ascending by (target, selector).
-
-    Errors: InvalidParameterError for a target that may never be one, a contract that is no listed adapter and leaves out
-    its functions or a recipient without saying so, a function that an adapter does not publish, and a list that comes to
-    nothing or to more than 32.
-    Source: RuleLib.requireSound, hashRules.
-    """
-    rules: dict[tuple[int, str], Rule] = {}
-    for index, target in enumerate(targets):
-        for rule in _rules_of(target, listed, f"allowed_targets[{index}]"):
-            rules[int(rule.target, 16), rule.selector] = rule
-    if not 1 <= len(rules) <= MAX_RULES:
-        raise InvalidParameterError("allowed_targets", f"they come to {len(rules)} functions; 1 to {MAX_RULES} are possible")
-    return tuple(rules[key] for key in sorted(rules))
-
-
-def _rules_of(target: Target, listed: ListedContracts, field: str) -> Iterator[Rule]:
-    if isinstance(target, ContractTarget):
-        yield from _contract_rules(target, listed, field)
-        return
-    for rules in listed.adapters.values():
-        if _sells_a_service(rules) == isinstance(target, X402Target):
-            yield from rules
-
-
-def _contract_rules(target: ContractTarget, listed: ListedContracts, field: str) -> Iterator[Rule]:
-    _refuse_forbidden(target, listed, field)
-    published = listed.adapters.get(target.address)
-    if published is not None:
-        yield from _adapter_rules(target, published, field)
-    elif target.functions is None:
-        rule = "no listed adapter: name its functions, each with its recipient_word, or say unpinned: true"
-        raise InvalidParameterError(f"{field}.functions", rule)
-    else:
-        for index, function in enumerate(target.functions):
-            if function.recipient_word is None and not target.says_unpinned:
-                rule = "it leaves its recipient open: name its recipient_word, or say unpinned: true at the target"
-                raise InvalidParameterError(f"{field}.functions[{index}].recipient_word", rule)
-            yield _owners_rule(target.address, function)
-
-
-def _owners_rule(address: str, function: TargetFunction) -> Rule:
-    word = UNPINNED if function.recipient_word is None else function.recipient_word
-    return Rule(address, function.selector, word, RuleKind.EXIT if function.is_exit else RuleKind.SPEND)
-
-
-def _adapter_rules(target: ContractTarget, published: tuple[Rule, ...], field: str) -> Iterator[Rule]:
-    """An adapter's own rules stand, whole or narrowed to the functions named; what it publishes decides pin and kind."""
-    if _sells_a_service(published):
-        raise InvalidParameterError(field, "the payment adapter is allowed by an entry of kind x402 with its hosts and payees")
-    if target.functions is None:
-        yield from published
-        return
-    by_selector = {rule.selector: rule for rule in published}
-    for index, function in enumerate(target.functions):
-        if function.selector not in by_selector:
-            raise InvalidParameterError(f"{field}.functions[{index}]", "the adapter does not publish this function")
-        yield by_selector[function.selector]
-
-
-def _refuse_forbidden(target: ContractTarget, listed: ListedContracts, field: str) -> None:
-    name = "Permit2" if target.address == PERMIT2 else listed.never.get(target.address)
-    if name is not None:
-        raise InvalidParameterError(f"{field}.address", f"{name} is never a target")
-    if target.chain_id != listed.chain_id:
-        raise InvalidParameterError(f"{field}.chain_id", f"the contracts are on chain {listed.chain_id}")
-
-
-def _sells_a_service(rules: tuple[Rule, ...]) -> bool:
-    return any(rule.kind is RuleKind.COST for rule in rules)

@@ -96,6 +96,18 @@ def test_a_factory_that_is_not_the_trusted_one__is_a_difference(installed: Path,
     assert json.loads(done.stdout)["by_name"] == {"terms.factory": 1}
 
 
+@pytest.mark.parametrize("option", ["--factory", "--x402-adapter"])
+def test_a_trusted_address_that_is_none__is_refused_before_anything_is_asked(installed: Path, record: Path, option: str) -> None:
+    done = verify(installed, record, "http://127.0.0.1:9", option, "0x12")
+    assert done.returncode == 2
+    assert "write an address: 0x and 40 hex digits" in done.stderr
+
+
+def test_a_trusted_x402_adapter__leaves_a_sound_record_sound(installed: Path, record: Path, exported: Exported) -> None:
+    x402_adapter = exported.deployed.contracts["x402_adapter"]
+    assert verify(installed, record, exported.deployed.anvil.url, "--x402-adapter", x402_adapter).returncode == 0
+
+
 def test_a_head_that_was_kept__is_in_the_record_or_the_past_was_rewritten(installed: Path, record: Path, exported: Exported) -> None:
     row_hash = json.loads(exported.lines[6])["row_hash"]
     url = exported.deployed.anvil.url

@@ -1,9 +1,12 @@
 """From a block to the record: what the tip loop writes, and what it refuses to write."""
 
+from typing import Any
+
 import pytest
 from sqlalchemy import func, select
 
 from core.chain import calldata
+from core.chain.abi import encode_values, function
 from core.chain.calldata import Call
 from core.chain.reader import LATEST, At, ChainReader
 from core.chain.rpc import RpcRefusedError
@@ -14,10 +17,11 @@ from core.db.repositories.chain import CursorMovedError
 from core.db.tables.chain import Adapter, ChainBlock, RawLog, Vault, VaultAgent
 from core.db.tables.mandate import MandateEvent
 from core.domain.blocks import BlockHeader, Receipt
-from core.domain.mandate.terms import RuleKind
+from core.domain.mandate.terms import UNPINNED, RuleKind
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
 from indexer.chain.rules import RULES_ROUNDS
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
+from tests.integration.forger import FORGER, answering, forge_payment, list_forger
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import AGENT, DEPLOYER, KEEPER, OPERATOR, OWNER, STRANGER
 
@@ -242,3 +246,46 @@ def test_the_finalized_height__is_written_down_and_only_rises(follower: Follower
         repository.save_mark(session, "finalized", CHAIN_ID, repository.Cursor(1, first.hash), 99, now_utc())
     with follower.database.read() as session:
         assert repository.cursor(session, "finalized") == first
+
+
+@pytest.mark.parametrize(("count", "stored"), [(32, 32), (33, 0)])
+def test_a_listed_contracts_rules__are_kept_up_to_32(follower: Follower, count: int, stored: int) -> None:
+    rules = [(FORGER, f"0x{n:08x}", UNPINNED, RuleKind.SPEND) for n in range(count)]
+    assert rules_kept(follower, rules) == stored
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [(STRANGER.address, "0x00000001", UNPINNED, 0)],
+        [(FORGER, "0x00000002", UNPINNED, 0), (FORGER, "0x00000001", UNPINNED, 0)],
+        [(FORGER, "0x00000001", UNPINNED, 0), (FORGER, "0x00000001", UNPINNED, 1)],
+        [(FORGER, "0x00000001", UNPINNED, 4)],
+        [(FORGER, "0x00000001", UNPINNED, 0), (FORGER, "0x00000002", UNPINNED, 3)],
+    ],
+    ids=["of another contract", "unsorted", "twice", "of an unknown kind", "payments among others"],
+)
+def test_a_listed_contract__that_publishes_what_no_adapter_may__publishes_nothing(follower: Follower, rules: list[Any]) -> None:
+    assert rules_kept(follower, rules) == 0
+
+
+def rules_kept(follower: Follower, rules: list[Any]) -> int:
+    published = function("TestVenueAdapter", "rules")
+    list_forger(follower.deployed, code=answering(encode_values(published.outputs, [rules])))
+    follower.catch_up()
+    with follower.database.read() as session:
+        row = session.scalars(select(Adapter).where(Adapter.address == bytes.fromhex(FORGER[2:]))).one()
+    return len(row.rules)
+
+
+def test_a_payment_that_another_listed_adapter_forges__is_no_row_of_the_book(follower: Follower, working: Working) -> None:
+    """A listed adapter once put any cost into any mandate's record: the event names the vault, and every adapter was believed."""
+    mandate, vault = working
+    list_forger(follower.deployed)
+    follower.catch_up()
+    before, logs = follower.story(mandate), count(follower, RawLog)
+    forge_payment(follower.deployed, vault, STRANGER.address, 3 * USDC, "0x" + "44" * 32)
+    follower.catch_up()
+    assert follower.story(mandate) == before
+    assert count(follower, RawLog) == logs + 1
+    follower.assert_sound(mandate, vault)

@@ -1,7 +1,7 @@
 """Drafts: written by the owner, each write freezing the terms that would be signed (wallet spec 2.1, 2.9, decisions 48)."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -9,19 +9,21 @@ from typing import Any, Final
 from api.areas.mandates.schemas import AssignAgent, CreateDraft, DraftTerms, Propose, UpdateDraft
 from api.areas.mandates.service.access import agent_of_id, owned
 from api.areas.mandates.service.policy import current_policy
-from api.areas.mandates.service.views import mandate_view
+from api.areas.mandates.service.views import mandate_view, targets_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.fields import storable
 from api.kernel.operation import Answer, Call, NextCall, Refusal
-from core.chain.abi import AbiDecodeError
-from core.chain.rpc import RpcRevertedError
+from core.chain.abi import AbiDecodeError, signatures_by_selector
+from core.chain.rpc import RpcRefusedError
 from core.chain.typed_data import guard_targets_hash, rules_hash, terms_digest
 from core.db.repositories import identity, mandates, policies
 from core.db.tables.identity import Account
 from core.db.tables.mandate import Mandate
 from core.domain.errors import InvalidNumberError, InvalidParameterError
+from core.domain.mandate.expansion import ListedContracts, expand_rules
 from core.domain.mandate.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
-from core.domain.mandate.targets import ListedContracts, expand_rules, guard_targets, parse_targets, targets_to_json
+from core.domain.mandate.target_checks import check_targets
+from core.domain.mandate.targets import Target, guard_targets, parse_targets, targets_to_json
 from core.domain.mandate.terms import (
     SHARE_OF_VERIFIED_GAIN,
     MandateTerms,
@@ -117,7 +119,8 @@ def assign(call: Call, caller: OwnerCaller, command: AssignAgent) -> Answer:
     next_status(Status(mandate.status), Move.ASSIGN, MoveFacts())
     agent = designated(call, caller, command.agent_id)
     mandate.agent_id, mandate.open_board = agent.id, False
-    _freeze_into(call, mandate, _frozen(call, caller.wallet_address, mandate, agent))
+    frozen = _frozen(call, caller.wallet_address, mandate, agent, targets_of(mandate), listed_contracts(call))
+    _freeze_into(call, mandate, frozen)
     call.db.flush()
     return Answer({"mandate": mandate_view(call, mandate)})
 
@@ -168,14 +171,16 @@ def _write(call: Call, owner_wallet: str, mandate: Mandate, command: DraftTerms,
     mandate.approval_above_usdc_e6 = command.approval_above_usdc
     mandate.on_floor = command.on_floor
     mandate.open_board = command.open_board
-    targets = parse_targets(storable(command.allowed_targets), call.deps.chain_id)
+    targets, listed = parse_targets(storable(command.allowed_targets), call.deps.chain_id), listed_contracts(call)
+    check_targets(targets, listed)
     mandate.allowed_targets = targets_to_json(targets)
-    _freeze_into(call, mandate, _frozen(call, owner_wallet, mandate, agent))
+    _freeze_into(call, mandate, _frozen(call, owner_wallet, mandate, agent, targets, listed))
 
 
-def _frozen(call: Call, owner_wallet: str, mandate: Mandate, agent: Account | None) -> _Frozen:
-    targets = parse_targets(mandate.allowed_targets, mandate.chain_id)
-    rules, guards = expand_rules(targets, listed_contracts(call)), guard_targets(targets)
+def _frozen(
+    call: Call, owner_wallet: str, mandate: Mandate, agent: Account | None, targets: Sequence[Target], listed: ListedContracts
+) -> _Frozen:
+    rules, guards = expand_rules(targets, listed), guard_targets(targets)
     terms = terms_from_draft(
         _terms_draft(mandate, owner_wallet, agent),
         issued_at=int(call.now.timestamp()),
@@ -214,7 +219,7 @@ def _freeze_into(call: Call, mandate: Mandate, frozen: _Frozen) -> None:
 
 
 def listed_contracts(call: Call) -> ListedContracts:
-    """What the factory lists now: from the indexer's facts, or from the chain while the indexer has none.
+    """What the factory lists now, as it was published: from the indexer's facts, or from the chain while the indexer has none.
 
     Errors: OutsideError when neither can say.
     """
@@ -222,19 +227,25 @@ def listed_contracts(call: Call) -> ListedContracts:
     listed = mandates.listed_adapters(call.db, call.deps.chain_id)
     adapters = {identity.address_text(bytes.fromhex(address[2:])) or "": rules_from_json(rules) for address, rules in listed}
     never = {contracts[name]: label for name, label in NEVER_TARGETS.items() if name in contracts}
-    return ListedContracts(call.deps.chain_id, adapters or _adapters_on_chain(call), never)
+    return ListedContracts(
+        chain_id=call.deps.chain_id,
+        adapters=adapters or _adapters_on_chain(call),
+        never=never,
+        x402_adapter=contracts.get("x402_adapter"),
+        signatures=signatures_by_selector(),
+    )
 
 
 def _adapters_on_chain(call: Call) -> Mapping[str, tuple[Rule, ...]]:
     named = [address for name, address in call.deps.contracts.items() if name.endswith("_adapter")]
-    return {address: _published_rules(call, address) for address in named if call.deps.chain.is_adapter(address)}
+    return {address: _published(call, address) for address in named if call.deps.chain.is_adapter(address)}
 
 
-def _published_rules(call: Call, adapter: str) -> tuple[Rule, ...]:
-    """None from an adapter that fails or answers no rules: its trouble is not that of the others."""
+def _published(call: Call, adapter: str) -> tuple[Rule, ...]:
+    """An adapter that fails or answers something else publishes nothing: the others' drafts don't wait for it."""
     try:
         return call.deps.chain.adapter_rules(adapter)
-    except (RpcRevertedError, AbiDecodeError):
+    except (RpcRefusedError, AbiDecodeError):
         return ()
 
 

@@ -59,8 +59,8 @@ def test_create__a_json_numbers_literal__is_read_without_binary_float(stage: Sta
 
 
 def test_create__33_rules__are_one_too_many(stage: Stage) -> None:
-    functions = [{"selector": f"0x{n:08x}", "recipient_word": 0} for n in range(1, 33)]
-    answer = create(stage, allowed_targets=[{"address": address(7), "functions": functions}, ADAPTER])
+    functions = [{"selector": f"0x{n:08x}"} for n in range(1, 33)]
+    answer = create(stage, allowed_targets=[{"address": address(7), "functions": functions, "unpinned": True}, ADAPTER])
     assert reason(answer) == (400, "invalid_parameter")
     assert "1 to 32" in answer.json()["detail"]
 

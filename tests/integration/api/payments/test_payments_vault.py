@@ -16,6 +16,7 @@ from core.domain.mandate.terms import Rule
 from tests.integration.api.payments.shop import KEY, OTHER_PAGE, PAGE, PRICE, Shop, decoded, encoded, reason
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.integration.core.rows import add_mandate
+from tests.integration.forger import forge_payment, list_forger
 from tests.personas import AGENT, GUARD
 
 SAFE_AFTER_BLOCKS = 70
@@ -93,6 +94,16 @@ def test_a_payment_of_a_vault__of_something_else__does_not_serve(fund: Fund, cha
     answer = fund.present(tx_hash)
     assert reason(answer) == (402, "payment_invalid")
     assert "holds no X402Paid of 10000 base units" in answer.json()["detail"]
+
+
+def test_a_payment_that_another_listed_adapter_forges__does_not_serve(fund: Fund) -> None:
+    offer = fund.shop.offer("vault", headers=fund.headers)
+    list_forger(fund.shop.chain)
+    forged = forge_payment(fund.shop.chain, fund.vault, offer["payTo"], int(offer["amount"]), offer["extra"]["resourceHash"])
+    assert len(forged.logs) == 1
+    fund.settle()
+    assert reason(fund.present(forged.tx_hash)) == (402, "payment_invalid")
+    assert fund.shop.income == 0
 
 
 def test_a_payment_of_a_vault__for_one_page__does_not_serve_another(fund: Fund) -> None:

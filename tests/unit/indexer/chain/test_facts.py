@@ -20,6 +20,7 @@ FACTORY = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 VAULT = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
 ADAPTER = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
+X402 = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
 HEADER = BlockHeader(5, HASH, HASH, 1_800_000_000, 0, ())
 
 
@@ -34,7 +35,7 @@ def created(agent: str = AGENT.address) -> RawLog:
 
 def watch(*agents: str) -> WatchList:
     vaults = {VAULT: KnownVault(VAULT, OWNER.address, 1, agents)} if agents else {}
-    return WatchList(FACTORY, USDC, {ADAPTER}, KEEPER.address, vaults)
+    return WatchList(FACTORY, USDC, {ADAPTER, X402}, KEEPER.address, vaults, x402_adapter=X402)
 
 
 def facts(watch_list: WatchList, *logs: RawLog, receipts: tuple[Receipt, ...] = ()) -> BlockFacts:
@@ -74,8 +75,18 @@ def test_a_vault_that_says_keeper_changed__is_not_believed() -> None:
     assert facts(watch(AGENT.address), at(VAULT, "KeeperChanged", KEEPER.address, STRANGER.address)).found == ()
 
 
-def test_a_payment_that_an_adapter_reports__is_believed() -> None:
+def test_a_payment_that_another_listed_adapter_forges__is_kept_and_not_believed() -> None:
     found = facts(watch(AGENT.address), at(ADAPTER, "X402Paid", VAULT, STRANGER.address, 5, HASH))
+    assert (len(found.logs), found.found) == (1, ())
+
+
+def test_a_payment__where_no_x402_adapter_is_deployed__is_not_believed() -> None:
+    found = facts(replace(watch(AGENT.address), x402_adapter=None), at(ADAPTER, "X402Paid", VAULT, STRANGER.address, 5, HASH))
+    assert found.found == ()
+
+
+def test_a_payment_that_the_x402_adapter_reports__is_believed() -> None:
+    found = facts(watch(AGENT.address), at(X402, "X402Paid", VAULT, STRANGER.address, 5, HASH))
     assert found.events_of(events.X402Paid) == (events.X402Paid(VAULT, STRANGER.address, 5, HASH),)
 
 

@@ -135,6 +135,44 @@ def test_markets__show_each_target_and_who_enforces_it() -> None:
     assert shown[1]["hosts"] == ["a.example", "b.example"]
 
 
+UNTIED = "whose receiver is not tied to your vault"
+TIED = {"signature": "deposit(uint256,address)", "recipient_word": 1}
+OPEN = {"signature": "buy(uint256)"}
+
+
+@pytest.mark.parametrize(
+    ("functions", "unpinned", "words"),
+    [
+        ([TIED], False, f"deposit(uint256,address) of {VENUE}"),
+        ([TIED], True, f"deposit(uint256,address) of {VENUE}"),
+        ([OPEN], True, f"buy(uint256) of {VENUE}, {UNTIED}"),
+        # Pins that were stored before they were checked; the owner said nothing of them.
+        ([{"selector": "0x6e553f65", "recipient_word": 1}], False, f"0x6e553f65 of {VENUE}, {UNTIED}"),
+        ([{"signature": "bridge(bytes32)", "recipient_word": 0}], False, f"bridge(bytes32) of {VENUE}, {UNTIED}"),
+        ([{"signature": "f(address[])", "recipient_word": 0}], False, f"f(address[]) of {VENUE}, {UNTIED}"),
+        ([{"signature": "f(address)", "recipient_word": 1}], False, f"f(address) of {VENUE}, {UNTIED}"),
+        (
+            [TIED, OPEN],
+            True,
+            f"deposit(uint256,address) and buy(uint256) of {VENUE}, but the receiver is not tied to your vault in buy(uint256)",
+        ),
+        (
+            [{"selector": "0xaabbccdd", "recipient_word": 0}, TIED],
+            False,
+            f"0xaabbccdd and deposit(uint256,address) of {VENUE}, but the receiver is not tied to your vault in 0xaabbccdd",
+        ),
+        # Functions of a listed adapter, which are neither pinned nor declared: the adapter pays its caller.
+        ([OPEN], False, f"buy(uint256) of {VENUE}"),
+        (None, False, f"the published functions of {VENUE}"),
+    ],
+)
+def test_markets__say_of_each_function_whether_its_receiver_is_tied(functions: Any, unpinned: bool, words: str) -> None:
+    targets = parse_targets([{"address": VENUE, "functions": functions, "unpinned": unpinned}], CHAIN)
+    markets = by_key(targets=targets)["markets"]
+    assert [item["text_en"] for item in markets["params"]["items"]] == [words]
+    assert markets["text_en"] == f"The agent may only use: {words}."
+
+
 @pytest.mark.parametrize(
     ("hosts", "payees", "words"),
     [

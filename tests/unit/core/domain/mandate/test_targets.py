@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.errors import InvalidParameterError
+from core.domain.mandate.expansion import PERMIT2, ListedContracts, expand_rules
+from core.domain.mandate.target_checks import check_targets
 from core.domain.mandate.targets import (
-    PERMIT2,
     ContractTarget,
-    ListedContracts,
     TargetFunction,
     VaultTarget,
     X402Target,
-    expand_rules,
     guard_targets,
     parse_targets,
     targets_to_json,
@@ -32,12 +31,16 @@ FACTORY = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 BUY = Rule(ADAPTER, "0xd96a094a", UNPINNED, RuleKind.VALUED)
 SELL = Rule(ADAPTER, "0xe4849b32", UNPINNED, RuleKind.EXIT)
 PAY = Rule(PAYMENTS, "0x12345678", UNPINNED, RuleKind.COST)
-LISTED = ListedContracts(CHAIN, {PAYMENTS: (PAY,), ADAPTER: (BUY, SELL)}, {USDC: "USDC", FACTORY: "the factory"})
+NEVER = {USDC: "USDC", FACTORY: "the factory"}
+LISTED = ListedContracts(CHAIN, {PAYMENTS: (PAY,), ADAPTER: (BUY, SELL)}, NEVER, PAYMENTS, {})
 PINNED = {"signature": "deposit(uint256,address)", "recipient_word": 1}
 
 
 def rules_of(items: list[Any] | None) -> tuple[Rule, ...]:
-    return expand_rules(parse_targets(items, CHAIN), LISTED)
+    """As a draft is written: read, checked, expanded."""
+    targets = parse_targets(items, CHAIN)
+    check_targets(targets, LISTED)
+    return expand_rules(targets, LISTED)
 
 
 def refused_field(items: Any) -> str:
@@ -78,7 +81,7 @@ def test_empty_list__is_refused() -> None:
 
 def test_list_that_comes_to_nothing__is_refused() -> None:
     with pytest.raises(InvalidParameterError):
-        expand_rules(parse_targets(None, CHAIN), ListedContracts(CHAIN, {}, {}))
+        expand_rules(parse_targets(None, CHAIN), ListedContracts(CHAIN, {}, {}, None, {}))
 
 
 # Contracts
@@ -109,10 +112,10 @@ def test_payment_adapter__by_its_bare_address__is_refused() -> None:
 
 
 def test_other_contract__with_pinned_functions__brings_them_as_spend_and_exit() -> None:
-    item = {"address": VENUE, "functions": [PINNED, {"selector": "0xAABBCCDD", "recipient_word": 254, "exit": True}]}
-    assert rules_of([item]) == (
+    redeem = {"signature": "redeem(uint256,address,address)", "recipient_word": 1, "exit": True}
+    assert rules_of([{"address": VENUE, "functions": [PINNED, redeem]}]) == (
         Rule(VENUE, "0x6e553f65", 1, RuleKind.SPEND),
-        Rule(VENUE, "0xaabbccdd", 254, RuleKind.EXIT),
+        Rule(VENUE, "0xba087652", 1, RuleKind.EXIT),
     )
 
 
@@ -130,7 +133,7 @@ def test_unpinned_function__declared__is_taken_and_shown() -> None:
     assert rules_of(items) == (Rule(VENUE, "0xaabbccdd", UNPINNED, RuleKind.SPEND),)
     target = parse_targets(items, CHAIN)[0]
     assert isinstance(target, ContractTarget)
-    assert target.is_unpinned
+    assert [function.name for function in target.untied] == ["0xaabbccdd"]
 
 
 def test_pin_on_a_word_behind_an_offset__is_refused_since_it_would_pin_nothing() -> None:
@@ -198,7 +201,7 @@ def test_target_named_twice__is_refused(items: list[Any]) -> None:
 
 
 def many(count: int) -> list[Any]:
-    return [{"address": VENUE, "functions": [{"selector": f"0x{n:08x}", "recipient_word": 0} for n in range(count)]}]
+    return [{"address": VENUE, "functions": [{"selector": f"0x{n:08x}"} for n in range(count)], "unpinned": True}]
 
 
 def test_rules__thirty_two_are_taken() -> None:
@@ -211,7 +214,7 @@ def test_rules__thirty_three_are_refused() -> None:
 
 @given(st.permutations(list(range(20))))
 def test_rules__are_strictly_ascending_whatever_the_order_written(order: list[int]) -> None:
-    first = {"address": VENUE, "functions": [{"selector": f"0x{n * 7:08x}", "recipient_word": 0} for n in order]}
+    first = {"address": VENUE, "functions": [{"selector": f"0x{n * 7:08x}"} for n in order], "unpinned": True}
     rules = rules_of([{"kind": "x402"}, first, ADAPTER])
     keys = [(int(rule.target, 16), int(rule.selector, 16)) for rule in rules]
     assert all(low < high for low, high in itertools.pairwise(keys))

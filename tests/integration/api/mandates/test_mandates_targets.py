@@ -1,0 +1,196 @@
+"""Targets at every place where a draft is written; drafts of before, which stay readable; adapters that misbehave."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from core.chain.abi import AbiDecodeError
+from core.chain.rpc import RpcRefusedError, RpcRevertedError
+from core.chain.typed_data import rules_hash
+from core.db.repositories import chain as chain_repository
+from core.db.repositories import mandates
+from core.db.tables.mandate import Mandate
+from core.domain.blocks import BlockHeader
+from core.domain.mandate.terms import UNPINNED, Rule, RuleKind, rules_from_json
+from tests.integration.api.mandates.stage import ADAPTER, BUY, CHAIN_ID, CONTRACTS, DRAFT, PAY, SELL, Stage, StageChain, address, reason
+
+VENUE, X402, FORGER = address(7), CONTRACTS["x402_adapter"], address(0x1007)
+SELECTOR_PIN = {"selector": "0x6e553f65", "recipient_word": 1}
+REAL_PIN = {"signature": "deposit(uint256,address)", "recipient_word": 1}
+GOAL = {name: DRAFT[name] for name in ("budget_usdc", "horizon_days", "stop_floor_bps")}
+
+
+def venue(*functions: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+    return [{"address": VENUE, "functions": list(functions), **more}]
+
+
+def created(stage: Stage, targets: list[Any]) -> tuple[int, str, str]:
+    answer = stage.call("POST", "/mandates", stage.owner, {**DRAFT, "allowed_targets": targets})
+    return answer.status_code, answer.json()["service"]["reason"], answer.json()["detail"]
+
+
+def updated(stage: Stage, targets: list[Any]) -> tuple[int, str, str]:
+    answer = stage.call("PUT", f"/mandates/{stage.draft()}", stage.owner, {**DRAFT, "allowed_targets": targets})
+    return answer.status_code, answer.json()["service"]["reason"], answer.json()["detail"]
+
+
+@pytest.mark.parametrize("write", [created, updated])
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (SELECTOR_PIN, "allowed_targets[0].functions[0].recipient_word: a pin needs the full signature"),
+        ({"signature": "bridge(bytes32)", "recipient_word": 0}, "must be a static address in the head of bridge(bytes32); it is bytes32"),
+        ({"signature": "many_msg_babbage(bytes1)"}, "shares the selector 0xa9059cbb with transfer(address,uint256)"),
+    ],
+)
+def test_decoy__is_refused_wherever_a_draft_is_written(
+    stage: Stage, write: Callable[[Stage, list[Any]], tuple[int, str, str]], function: dict[str, Any], says: str
+) -> None:
+    status, refused, detail = write(stage, venue(function))
+    assert (status, refused) == (400, "invalid_parameter")
+    assert says in detail
+
+
+def test_proposal__names_no_targets_so_that_an_agent_writes_no_pin(stage: Stage) -> None:
+    body = {"agent_id": stage.agent_id, "title": "Earn", "goal": {**GOAL, "allowed_targets": venue(REAL_PIN)}}
+    answer = stage.call("POST", "/proposals", stage.agent, body)
+    assert (reason(answer), "allowed_targets" in answer.json()["detail"]) == ((400, "invalid_parameter"), True)
+
+
+def test_pin_that_holds__is_taken_and_shown_without_a_warning(stage: Stage) -> None:
+    mandate_id = stage.draft(allowed_targets=venue(REAL_PIN))
+    assert "not tied" not in markets(stage, mandate_id)
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        ({"signature": "buy(uint256)", "exit": True}, "functions[0].exit: the adapter publishes buy(uint256) as a spend"),
+        ({"signature": "sell(uint256)"}, "functions[0].exit: the adapter publishes sell(uint256) as an exit; send exit: true"),
+        ({"selector": BUY, "recipient_word": 0}, "without a pin, since it pays its caller; leave recipient_word out"),
+        ({"signature": "sweep(address)", "recipient_word": 0}, f"the adapter does not publish this function; it publishes {BUY}, {SELL}"),
+    ],
+)
+def test_function_that_contradicts_its_adapter__is_refused(stage: Stage, function: dict[str, Any], says: str) -> None:
+    status, refused, detail = created(stage, [{"address": ADAPTER, "functions": [function]}])
+    assert (status, refused) == (400, "invalid_parameter")
+    assert says in detail
+
+
+def test_function_of_an_adapter__needs_no_pin_and_no_warning(stage: Stage) -> None:
+    mandate_id = stage.draft(allowed_targets=[{"address": ADAPTER, "functions": [{"signature": "sell(uint256)", "exit": True}]}])
+    assert markets(stage, mandate_id) == f"The agent may only use: sell(uint256) of {ADAPTER}."
+
+
+# Drafts of before
+
+
+def markets(stage: Stage, mandate_id: str) -> str:
+    clauses = stage.get(f"/mandates/{mandate_id}", stage.owner)["clauses"]
+    return str(next(clause["text_en"] for clause in clauses if clause["key"] == "markets"))
+
+
+@pytest.fixture
+def old_draft(stage: Stage) -> str:
+    """A draft with a pin by a bare selector beside one that holds, as an earlier version stored it."""
+    mandate_id = stage.draft(
+        allowed_targets=venue({"selector": SELECTOR_PIN["selector"]}, {"signature": "f(address)", "recipient_word": 0}, unpinned=True)
+    )
+    functions = [
+        {"selector": "0x6e553f65", "signature": None, "recipient_word": 1, "exit": False},
+        {"selector": "0xfc68521a", "signature": "f(address)", "recipient_word": 0, "exit": False},
+    ]
+    stored = [{"kind": "contract", "chain_id": CHAIN_ID, "address": VENUE, "functions": functions, "unpinned": False}]
+    with stage.database.write() as session:
+        session.execute(update(Mandate).where(Mandate.public_id == mandate_id).values(allowed_targets=stored))
+    return mandate_id
+
+
+def test_stored_draft_with_a_decoy__is_shown_as_it_was_and_its_clause_says_what_the_pin_is_worth(stage: Stage, old_draft: str) -> None:
+    shown = stage.get(f"/mandates/{old_draft}", stage.owner)["mandate"]["allowed_targets"][0]
+    assert [function["recipient_word"] for function in shown["functions"]] == [1, 0]
+    assert markets(stage, old_draft).endswith("but the receiver is not tied to your vault in 0x6e553f65.")
+
+
+def test_stored_draft_with_a_decoy__can_be_assigned_signed_and_exported(stage: Stage, old_draft: str) -> None:
+    stage.post(f"/mandates/{old_draft}/assign", stage.owner, {"agent_id": stage.agent_id})
+    assert "not tied to your vault in 0x6e553f65" in markets(stage, old_draft)
+    stage.post(f"/mandates/{old_draft}/sign", stage.owner, {"signature": stage.sign_terms(old_draft)})
+    assert "not tied to your vault in 0x6e553f65" in markets(stage, old_draft)
+    assert stage.call("GET", f"/mandates/{old_draft}/record", stage.owner).status_code == 200
+    assert stage.call("GET", f"/mandates/{old_draft}/statement", stage.owner).status_code == 200
+
+
+def test_stored_draft_with_a_decoy__written_again__is_refused_until_the_pin_holds(stage: Stage, old_draft: str) -> None:
+    answer = stage.call("PUT", f"/mandates/{old_draft}", stage.owner, {**DRAFT, "allowed_targets": venue(SELECTOR_PIN)})
+    assert reason(answer) == (400, "invalid_parameter")
+    answer = stage.call("PUT", f"/mandates/{old_draft}", stage.owner, {**DRAFT, "allowed_targets": venue(REAL_PIN)})
+    assert answer.status_code == 200
+    assert "not tied" not in markets(stage, old_draft)
+
+
+# Adapters that misbehave
+
+
+FAILURES = [
+    RpcRevertedError("eth_call", 3, "execution reverted", b""),
+    RpcRefusedError("eth_call", -32603, "EVM error InvalidFEOpcode"),
+    AbiDecodeError("not ((address,bytes4,uint8,uint8)[])"),
+]
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=["reverts", "is refused", "answers garbage"])
+def test_adapter_that_fails__is_left_out_of_the_drafts_of_others(
+    stage: Stage, chain: StageChain, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    honest = StageChain.adapter_rules
+
+    def rules(self: StageChain, adapter: str, at: Any = "latest") -> tuple[Rule, ...]:
+        if adapter == X402:
+            raise failure
+        return honest(self, adapter, at)
+
+    monkeypatch.setattr(StageChain, "adapter_rules", rules)
+    assert rules_of(stage, stage.draft()) == {(ADAPTER, BUY), (ADAPTER, SELL)}
+
+
+def rules_of(stage: Stage, mandate_id: str) -> set[tuple[str, str]]:
+    with stage.database.read() as session:
+        mandate = mandates.find_mandate(session, mandate_id)
+        assert mandate is not None
+        assert mandate.terms["allowedTargetsHash"] == rules_hash(rules_from_json(mandate.rules))
+        return {(rule["target"], rule["selector"]) for rule in mandate.rules}
+
+
+def listed(stage: Stage, *adapters: tuple[str, tuple[Rule, ...]]) -> None:
+    """As the indexer has written it."""
+    header = BlockHeader(1, "0x" + "01" * 32, "0x" + "00" * 32, 1, 0, ())
+    with stage.database.write() as session:
+        for adapter, rules in adapters:
+            chain_repository.add_adapter(session, CHAIN_ID, header, adapter, rules)
+
+
+GOOD = (ADAPTER, (Rule(ADAPTER, BUY, UNPINNED, RuleKind.VALUED), Rule(ADAPTER, SELL, UNPINNED, RuleKind.EXIT)))
+TILL = (X402, (Rule(X402, PAY, UNPINNED, RuleKind.COST),))
+
+
+def test_another_adapter_that_sells_a_service__is_no_part_of_the_default(stage: Stage) -> None:
+    """Its rules came in by the entry x402 before, and payments were believed from it."""
+    listed(stage, GOOD, TILL, (FORGER, (Rule(FORGER, PAY, UNPINNED, RuleKind.COST),)))
+    assert rules_of(stage, stage.draft()) == {(ADAPTER, BUY), (ADAPTER, SELL), (X402, PAY)}
+
+
+@pytest.mark.parametrize(
+    ("rules", "says"),
+    [
+        ((), "this adapter publishes 0 functions, and 1 to 32 are possible; leave it out."),
+        ((Rule(X402, PAY, UNPINNED, RuleKind.COST),), "this adapter publishes functions of another contract; leave it out."),
+        ((Rule(FORGER, PAY, UNPINNED, RuleKind.COST),), "this adapter publishes payments, which only the x402 adapter may; leave it out."),
+    ],
+)
+def test_adapter_with_a_fault__is_refused_by_name_and_harms_no_default(stage: Stage, rules: tuple[Rule, ...], says: str) -> None:
+    listed(stage, GOOD, TILL, (FORGER, rules))
+    assert created(stage, [FORGER]) == (400, "invalid_parameter", f"allowed_targets[0]: {says}")
+    assert rules_of(stage, stage.draft()) == {(ADAPTER, BUY), (ADAPTER, SELL), (X402, PAY)}
