@@ -9,6 +9,7 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 import {IReserveToken} from "./interfaces/IReserveToken.sol";
 import {IUSDC} from "./interfaces/IUSDC.sol";
@@ -20,28 +21,40 @@ import {EventsLib} from "./libraries/EventsLib.sol";
 /// @notice A token backed by USDC.
 ///
 /// PRICE
-/// - The price is reserve / supply. It begins at 0.01 USDC and only ever rises or stays: a purchase overpays by 2 %,
-///   a redemption is rounded down, a conversion burns tokens and leaves their share.
+/// - The price is reserve / supply. It begins at 0.01 USDC and never falls: a purchase overpays by 2 %, and a redemption
+///   or a conversion takes its share of the reserve, rounded down.
 /// - The supply is never zero: the first 100 tokens, bought with 1 USDC at creation, belong to nobody.
-/// - The reserve is a number of this contract. USDC that is sent here without a purchase belongs to nobody either and
-///   moves no price.
+/// - The reserve is a number of this contract. USDC that is sent here without a purchase belongs to nobody and moves no
+///   price.
+///
+/// CONVERSION
+/// - A conversion burns tokens for credit at the service. Their share leaves the reserve and is owed to the treasury, so
+///   the credit is paid for in full and the converter's other tokens gain nothing by it.
+/// - It only books what is owed; no USDC moves. Anyone has it paid, all at once. A treasury that cannot receive USDC
+///   holds up that payment and nothing else.
+/// - USDC balance >= reserve + what is owed to the treasury, always.
 ///
 /// ROUNDING
-/// - Always against the caller, in favour of those who hold: out of a purchase and out of a redemption are rounded
-///   down, and nothing for something reverts.
+/// - Always against the caller, in favour of those who hold: what a purchase mints, a redemption pays and a conversion
+///   is worth is rounded down, and nothing for something reverts.
 ///
 /// WHO MAY DO WHAT
-/// - Anyone buys, unless paused. Every holder redeems and converts, whatever anybody says.
-/// - The pauser stops buying. The admin ends the pause and, with 48 hours of notice, names another treasury.
-/// - Nobody mints without paying, touches the reserve, or holds up a redemption.
+/// - Anyone buys, unless paused. Every holder redeems and converts, paused or not. Anyone has the treasury paid.
+/// - The pauser stops buying and drops a proposed treasury. The admin ends the pause and, with 48 hours of notice, names
+///   another treasury, which then receives everything that is owed.
+/// - Nobody mints without paying, takes USDC out of the reserve without burning its share, or holds up a redemption or a
+///   conversion.
 ///
 /// UNITS
 /// - Tokens 1e-18, USDC 1e-6, prices USDC base units per whole token.
 ///
 /// NOT GUARANTEED
-/// - That USDC moves: Circle can pause it or freeze this contract.
+/// - That USDC moves: Circle can pause it, freeze this contract, or freeze a holder, who then cannot redeem but can
+///   convert and transfer.
+/// - That credit is granted: that is the service's promise, by `ConvertedToCredit`.
 /// - That a buyer who redeems at once gets back what was paid: 2 % stay, which is what the others gain.
 contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, Pausable, ReentrancyGuardTransient {
+    using SafeCast for uint256;
     using SafeERC20 for IUSDC;
 
     /// @notice May pause buying and drop a proposed treasury.
@@ -55,8 +68,10 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
 
     IUSDC private immutable USDC;
 
-    /// @inheritdoc IReserveToken
-    uint256 public override reserve;
+    /// @dev USDC base units, up to 2^120. Both share a word with each other, so that a conversion writes one, and with
+    /// Pausable's flag, so that a purchase reads one.
+    uint120 private _reserve;
+    uint120 private _treasuryOwed;
 
     /// @inheritdoc IReserveToken
     address public override treasury;
@@ -66,17 +81,21 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
 
     /// @param usdc_ The token of the reserve. The creator has allowed this address 1 USDC before.
     /// @param adminDelay Seconds that a change of admin takes.
+    /// @param admin Not zero, or `AccessControlInvalidDefaultAdmin`.
+    /// @param pauser Not zero, or `BadAddress`.
+    /// @param treasury_ As `proposeTreasury` requires.
     constructor(address usdc_, uint48 adminDelay, address admin, address pauser, address treasury_)
         ERC20("Reserve Token", "RSV")
         AccessControlDefaultAdminRules(adminDelay, admin)
     {
         if (usdc_.code.length == 0) revert ErrorsLib.BadAddress(usdc_);
-        if (treasury_ == address(0)) revert ErrorsLib.BadAddress(treasury_);
+        if (pauser == address(0)) revert ErrorsLib.BadAddress(pauser);
         USDC = IUSDC(usdc_);
+        _requireCanBeTreasury(treasury_);
         treasury = treasury_;
         _grantRole(PAUSER_ROLE, pauser);
 
-        reserve = SEED_USDC;
+        _reserve = SEED_USDC.toUint120();
         _mint(DEAD, SEED_TOKENS);
         emit EventsLib.TreasuryChanged(address(0), treasury_);
         USDC.safeTransferFrom(msg.sender, address(this), SEED_USDC);
@@ -118,13 +137,13 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
     {
         if (amountUsdc == 0) revert ErrorsLib.ZeroAmount();
         if (recipient == address(0) || recipient == address(this)) revert ErrorsLib.BadAddress(recipient);
-        uint256 before = reserve;
+        uint256 before = _reserve;
         uint256 supply = totalSupply();
         out = _tokensFor(amountUsdc, before, supply);
         if (out == 0) revert ErrorsLib.ZeroAmount();
         if (out < minOut) revert ErrorsLib.UnderMinOut(out, minOut);
 
-        reserve = before + amountUsdc;
+        _reserve = (before + amountUsdc).toUint120();
         _mint(recipient, out);
         emit EventsLib.Bought(from, recipient, amountUsdc, out, _priceUp(before, supply));
     }
@@ -132,35 +151,50 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
     // ------------------------------------------------------------------ holders
 
     /// @inheritdoc IReserveToken
-    function redeem(uint256 amount, uint256 minOut, address recipient) external nonReentrant returns (uint256 out) {
-        if (recipient == address(0) || recipient == address(this)) revert ErrorsLib.BadAddress(recipient);
-        uint256 before = reserve;
+    function redeem(uint256 amount, uint256 minOut) external nonReentrant returns (uint256 out) {
+        uint256 before = _reserve;
         uint256 supply = totalSupply();
         out = Math.mulDiv(amount, before, supply);
         if (out == 0) revert ErrorsLib.ZeroAmount();
         if (out < minOut) revert ErrorsLib.UnderMinOut(out, minOut);
 
-        reserve = before - out;
         _burn(msg.sender, amount);
-        emit EventsLib.Redeemed(msg.sender, recipient, amount, out, _priceDown(before, supply));
-        USDC.safeTransfer(recipient, out);
+        _reserve = (before - out).toUint120();
+        emit EventsLib.Redeemed(msg.sender, amount, out, _priceDown(before, supply));
+        USDC.safeTransfer(msg.sender, out);
     }
 
     /// @inheritdoc IReserveToken
-    function convert(uint256 amount, bytes32 accountRef) external nonReentrant {
-        if (amount == 0) revert ErrorsLib.ZeroAmount();
+    function convert(uint256 amount, bytes32 accountRef) external nonReentrant returns (uint256 usdcPaid) {
         if (accountRef == bytes32(0)) revert ErrorsLib.NoAccount();
-        uint256 price = redeemPrice();
+        uint256 before = _reserve;
+        usdcPaid = Math.mulDiv(amount, before, totalSupply());
+        if (usdcPaid == 0) revert ErrorsLib.ZeroAmount();
 
         _burn(msg.sender, amount);
-        emit EventsLib.Converted(msg.sender, accountRef, amount, price);
+        _reserve = (before - usdcPaid).toUint120();
+        _treasuryOwed += usdcPaid.toUint120();
+        emit EventsLib.ConvertedToCredit(msg.sender, accountRef, amount, usdcPaid);
+    }
+
+    // ------------------------------------------------------------------ anyone
+
+    /// @inheritdoc IReserveToken
+    function payTreasury() external nonReentrant returns (uint256 amount) {
+        amount = _treasuryOwed;
+        if (amount == 0) revert ErrorsLib.NothingOwed();
+
+        address to = treasury;
+        _treasuryOwed = 0;
+        emit EventsLib.TreasuryPaid(to, amount);
+        USDC.safeTransfer(to, amount);
     }
 
     // ------------------------------------------------------------------ the admin
 
     /// @inheritdoc IReserveToken
     function proposeTreasury(address proposedTreasury) external onlyRole(DEFAULT_ADMIN_ROLE) {
-        if (proposedTreasury == address(0)) revert ErrorsLib.BadAddress(proposedTreasury);
+        _requireCanBeTreasury(proposedTreasury);
         if (_treasuryEta != 0) revert ErrorsLib.ProposalPending(_proposedTreasury, _treasuryEta);
 
         uint64 eta = uint64(block.timestamp) + HANDOVER_DELAY;
@@ -191,6 +225,13 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
         emit EventsLib.TreasuryProposalCancelled(dropped);
     }
 
+    /// @dev What is paid to these could never be used again; paid to itself it would stay here and belong to nobody.
+    function _requireCanBeTreasury(address account) private view {
+        if (account == address(0) || account == address(this) || account == address(USDC) || account == DEAD) {
+            revert ErrorsLib.BadAddress(account);
+        }
+    }
+
     /// @inheritdoc IReserveToken
     function pause() external onlyRole(PAUSER_ROLE) {
         _pause();
@@ -209,23 +250,33 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
     }
 
     /// @inheritdoc IReserveToken
-    function redeemPrice() public view returns (uint256) {
-        return _priceDown(reserve, totalSupply());
+    function reserve() external view returns (uint256) {
+        return _reserve;
+    }
+
+    /// @inheritdoc IReserveToken
+    function treasuryOwed() external view returns (uint256) {
+        return _treasuryOwed;
+    }
+
+    /// @inheritdoc IReserveToken
+    function redeemPrice() external view returns (uint256) {
+        return _priceDown(_reserve, totalSupply());
     }
 
     /// @inheritdoc IReserveToken
     function buyPrice() external view returns (uint256) {
-        return _priceUp(reserve, totalSupply());
+        return _priceUp(_reserve, totalSupply());
     }
 
     /// @inheritdoc IReserveToken
     function quoteBuy(uint256 amountUsdc) external view returns (uint256 out) {
-        return _tokensFor(amountUsdc, reserve, totalSupply());
+        return _tokensFor(amountUsdc, _reserve, totalSupply());
     }
 
     /// @inheritdoc IReserveToken
     function quoteRedeem(uint256 amount) external view returns (uint256 out) {
-        return Math.mulDiv(amount, reserve, totalSupply());
+        return Math.mulDiv(amount, _reserve, totalSupply());
     }
 
     /// @inheritdoc IReserveToken

@@ -28,22 +28,39 @@ interface IReserveToken {
 
     // ------------------------------------------------------------------ holders
 
-    /// @notice Burns `amount` of the caller's tokens and sends their share of the reserve to `recipient`.
-    /// @dev Without fee and never paused.
-    /// @param minOut The least USDC base units that the caller accepts.
-    /// @return out amount x reserve / supply, rounded down.
-    function redeem(uint256 amount, uint256 minOut, address recipient) external returns (uint256 out);
+    /// @notice Burns `amount` of the caller's tokens and pays the caller their share of the reserve.
+    /// @dev Without fee and never paused. Errors: `ZeroAmount` when the share is less than a base unit, `UnderMinOut`,
+    /// and `ERC20InsufficientBalance` when the caller holds less than `amount`.
+    /// @param minOut The least USDC base units that the caller accepts, inclusive.
+    /// @return out amount x reserve / supply, rounded down, in USDC base units.
+    function redeem(uint256 amount, uint256 minOut) external returns (uint256 out);
 
-    /// @notice Burns `amount` of the caller's tokens for credit of the account behind `accountRef`. One way: their
-    /// share stays in the reserve and belongs to those who hold on.
-    function convert(uint256 amount, bytes32 accountRef) external;
+    /// @notice Burns `amount` of the caller's tokens for credit of the account behind `accountRef`. One way: their share
+    /// of the reserve is owed to the treasury from now on.
+    /// @dev Without fee and never paused. It moves no USDC, so that a frozen treasury cannot hold it up. Errors:
+    /// `NoAccount` when `accountRef` is zero, `ZeroAmount` when the share is less than a base unit, and
+    /// `ERC20InsufficientBalance` when the caller holds less than `amount`.
+    /// @return usdcPaid amount x reserve / supply, rounded down, in USDC base units: what the credit is paid for with.
+    function convert(uint256 amount, bytes32 accountRef) external returns (uint256 usdcPaid);
+
+    // ------------------------------------------------------------------ anyone
+
+    /// @notice Pays the treasury everything that conversions owe it. It reverts while USDC has frozen the treasury; what
+    /// is owed stays owed, and nothing else waits for it.
+    /// @dev Errors: `NothingOwed`.
+    /// @return amount USDC base units that were paid.
+    function payTreasury() external returns (uint256 amount);
 
     // ------------------------------------------------------------------ the admin
 
     /// @notice Begins the change of the treasury. It can be completed from `eta`, 48 hours from now.
+    /// @dev Errors: `BadAddress` for the zero address, this token, USDC and the dead address that holds the first tokens;
+    /// `ProposalPending`.
     function proposeTreasury(address proposedTreasury) external;
 
-    /// @notice Completes the change of the treasury, within [eta, eta + 7 days], both inclusive.
+    /// @notice Completes the change of the treasury, within [eta, eta + 7 days], both inclusive. What is owed by then
+    /// goes to the new one, unless somebody calls `payTreasury` before.
+    /// @dev Errors: `NotProposed`, `ProposalTooEarly`, `ProposalExpired`.
     function changeTreasury() external;
 
     /// @notice Drops the pending treasury. The admin or PAUSER_ROLE.
@@ -63,6 +80,9 @@ interface IReserveToken {
     /// @notice USDC base units that back the supply. Never read from a balance: donations count for nothing.
     function reserve() external view returns (uint256);
 
+    /// @notice USDC base units that conversions owe the treasury. No part of the reserve, and always in the balance.
+    function treasuryOwed() external view returns (uint256);
+
     /// @notice What a whole token redeems for, rounded down. Never falls, never below 10,000 (0.01 USDC).
     function redeemPrice() external view returns (uint256);
 
@@ -72,7 +92,7 @@ interface IReserveToken {
     /// @notice Tokens that `amountUsdc` would buy now, rounded down.
     function quoteBuy(uint256 amountUsdc) external view returns (uint256 out);
 
-    /// @notice USDC base units that `amount` of tokens would redeem for now, rounded down.
+    /// @notice USDC base units that `amount` of tokens would redeem or convert for now, rounded down.
     function quoteRedeem(uint256 amount) external view returns (uint256 out);
 
     /// @notice The EIP-3009 nonce of a purchase by authorization. Chain and token are inside.
@@ -81,7 +101,8 @@ interface IReserveToken {
         view
         returns (bytes32);
 
-    /// @notice Where fees for sponsored gas go.
+    /// @notice Where the shares of converted tokens go, and fees for sponsored gas. Never the zero address, this token,
+    /// USDC or the dead address.
     function treasury() external view returns (address);
 
     /// @notice The pending treasury and the unix second from which it can be set; zeros when there is none.

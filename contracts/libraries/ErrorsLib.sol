@@ -214,4 +214,7 @@ library ErrorsLib {
 
     /// @notice Thrown when a conversion names no account.
     error NoAccount();
+
+    /// @notice Thrown when no conversion owes the treasury anything.
+    error NothingOwed();
 }

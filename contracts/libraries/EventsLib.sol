@@ -115,11 +115,15 @@ library EventsLib {
     /// @notice USDC of `buyer` became tokens of `recipient`. `price` is what a whole token cost, before the purchase.
     event Bought(address indexed buyer, address indexed recipient, uint256 amountUsdc, uint256 out, uint256 price);
 
-    /// @notice Tokens of `holder` became USDC of `recipient`. `price` is what a whole token was worth, before it.
-    event Redeemed(address indexed holder, address indexed recipient, uint256 amount, uint256 out, uint256 price);
+    /// @notice Tokens of `holder` became its USDC. `price` is what a whole token was worth, before it.
+    event Redeemed(address indexed holder, uint256 amount, uint256 out, uint256 price);
 
-    /// @notice Tokens were burned for credit of the account behind `accountRef`, at `price` a whole token.
-    event Converted(address indexed holder, bytes32 indexed accountRef, uint256 amount, uint256 price);
+    /// @notice Tokens were burned for credit of the account behind `accountRef`. `usdcPaid` left the reserve and is owed to
+    /// the treasury.
+    event ConvertedToCredit(address indexed holder, bytes32 indexed accountRef, uint256 amount, uint256 usdcPaid);
+
+    /// @notice The treasury was paid everything that conversions owed it.
+    event TreasuryPaid(address indexed treasury, uint256 amount);
 
     /// @notice Another treasury can be set from `eta` on.
     event TreasuryProposed(address indexed proposedTreasury, uint64 eta);

@@ -45,20 +45,31 @@ contract BuyTest is ReserveTokenTest {
     }
 
     function test_buy__an_amount_that_buys_less_than_one_unit__reverts() public {
-        // A share so dear that a base unit of USDC buys nothing: 1e40 base units of USDC back the seed's tokens.
-        VmStore(address(vm)).store(address(token), _reserveSlot(), bytes32(uint256(1e40)));
-        assertEq(token.reserve(), 1e40);
+        // A share so dear that a base unit of USDC buys nothing: 1e21 base units of USDC back the seed's tokens.
+        VmStore(address(vm)).store(address(token), _reserveSlot(), bytes32(uint256(1e21) << 8));
+        assertEq(token.reserve(), 1e21);
         vm.prank(owner);
         vm.expectRevert(abi.encodeWithSelector(ErrorsLib.ZeroAmount.selector));
         token.buy(1, 0, owner);
     }
 
-    /// @dev The slot that holds the reserve, found by its value.
+    /// @dev The slot that holds the reserve, above a byte for the pause, found by its value.
     function _reserveSlot() private view returns (bytes32 slot) {
         for (uint256 n; n < 20; ++n) {
-            if (VmStore(address(vm)).load(address(token), bytes32(n)) == bytes32(USD)) return bytes32(n);
+            if (VmStore(address(vm)).load(address(token), bytes32(n)) == bytes32(USD << 8)) return bytes32(n);
         }
         revert("no slot holds the reserve");
+    }
+
+    function test_buy__fills_the_reserve_to_120_bits__and_one_unit_more_reverts() public {
+        uint256 max = type(uint120).max;
+        usdc.mint(owner, max);
+        _bought(max - USD);
+        assertEq(token.reserve(), max);
+        assertEq(token.treasuryOwed(), 0);
+        vm.prank(owner);
+        vm.expectRevert(abi.encodeWithSignature("SafeCastOverflowedUintDowncast(uint8,uint256)", uint8(120), max + 1));
+        token.buy(1, 0, owner);
     }
 
     function test_buy__for_nobody_or_for_the_token__reverts() public {
@@ -92,7 +103,7 @@ contract BuyTest is ReserveTokenTest {
         uint256 price = token.redeemPrice();
         uint256 out = _bought(amount);
         vm.prank(owner);
-        uint256 back = token.redeem(out, 0, owner);
+        uint256 back = token.redeem(out, 0);
 
         assertTrue(back < amount);
         assertTrue(token.redeemPrice() >= price);

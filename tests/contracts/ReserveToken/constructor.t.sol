@@ -6,6 +6,7 @@ import "../base/ReserveTokenTest.sol";
 contract ConstructorTest is ReserveTokenTest {
     function test_constructor__seeds_one_usdc_against_a_hundred_tokens_of_nobody() public view {
         assertEq(token.reserve(), USD);
+        assertEq(token.treasuryOwed(), 0);
         assertEq(usdc.balanceOf(address(token)), USD);
         assertEq(token.totalSupply(), SEED);
         assertEq(token.balanceOf(BURNED), SEED);
@@ -23,8 +24,7 @@ contract ConstructorTest is ReserveTokenTest {
 
     function test_constructor__without_the_seed__reverts() public {
         bytes memory arguments = _arguments(address(usdc), treasury);
-        VmCreate create = VmCreate(address(vm));
-        address next = create.computeCreateAddress(address(this), create.getNonce(address(this)));
+        address next = _next();
         vm.expectRevert(
             abi.encodeWithSignature("ERC20InsufficientAllowance(address,uint256,uint256)", next, uint256(0), USD)
         );
@@ -37,9 +37,30 @@ contract ConstructorTest is ReserveTokenTest {
         _create("ReserveToken.sol", _arguments(thief, treasury));
     }
 
-    function test_constructor__zero_treasury__reverts() public {
+    function test_constructor__treasury_that_nobody_could_use__reverts() public {
+        address[4] memory refused = [address(0), address(usdc), BURNED, address(0)];
+        for (uint256 i; i < refused.length; ++i) {
+            // The last is the token itself. A creation that fails takes an address too.
+            if (i == 3) refused[i] = _next();
+            vm.expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, refused[i]));
+            _create("ReserveToken.sol", _arguments(address(usdc), refused[i]));
+        }
+    }
+
+    function test_constructor__zero_pauser__reverts() public {
         vm.expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, address(0)));
-        _create("ReserveToken.sol", _arguments(address(usdc), address(0)));
+        _create("ReserveToken.sol", _arguments(address(usdc), admin, address(0), treasury));
+    }
+
+    function test_constructor__zero_admin__reverts() public {
+        vm.expectRevert(abi.encodeWithSignature("AccessControlInvalidDefaultAdmin(address)", address(0)));
+        _create("ReserveToken.sol", _arguments(address(usdc), address(0), pauser, treasury));
+    }
+
+    /// @dev Where the next contract of this test will be.
+    function _next() private view returns (address) {
+        VmCreate create = VmCreate(address(vm));
+        return create.computeCreateAddress(address(this), create.getNonce(address(this)));
     }
 
     /// @dev Creates by hand, so that the constructor's own revert is what the test sees.

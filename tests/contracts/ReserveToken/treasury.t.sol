@@ -29,10 +29,16 @@ contract TreasuryTest is ReserveTokenTest {
         token.proposeTreasury(thief);
     }
 
-    function test_propose_treasury__zero_or_by_a_stranger__reverts() public {
-        vm.prank(admin);
-        vm.expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, address(0)));
-        token.proposeTreasury(address(0));
+    function test_propose_treasury__that_nobody_could_use__reverts() public {
+        address[4] memory refused = [address(0), address(token), address(usdc), BURNED];
+        for (uint256 i; i < refused.length; ++i) {
+            vm.prank(admin);
+            vm.expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, refused[i]));
+            token.proposeTreasury(refused[i]);
+        }
+    }
+
+    function test_propose_treasury__by_a_stranger__reverts() public {
         vm.prank(thief);
         vm.expectRevert(_missingRole(thief, 0));
         token.proposeTreasury(thief);

@@ -4,9 +4,10 @@ pragma solidity 0.8.30;
 import "../base/ReserveTokenTest.sol";
 
 /// @notice The pitfalls that concern the reserve token: who gets what another's signature pays for, and what a gift or
-/// the order of purchases can gain.
+/// the order of purchases can gain; and what was found by attacking the token itself.
 contract ReserveTokenAttacksTest is ReserveTokenTest {
     uint256 private constant MOST = 1e18; // a million million USDC
+    bytes32 private constant ACCOUNT = "account-1";
 
     function setUp() public override {
         super.setUp();
@@ -88,5 +89,88 @@ contract ReserveTokenAttacksTest is ReserveTokenTest {
         // What another pays on top of the share is spread over all who hold: at most 2 % of that purchase.
         if (token.quoteBuy(theirs) != 0) token.buy(theirs, 0, stranger);
         vm.assertLe(token.quoteRedeem(out), mine + theirs * 2 / 102 + 1);
+    }
+
+    // ------------------------------------------------------------------ conversions
+
+    /// @dev While the share of converted tokens stayed in the reserve, it came back to the converter's other tokens: these
+    /// steps gave 979,903 USDC of credit, at the price before, and 999,950 of the 1,000,000 USDC.
+    function test_attack__convert_most_redeem_rest__gains_nothing() public {
+        vm.startPrank(owner);
+        uint256 bought = token.buy(1_000_000 * USD, 0, owner);
+        uint256 most = bought * 98 / 100;
+        assertEq(most * token.redeemPrice() / ONE, 979_903_921_568);
+
+        uint256 credit = token.convert(most, ACCOUNT);
+        uint256 back = token.redeem(bought - most, 0);
+
+        assertEq(credit, 979_999_980_400);
+        assertEq(back, 19_999_999_600);
+        // Together 1,000,000 USDC less the two cents that the 2 % leave with the first 100 tokens.
+        assertEq(credit + back, 1_000_000 * USD - 20_000);
+        assertEq(token.treasuryOwed(), credit);
+        assertEq(token.reserve(), 1_020_000);
+    }
+
+    function testFuzz_attack__convert_part_redeem_rest__gains_nothing(uint256 others, uint256 mine, uint256 part)
+        public
+    {
+        _buyAs(stranger, 1 + others % MOST);
+        vm.startPrank(owner);
+        mine = 1 + mine % MOST;
+        uint256 bought = token.buy(mine, 0, owner);
+        part %= bought + 1;
+        uint256 got;
+        if (token.quoteRedeem(part) != 0) got += token.convert(part, ACCOUNT);
+        uint256 rest = token.balanceOf(owner);
+        if (token.quoteRedeem(rest) != 0) got += token.redeem(rest, 0);
+        vm.assertLe(got, mine);
+    }
+
+    function testFuzz_attack__conversion__gives_another_holder_nothing(uint256 others, uint256 mine, uint256 part)
+        public
+    {
+        uint256 held = _buyAs(stranger, 1 + others % MOST);
+        vm.startPrank(owner);
+        uint256 bought = token.buy(1 + mine % MOST, 0, owner);
+        uint256 worth = token.quoteRedeem(held);
+        part = 1 + part % bought;
+        if (token.quoteRedeem(part) != 0) token.convert(part, ACCOUNT);
+        // The rounding of one conversion is less than a base unit.
+        vm.assertLe(worth, token.quoteRedeem(held));
+        vm.assertLe(token.quoteRedeem(held), worth + 1);
+    }
+
+    function test_attack__frozen_treasury__holds_up_its_own_payment_only() public {
+        _deployWithFreezableUSDC();
+        _freeze(treasury, true);
+        vm.startPrank(owner);
+        token.buy(102 * USD, 0, owner);
+        assertEq(token.convert(5_000e18, ACCOUNT), 50_990_099);
+        assertEq(token.redeem(5_000e18, 0), 50_990_099);
+        assertEq(token.treasuryOwed(), 50_990_099);
+        (bool passed,) = address(token).call(abi.encodeCall(token.payTreasury, ()));
+        assertFalse(passed);
+        token.buy(USD, 0, owner);
+        vm.stopPrank();
+        vm.prank(admin);
+        token.proposeTreasury(address(0xBEEF));
+    }
+
+    /// @dev A holder that USDC has frozen cannot be paid, but is not locked in.
+    function test_attack__frozen_holder__still_converts_and_transfers() public {
+        _deployWithFreezableUSDC();
+        vm.startPrank(owner);
+        token.buy(102 * USD, 0, owner);
+        _freeze(owner, true);
+        vm.expectRevert(abi.encodeWithSignature("Error(string)", "Blacklistable: account is blacklisted"));
+        token.redeem(ONE, 0);
+        assertEq(token.convert(5_000e18, ACCOUNT), 50_990_099);
+        assertTrue(token.transfer(stranger, 5_000e18));
+    }
+
+    function _buyAs(address recipient, uint256 amount) private returns (uint256 out) {
+        vm.prank(owner);
+        out = token.buy(amount, 0, recipient);
     }
 }

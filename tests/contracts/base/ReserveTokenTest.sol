@@ -2,6 +2,7 @@
 pragma solidity 0.8.30;
 
 import {ReserveToken} from "../../../contracts/ReserveToken.sol";
+import {FreezableUSDC} from "../../../contracts/mocks/FreezableUSDC.sol";
 import "./Test.sol";
 
 /// @notice The two cheatcodes that tell where a contract will be created.
@@ -26,6 +27,18 @@ abstract contract ReserveTokenTest is Test {
         usdc.approve(address(token), type(uint256).max);
     }
 
+    /// @dev The same house and token, with a USDC that can freeze accounts.
+    function _deployWithFreezableUSDC() internal {
+        _deployHouse("FreezableUSDC.sol");
+        token = _deployToken();
+        vm.prank(owner);
+        usdc.approve(address(token), type(uint256).max);
+    }
+
+    function _freeze(address account, bool frozen) internal {
+        FreezableUSDC(address(usdc)).setFrozen(account, frozen);
+    }
+
     function _deployToken() internal returns (ReserveToken) {
         _allowSeed();
         return ReserveToken(vm.deployCode("ReserveToken.sol", _arguments(address(usdc), treasury)));
@@ -42,12 +55,24 @@ abstract contract ReserveTokenTest is Test {
     }
 
     function _arguments(address usdc_, address treasury_) internal view returns (bytes memory) {
-        return abi.encode(usdc_, uint48(3 days), admin, pauser, treasury_);
+        return _arguments(usdc_, admin, pauser, treasury_);
+    }
+
+    function _arguments(address usdc_, address admin_, address pauser_, address treasury_)
+        internal
+        pure
+        returns (bytes memory)
+    {
+        return abi.encode(usdc_, uint48(3 days), admin_, pauser_, treasury_);
     }
 
     function _bought(uint256 amountUsdc) internal returns (uint256 out) {
         vm.prank(owner);
         out = token.buy(amountUsdc, 0, owner);
+    }
+
+    function _insufficientBalance(address holder, uint256 held, uint256 needed) internal pure returns (bytes memory) {
+        return abi.encodeWithSignature("ERC20InsufficientBalance(address,uint256,uint256)", holder, held, needed);
     }
 
     function _missingRole(address account, bytes32 role) internal pure returns (bytes memory) {

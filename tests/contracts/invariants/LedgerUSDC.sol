@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.30;
 
-import {MockUSDC} from "../../../contracts/mocks/MockUSDC.sol";
+import {FreezableUSDC} from "../../../contracts/mocks/FreezableUSDC.sol";
 
 /// @title LedgerUSDC
 /// @notice USDC that keeps its own books of who paid whom and who still has a right to whose money, so that a test
 /// need not believe the vault.
-contract LedgerUSDC is MockUSDC {
+contract LedgerUSDC is FreezableUSDC {
     /// @notice The sum of all allowances that stand open on an account's money.
     mapping(address account => uint256) public openAllowances;
 

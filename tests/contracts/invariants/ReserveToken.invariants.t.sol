@@ -6,7 +6,8 @@ import {LedgerUSDC} from "./LedgerUSDC.sol";
 import {ReserveTokenHandler} from "./ReserveTokenHandler.sol";
 
 /// @title Invariants of the reserve token
-/// @notice What holds after any sequence of purchases, redemptions, conversions, gifts, transfers and pauses.
+/// @notice What holds after any sequence of purchases, redemptions, conversions, payments to the treasury, gifts,
+/// transfers, pauses and freezes of the treasury.
 /// forge-config: default.invariant.fail-on-revert = true
 contract ReserveTokenInvariantsTest is ReserveTokenTest {
     struct FuzzSelector {
@@ -40,10 +41,13 @@ contract ReserveTokenInvariantsTest is ReserveTokenTest {
         vm.assertLt(token.redeemPrice(), token.buyPrice());
     }
 
-    /// 15. The reserve is what was paid less what was returned, and there; what is more in the balance are gifts.
+    /// 15. The reserve is what was paid less what was redeemed and converted; what was converted and not yet paid is owed
+    /// to the treasury; both are there, and what is more in the balance are gifts.
     function invariant_15_the_reserve_is_there_to_the_base_unit() external view {
-        assertEq(token.reserve(), handler.paid() - handler.returned());
-        assertEq(usdc.balanceOf(address(token)), token.reserve() + handler.donated());
+        assertEq(token.reserve(), handler.paid() - handler.returned() - handler.credited());
+        assertEq(token.treasuryOwed(), handler.credited() - handler.swept());
+        assertEq(usdc.balanceOf(token.treasury()), handler.swept());
+        assertEq(usdc.balanceOf(address(token)), token.reserve() + token.treasuryOwed() + handler.donated());
         assertEq(handler.shifts(), 0);
     }
 
@@ -61,6 +65,26 @@ contract ReserveTokenInvariantsTest is ReserveTokenTest {
         assertEq(LedgerUSDC(address(usdc)).openAllowances(address(token)), 0);
     }
 
+    /// 15. A holder's USDC, credit and tokens at the redeem price are together never worth more than what the holder
+    /// began with and was given, and its part of the 2 % that others paid.
+    function invariant_15_nobody_has_more_than_was_paid_and_the_markups_of_others() external view {
+        address[3] memory holders = handler.holders();
+        for (uint256 i; i < holders.length; ++i) {
+            vm.assertLe(handler.fortuneOf(holders[i]), handler.entitled(holders[i]));
+        }
+    }
+
+    /// 15. All of them together, with what backs the first 100 tokens, never have more than all began with.
+    function invariant_15_together_they_have_what_was_paid() external view {
+        address[3] memory holders = handler.holders();
+        uint256 have = token.reserve();
+        for (uint256 i; i < holders.length; ++i) {
+            have += usdc.balanceOf(holders[i]) + handler.creditOf(holders[i]);
+        }
+        vm.assertLe(have, handler.began() + USD);
+        vm.assertLe(token.reserve() + token.treasuryOwed(), usdc.balanceOf(address(token)));
+    }
+
     /// Eight fixed sequences of 100 actions pass every door, and no action of the handler fails by itself.
     function test_handler__every_action_succeeds_at_least_once() public {
         bytes4[] memory actions = handler.actions();
@@ -75,7 +99,7 @@ contract ReserveTokenInvariantsTest is ReserveTokenTest {
             (bool passed,) = address(handler).call(data);
             assertTrue(passed);
         }
-        bytes32[7] memory doors = handler.doors();
+        bytes32[10] memory doors = handler.doors();
         for (uint256 d; d < doors.length; ++d) {
             vm.assertLt(0, handler.done(doors[d]));
         }

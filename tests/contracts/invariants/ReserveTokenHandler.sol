@@ -1,24 +1,41 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.30;
 
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+
 import {ReserveToken} from "../../../contracts/ReserveToken.sol";
 import "../base/Test.sol";
 import {LedgerUSDC} from "./LedgerUSDC.sol";
 
 /// @title ReserveTokenHandler
-/// @notice Buyers, redeemers, converters, donors, a pauser, and one who buys, waits for a gift and redeems. Its books
-/// are its own: they follow USDC, not the token.
+/// @notice Buyers, redeemers, converters, donors, a pauser, one who buys, waits for a gift and redeems, and one who buys,
+/// converts most and redeems the rest. USDC freezes the treasury now and then. Its books are its own: they follow USDC,
+/// not the token.
 contract ReserveTokenHandler is Test {
     ReserveToken public token;
     LedgerUSDC public ledger;
 
-    /// @dev Everything that was paid for tokens, the seed included, and everything that was paid out for them.
+    /// @notice USDC that all holders had together at the start.
+    uint256 public began;
+
+    /// @dev Everything that was paid for tokens, the seed included, and everything that was paid out for them: to
+    /// holders, as credit of a holder's account, to the treasury.
     uint256 public paid;
     uint256 public returned;
+    uint256 public credited;
+    uint256 public swept;
     uint256 public donated;
 
-    /// @notice What must never happen, counted: the share fell; somebody came out of a round trip richer; a gift or a
-    /// conversion moved the reserve; a holder's redemption was refused.
+    /// @notice What a holder began with, was given and may have gained: its part of the 2 % that others paid while it
+    /// held tokens, and a base unit for each redemption or conversion of others, whose rounding stays with those who
+    /// hold. What it gave away is taken off.
+    mapping(address holder => uint256) public entitled;
+
+    /// @notice USDC that a holder's conversions were worth.
+    mapping(address holder => uint256) public creditOf;
+
+    /// @notice What must never happen, counted: the share fell; somebody came out of a round trip richer; a gift moved
+    /// the reserve; a holder's redemption or conversion, or a payment that the treasury can receive, was refused.
     uint256 public falls;
     uint256 public profits;
     uint256 public shifts;
@@ -31,6 +48,8 @@ contract ReserveTokenHandler is Test {
         (token, ledger, paid) = (token_, ledger_, USD);
         for (uint256 i; i < _holders.length; ++i) {
             ledger.mint(_holders[i], type(uint96).max);
+            entitled[_holders[i]] = ledger.balanceOf(_holders[i]);
+            began += ledger.balanceOf(_holders[i]);
             vm.prank(_holders[i]);
             ledger.approve(address(token), type(uint256).max);
         }
@@ -47,11 +66,11 @@ contract ReserveTokenHandler is Test {
         _buy(_of(who), _sized(amount), _of(recipient));
     }
 
-    function redeems(uint256 who, uint256 amount, uint256 recipient) external watched {
+    function redeems(uint256 who, uint256 amount) external watched {
         address holder = _of(who);
         uint256 held = token.balanceOf(holder);
         if (held == 0) return;
-        _redeem(holder, amount % 3 == 0 ? held : 1 + amount % held, _of(recipient));
+        _redeem(holder, amount % 3 == 0 ? held : 1 + amount % held);
     }
 
     /// @notice Buys and redeems it all in one breath, with or without a gift to the token in between.
@@ -61,7 +80,7 @@ contract ReserveTokenHandler is Test {
         uint256 before = ledger.balanceOf(holder);
         if (!_buy(holder, _sized(amount), holder)) return;
         if (gift % 2 == 0) _donate(_sized(gift));
-        if (!_redeem(holder, token.balanceOf(holder) - held, holder)) return;
+        if (!_redeem(holder, token.balanceOf(holder) - held)) return;
         if (ledger.balanceOf(holder) > before) ++profits;
         ++done["flip"];
     }
@@ -70,11 +89,41 @@ contract ReserveTokenHandler is Test {
         address holder = _of(who);
         uint256 held = token.balanceOf(holder);
         if (held == 0) return;
-        uint256 reserve = token.reserve();
-        vm.prank(holder);
-        token.convert(1 + amount % held, "account");
-        if (token.reserve() != reserve) ++shifts;
-        ++done["convert"];
+        _convert(holder, amount % 5 == 0 ? held : 1 + amount % held);
+    }
+
+    /// @notice Buys, converts most of what is held, from half to all but a thousandth, and redeems the rest.
+    function convertsMostAndRedeemsTheRest(uint256 who, uint256 amount, uint256 part) external watched {
+        address holder = _of(who);
+        uint256 before = fortuneOf(holder);
+        _buy(holder, _sized(amount), holder);
+        uint256 held = token.balanceOf(holder);
+        if (held == 0 || !_convert(holder, held * (500 + part % 500) / 1_000)) return;
+        if (!_redeem(holder, token.balanceOf(holder))) return;
+        if (fortuneOf(holder) > before) ++profits;
+        ++done["convert most, redeem rest"];
+    }
+
+    /// @notice Anyone has the treasury paid, which passes unless nothing is owed or USDC has frozen it.
+    function paysTreasury(uint256 who) external watched {
+        (uint256 owed, address treasury) = (credited - swept, token.treasury());
+        uint256 before = ledger.balanceOf(treasury);
+        vm.prank(_of(who));
+        (bool passed,) = address(token).call(abi.encodeCall(token.payTreasury, ()));
+        if (passed != (owed != 0 && !ledger.isFrozen(treasury))) ++refusals;
+        uint256 got = ledger.balanceOf(treasury) - before;
+        if (got != (passed ? owed : 0)) ++refusals;
+        swept += got;
+        if (passed) ++done["pay treasury"];
+    }
+
+    /// @notice USDC freezes and thaws the treasury.
+    function freezes(uint256 way) external watched {
+        address treasury = token.treasury();
+        // Most of the time it is not.
+        if (ledger.isFrozen(treasury) == (way % 4 == 0)) return;
+        ledger.setFrozen(treasury, way % 4 == 0);
+        ++done["freeze"];
     }
 
     function donates(uint256 amount) external watched {
@@ -83,9 +132,12 @@ contract ReserveTokenHandler is Test {
     }
 
     function transfers(uint256 from, uint256 to, uint256 amount) external watched {
-        uint256 held = token.balanceOf(_of(from));
+        amount %= token.balanceOf(_of(from)) + 1;
+        (uint256 reserve, uint256 supply) = (token.reserve(), token.totalSupply());
+        entitled[_of(from)] -= Math.mulDiv(amount, reserve, supply);
+        entitled[_of(to)] += Math.mulDiv(amount, reserve, supply, Math.Rounding.Ceil);
         vm.prank(_of(from));
-        assertTrue(token.transfer(_of(to), amount % (held + 1)));
+        assertTrue(token.transfer(_of(to), amount));
         ++done["transfer"];
     }
 
@@ -117,25 +169,61 @@ contract ReserveTokenHandler is Test {
 
     function _buy(address holder, uint256 amount, address recipient) private returns (bool passed) {
         bool mayPass = !token.paused() && token.quoteBuy(amount) != 0;
+        (uint256 reserve, uint256 supply) = (token.reserve(), token.totalSupply());
         vm.prank(holder);
         (passed,) = address(token).call(abi.encodeCall(token.buy, (amount, 0, recipient)));
         if (passed != mayPass) ++shifts;
         if (!passed) return false;
         paid += amount;
+        entitled[holder] -= amount;
+        entitled[recipient] += amount;
+        _shareMarkup(recipient, amount, reserve, supply);
         ++done["buy"];
     }
 
-    /// @dev Paused or not, a holder's redemption passes if it is worth one unit.
-    function _redeem(address holder, uint256 amount, address recipient) private returns (bool passed) {
-        uint256 worth = token.quoteRedeem(amount);
-        uint256 before = ledger.balanceOf(recipient);
+    /// @dev What was paid above the share is divided among all tokens. `recipient` had paid it, the others gain.
+    function _shareMarkup(address recipient, uint256 amount, uint256 reserve, uint256 supply) private {
+        uint256 minted = token.totalSupply() - supply;
+        uint256 markup = amount - Math.mulDiv(minted, reserve, supply);
+        for (uint256 i; i < _holders.length; ++i) {
+            if (_holders[i] == recipient) continue;
+            uint256 held = token.balanceOf(_holders[i]);
+            entitled[_holders[i]] += Math.mulDiv(held, markup, supply + minted, Math.Rounding.Ceil);
+        }
+    }
+
+    function _shareRounding(address holder) private {
+        for (uint256 i; i < _holders.length; ++i) {
+            if (_holders[i] != holder) ++entitled[_holders[i]];
+        }
+    }
+
+    /// @dev Paused or not, whoever is frozen, a holder's conversion passes if it is worth one unit. The credit is counted
+    /// by the share before it, not by what the token says.
+    function _convert(address holder, uint256 amount) private returns (bool passed) {
+        uint256 worth = Math.mulDiv(amount, token.reserve(), token.totalSupply());
         vm.prank(holder);
-        (passed,) = address(token).call(abi.encodeCall(token.redeem, (amount, 0, recipient)));
+        (passed,) = address(token).call(abi.encodeCall(token.convert, (amount, "account")));
         if (passed != (worth != 0)) ++refusals;
         if (!passed) return false;
-        uint256 got = ledger.balanceOf(recipient) - before;
+        credited += worth;
+        creditOf[holder] += worth;
+        _shareRounding(holder);
+        ++done["convert"];
+    }
+
+    /// @dev Paused or not, a holder's redemption passes if it is worth one unit.
+    function _redeem(address holder, uint256 amount) private returns (bool passed) {
+        uint256 worth = token.quoteRedeem(amount);
+        uint256 before = ledger.balanceOf(holder);
+        vm.prank(holder);
+        (passed,) = address(token).call(abi.encodeCall(token.redeem, (amount, 0)));
+        if (passed != (worth != 0)) ++refusals;
+        if (!passed) return false;
+        uint256 got = ledger.balanceOf(holder) - before;
         if (got != worth) ++refusals;
         returned += got;
+        _shareRounding(holder);
         ++done["redeem"];
     }
 
@@ -156,6 +244,15 @@ contract ReserveTokenHandler is Test {
         return _holders[who % 3];
     }
 
+    function holders() external view returns (address[3] memory) {
+        return _holders;
+    }
+
+    /// @notice USDC, credit, and what the tokens would redeem for, in USDC base units.
+    function fortuneOf(address holder) public view returns (uint256) {
+        return ledger.balanceOf(holder) + creditOf[holder] + token.quoteRedeem(token.balanceOf(holder));
+    }
+
     function sumOfBalances() external view returns (uint256 sum) {
         sum = token.balanceOf(0x000000000000000000000000000000000000dEaD);
         for (uint256 i; i < _holders.length; ++i) {
@@ -164,12 +261,23 @@ contract ReserveTokenHandler is Test {
     }
 
     /// @notice What must have happened in a run that is worth something.
-    function doors() external pure returns (bytes32[7] memory) {
-        return [bytes32("buy"), "redeem", "flip", "convert", "donate", "transfer", "pause"];
+    function doors() external pure returns (bytes32[10] memory) {
+        return [
+            bytes32("buy"),
+            "redeem",
+            "flip",
+            "convert",
+            "convert most, redeem rest",
+            "pay treasury",
+            "freeze",
+            "donate",
+            "transfer",
+            "pause"
+        ];
     }
 
     function actions() external pure returns (bytes4[] memory list) {
-        list = new bytes4[](8);
+        list = new bytes4[](11);
         list[0] = this.buys.selector;
         list[1] = this.redeems.selector;
         list[2] = this.flips.selector;
@@ -178,5 +286,8 @@ contract ReserveTokenHandler is Test {
         list[5] = this.transfers.selector;
         list[6] = this.pauses.selector;
         list[7] = this.trespasses.selector;
+        list[8] = this.convertsMostAndRedeemsTheRest.selector;
+        list[9] = this.paysTreasury.selector;
+        list[10] = this.freezes.selector;
     }
 }

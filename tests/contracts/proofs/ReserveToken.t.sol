@@ -4,7 +4,7 @@ pragma solidity 0.8.30;
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 
 import {ReserveToken} from "../../../contracts/ReserveToken.sol";
-import {SEED_USDC} from "../../../contracts/libraries/ConstantsLib.sol";
+import {DEAD, SEED_USDC} from "../../../contracts/libraries/ConstantsLib.sol";
 import {MockUSDC} from "../../../contracts/mocks/MockUSDC.sol";
 import {Proof} from "./Proof.sol";
 
@@ -20,6 +20,7 @@ contract ReserveTokenProof is Proof {
     /// @dev What is compared after a function.
     struct Snapshot {
         uint256 reserve;
+        uint256 owed;
         uint256 supply;
         uint256 balance;
     }
@@ -51,18 +52,38 @@ contract ReserveTokenProof is Proof {
     function check_booked__redeem(uint256 amount) external {
         _anyState();
         Snapshot memory before = _snapshot();
-        uint256 held = _token.balanceOf(HOLDER);
+        (uint256 held, uint256 cash) = (_token.balanceOf(HOLDER), _usdc.balanceOf(HOLDER));
         uint256 out = _redeem(amount);
         _assertBooked(before, 0, out, 0, amount);
-        assert(out != 0 && _usdc.balanceOf(RECEIVER) == out);
+        assert(out != 0 && _usdc.balanceOf(HOLDER) == cash + out);
         assert(_token.balanceOf(HOLDER) + amount == held);
     }
 
     function check_booked__convert(uint256 amount, bytes32 accountRef) external {
         _anyState();
         Snapshot memory before = _snapshot();
-        _convert(amount, accountRef);
-        _assertBooked(before, 0, 0, 0, amount);
+        uint256 held = _token.balanceOf(HOLDER);
+        uint256 paid = _convert(amount, accountRef);
+        assert(paid != 0 && accountRef != 0);
+        assert(_token.reserve() + paid == before.reserve);
+        assert(_token.treasuryOwed() == before.owed + paid);
+        assert(_usdc.balanceOf(address(_token)) == before.balance);
+        assert(_token.totalSupply() + amount == before.supply);
+        assert(_token.balanceOf(HOLDER) + amount == held);
+    }
+
+    function check_booked__payTreasury(address caller) external {
+        _anyState();
+        Snapshot memory before = _snapshot();
+        address to = _token.treasury();
+        uint256 cash = _usdc.balanceOf(to);
+        uint256 paid = _payTreasury(caller);
+        assert(paid == before.owed && paid != 0);
+        assert(_token.treasuryOwed() == 0);
+        assert(_token.reserve() == before.reserve);
+        assert(_token.totalSupply() == before.supply);
+        assert(_usdc.balanceOf(address(_token)) + paid == before.balance);
+        assert(_usdc.balanceOf(to) == cash + paid);
     }
 
     function check_booked__treasury_and_pause_move_nothing(address caller, address treasury, uint8 which) external {
@@ -70,6 +91,17 @@ contract ReserveTokenProof is Proof {
         Snapshot memory before = _snapshot();
         _govern(caller, treasury, which);
         _assertBooked(before, 0, 0, 0, 0);
+    }
+
+    /// @dev From a treasury and a proposal that can be paid, no call leads to one that cannot.
+    function check_treasury__is_never_zero_the_token_usdc_or_dead(address caller, address treasury, uint8 which)
+        external
+    {
+        _anyState();
+        _govern(caller, treasury, which);
+        (address proposed, uint64 eta) = _token.pendingTreasury();
+        assert(_canBePaid(_token.treasury()));
+        assert(eta == 0 || _canBePaid(proposed));
     }
 
     function check_reachable_buy(uint256 amount) external {
@@ -90,13 +122,20 @@ contract ReserveTokenProof is Proof {
         assert(false);
     }
 
-    function check_reachable_treasury_and_pause(address caller, address treasury, uint8 which) external {
+    function check_reachable_payTreasury(address caller) external {
         _anyState();
-        _govern(caller, treasury, which);
-        assert(_token.treasury() == RECEIVER);
+        _payTreasury(caller);
+        assert(false);
     }
 
-    // A revert is dropped in the next three: the code of the panic in mulDiv comes out of a multiplication, which the
+    function check_reachable_treasury_and_pause(address caller, address treasury, uint8 which) external {
+        _anyState();
+        address before = _token.treasury();
+        _govern(caller, treasury, which);
+        assert(_token.treasury() == before);
+    }
+
+    // A revert is dropped in the next four: the code of the panic in mulDiv comes out of a multiplication, which the
     // solver would have to look into to see that it is not the code of a failed assert.
 
     function _buy(uint256 amount) private returns (uint256 out) {
@@ -110,17 +149,27 @@ contract ReserveTokenProof is Proof {
 
     function _redeem(uint256 amount) private returns (uint256 out) {
         vm.prank(HOLDER);
-        try _token.redeem(amount, 0, RECEIVER) returns (uint256 paid) {
+        try _token.redeem(amount, 0) returns (uint256 paid) {
             out = paid;
         } catch {
             vm.assume(false);
         }
     }
 
-    function _convert(uint256 amount, bytes32 accountRef) private {
+    function _convert(uint256 amount, bytes32 accountRef) private returns (uint256 paid) {
         vm.prank(HOLDER);
-        try _token.convert(amount, accountRef) {}
-        catch {
+        try _token.convert(amount, accountRef) returns (uint256 usdcPaid) {
+            paid = usdcPaid;
+        } catch {
+            vm.assume(false);
+        }
+    }
+
+    function _payTreasury(address caller) private returns (uint256 paid) {
+        vm.prank(caller);
+        try _token.payTreasury() returns (uint256 amount) {
+            paid = amount;
+        } catch {
             vm.assume(false);
         }
     }
@@ -142,6 +191,7 @@ contract ReserveTokenProof is Proof {
         view
     {
         assert(_token.reserve() + usdcOut == before.reserve + usdcIn);
+        assert(_token.treasuryOwed() == before.owed);
         assert(_usdc.balanceOf(address(_token)) + usdcOut == before.balance + usdcIn);
         assert(_token.totalSupply() + burnt == before.supply + minted);
     }
@@ -163,6 +213,13 @@ contract ReserveTokenProof is Proof {
         assert(out == this.quotient(amount, reserve, supply));
     }
 
+    function check_price__convert_is_the_share_rounded_down(uint256 amount, bytes32 accountRef) external {
+        _anyState();
+        (uint256 reserve, uint256 supply) = (_token.reserve(), _token.totalSupply());
+        uint256 paid = _convert(amount, accountRef);
+        assert(paid == this.quotient(amount, reserve, supply));
+    }
+
     /// @dev floor(a * b / c), by OpenZeppelin: that it is the floor is its own claim.
     function quotient(uint256 a, uint256 b, uint256 c) external pure returns (uint256) {
         return Math.mulDiv(a, b, c);
@@ -171,22 +228,35 @@ contract ReserveTokenProof is Proof {
     // ------------------------------------------------------------------ states
 
     function _anyState() private {
-        uint256 treasuryEta = svm.createUint(40, "eta");
-        _store(11, uint256(uint160(ADMIN)) | (treasuryEta << 160));
-        _state(svm.createUint(80, "reserve"), svm.createUint(128, "supply"), svm.createUint(128, "held"));
+        address treasury = svm.createAddress("treasury");
+        address proposed = svm.createAddress("proposed");
+        vm.assume(_canBePaid(treasury) && _canBePaid(proposed));
+        _store(9, uint256(uint160(treasury)));
+        _store(10, uint256(uint160(proposed)) | (svm.createUint(40, "eta") << 160));
+        _state(
+            svm.createUint(80, "reserve"),
+            svm.createUint(80, "owed"),
+            svm.createUint(128, "supply"),
+            svm.createUint(128, "held")
+        );
         _usdc.mint(address(_token), svm.createUint(80, "donated"));
     }
 
-    /// @dev The reserve is covered to the last unit, which the constructor's 1 USDC would hide.
-    function _state(uint256 reserve, uint256 supply, uint256 held) private {
+    /// @dev The reserve and what is owed are covered to the last unit, which the constructor's 1 USDC would hide.
+    function _state(uint256 reserve, uint256 owed, uint256 supply, uint256 held) private {
         vm.assume(reserve != 0 && supply != 0 && held <= supply);
-        _store(9, reserve);
+        // Not paused, which is the lowest byte.
+        _store(8, (reserve << 8) | (owed << 128));
         _store(2, supply);
         _store(uint256(keccak256(abi.encode(HOLDER, 0))), held);
         vm.prank(address(_token));
         require(_usdc.transfer(ADMIN, SEED_USDC));
-        _usdc.mint(address(_token), reserve);
+        _usdc.mint(address(_token), reserve + owed);
         _usdc.mint(HOLDER, 2 ** 80);
+    }
+
+    function _canBePaid(address account) private view returns (bool) {
+        return account != address(0) && account != address(_token) && account != address(_usdc) && account != DEAD;
     }
 
     function _store(uint256 slot, uint256 word) private {
@@ -194,6 +264,6 @@ contract ReserveTokenProof is Proof {
     }
 
     function _snapshot() private view returns (Snapshot memory) {
-        return Snapshot(_token.reserve(), _token.totalSupply(), _usdc.balanceOf(address(_token)));
+        return Snapshot(_token.reserve(), _token.treasuryOwed(), _token.totalSupply(), _usdc.balanceOf(address(_token)));
     }
 }
