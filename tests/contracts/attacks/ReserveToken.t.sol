@@ -95,7 +95,7 @@ contract ReserveTokenAttacksTest is ReserveTokenTest {
 
     /// @dev While the share of converted tokens stayed in the reserve, it came back to the converter's other tokens: these
     /// steps gave 979,903 USDC of credit, at the price before, and 999,950 of the 1,000,000 USDC.
-    function test_attack__convert_most_redeem_rest__gains_nothing() public {
+    function test_pitfall_33__converting_most_and_redeeming_the_rest__gains_nothing() public {
         vm.startPrank(owner);
         uint256 bought = token.buy(1_000_000 * USD, 0, owner);
         uint256 most = bought * 98 / 100;
@@ -141,7 +141,7 @@ contract ReserveTokenAttacksTest is ReserveTokenTest {
         vm.assertLe(token.quoteRedeem(held), worth + 1);
     }
 
-    function test_attack__frozen_treasury__holds_up_its_own_payment_only() public {
+    function test_pitfall_34__frozen_treasury__holds_up_its_own_payment_only() public {
         _deployWithFreezableUSDC();
         _freeze(treasury, true);
         vm.startPrank(owner);
@@ -158,7 +158,7 @@ contract ReserveTokenAttacksTest is ReserveTokenTest {
     }
 
     /// @dev A holder that USDC has frozen cannot be paid, but is not locked in.
-    function test_attack__frozen_holder__still_converts_and_transfers() public {
+    function test_pitfall_34__frozen_holder__still_converts_and_transfers() public {
         _deployWithFreezableUSDC();
         vm.startPrank(owner);
         token.buy(102 * USD, 0, owner);
