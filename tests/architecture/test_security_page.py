@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "contracts-security.md").read_text()
-PITFALLS = range(1, 24)
+PITFALLS = range(1, 35)
 ROWS = {int(number): cells for number, cells in re.findall(r"^\| (\d+) \| (.*)$", PAGE.split("## Invariants")[0], re.MULTILINE)}
 NAMED = re.compile(r"`((?:test|invariant)_[a-z_0-9]+?)`(?: \(([A-Za-z, ]+)\))?")
 
