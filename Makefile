@@ -96,6 +96,7 @@ gas: build ## measure the contracts' gas, beside bounds and peers, and write tes
 
 mutants: node_modules/.ready .venv/.ready ## prove that the tests notice: each named defect in the contracts must fail one
 	@$(PY) -m scripts.mutate
+	@$(PY) -m scripts.mutate --sequences
 
 bench: bench-indexer bench-keeper bench-api bench-verify ## every figure of speed, beside a bound measured in the same run
 
