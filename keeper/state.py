@@ -31,8 +31,8 @@ class Kind(StrEnum):
     """Why a transaction is sent, in the order in which nonces are given.
 
     STOP and MARK are both the vault's `mark`; a stop is the one that crosses the floor. With a key of its own a stop is the
-    vault's `enforceStopLine`, but not one at cost, which only `mark` can do. FILL is a transfer of nothing to the signer itself, at a nonce that holds the others up. ACCEPT is
-    the factory's `acceptKeeper`. Rows of the outbox bring kinds of their own.
+    vault's `enforceStopLine`, but not one at cost, which only `mark` can do. FILL is a transfer of nothing to the signer itself, at
+    a nonce that holds the others up. ACCEPT is the factory's `acceptKeeper`. Rows of the outbox bring kinds of their own.
     """
 
     FILL = "fill"
