@@ -120,8 +120,8 @@ def _stop_line(terms: MandateTerms, targets: Sequence[Target]) -> _Draft:
     unvalued = _unvalued_addresses(targets)
     if unvalued:
         text += (
-            f" While money is at {_or(unvalued)}, and that is not an adapter that values it, nobody but the keeper can stop the mandate "
-            "by its worth, and the keeper counts that money at cost: a loss there shows only when it comes back."
+            f" While money is at {_or(unvalued)}, unless an adapter of this service values it there, nobody but the keeper can stop the "
+            "mandate by its worth. The keeper counts that money at cost, so a loss there shows only when the money comes back."
         )
         params["unvalued_targets"] = list(unvalued)
     return _Draft(text, params, ("stopFloor", "stopFloorBps", *(("allowedTargetsHash",) if unvalued else ())))
