@@ -524,7 +524,14 @@ _MANDATES = (
         "Read a week's statement, or download it as CSV or PDF (format).",
         also_as=STATEMENT_FILES,
     ),
-    _wallet("mandates.alerts", "GET", "/me/alerts", Auth.OWNER, "wallet 6.4", "Read what you should know of: changes of keeper or roles."),
+    _wallet(
+        "mandates.alerts",
+        "GET",
+        "/me/alerts",
+        Auth.OWNER,
+        "wallet 6.4",
+        "Read alerts: keeper or roles changed, public stop off.",
+    ),
     _wallet(
         "mandates.statement_all",
         "GET",

@@ -20,7 +20,7 @@ from core.chain.reader import ChainReader, refusal_name
 from core.chain.rpc import RpcError, RpcRefusedError, RpcRevertedError
 from core.db.repositories.keeper import Intent
 from keeper.attempts import Fees, Slot, bumped, fees_for, first_free_nonce
-from keeper.intents import State, by_own_key, order_of, restated
+from keeper.intents import State, by_own_key, is_for_anyone, order_of, restated
 from keeper.observe import Observer
 from keeper.sight import CALLS_A_BATCH, Sight
 from keeper.state import Kind, Role
@@ -191,7 +191,8 @@ class Drafter:
                 yield draft
 
     def _best_trials(self, intents: Sequence[Intent], room: _Room) -> list[_Trial]:
-        """A stop goes by the key of its own; if that is short of ETH or the vault refuses it from there, by the keeper's."""
+        """A stop goes by the key of its own, unless it is at cost; if that key is short of ETH or the vault refuses it from there, by
+        the keeper's."""
         wanted = self._by_own_key(intents, room)
         trials = self._tried([(i, self._addresses[i.role], None) for i in wanted], room.sight)
         again = [n for n, trial in enumerate(trials) if trial.refused is not None and trial.intent.role != intents[n].role]
@@ -206,7 +207,7 @@ class Drafter:
         if own is None or fees is None:
             return list(intents)
         left = room.affords(own, FALLBACK_GAS * fees.max_fee_wei)
-        return [by_own_key(i) if i.kind == Kind.STOP and n < left else i for n, i in enumerate(intents)]
+        return [by_own_key(i) if is_for_anyone(i) and n < left else i for n, i in enumerate(intents)]
 
     def _first_attempt(self, trial: _Trial, room: _Room) -> Draft | None:
         intent, signer, cap = trial.intent, trial.signer, self._caps.of(trial.intent.kind)

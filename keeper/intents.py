@@ -29,7 +29,7 @@ from core.chain.abi import hex_bytes
 from core.db.repositories.keeper import Intent, NewIntent, Request
 from keeper.jobs.settle import has_something_to_settle
 from keeper.observe import Numbers
-from keeper.state import Action, Head, Kind, Role, VaultStatus, evidence_hash
+from keeper.state import SOURCE_AT_COST, Action, Head, Kind, Role, VaultStatus, evidence_hash
 
 
 class State(StrEnum):
@@ -165,6 +165,11 @@ def _with_action(intent: Intent, action: Action) -> Intent:
         trigger_block_number=fresh.trigger_block_number,
         trigger_block_hash=fresh.trigger_block_hash,
     )
+
+
+def is_for_anyone(intent: Intent) -> bool:
+    """A stop that anyone may send. One at cost is for the keeper alone: `enforceStopLine` reverts with WorthUnknown."""
+    return intent.kind == Kind.STOP and intent.reason.get("source") != SOURCE_AT_COST
 
 
 def by_own_key(intent: Intent) -> Intent:

@@ -183,7 +183,13 @@ class Keeper:
         report = self._tick.run(now_utc())
         self._head_number = report.head_number
         self._leadership.beat(report.as_status(self._tick.mode))
-        self._metrics.ticked(report.took_ms / 1000, report.vaults, report.unknown, report.head_age_s)
+        self._metrics.ticked(
+            report.took_ms / 1000,
+            vaults=report.vaults,
+            unknown=report.unknown,
+            at_cost=report.at_cost,
+            head_age_s=report.head_age_s,
+        )
         return report
 
     def close(self) -> None:

@@ -48,14 +48,20 @@ class Metrics:
         self.failures = Counter(PREFIX + "tick_failures", "Ticks that ended in an error, by its kind.", ["kind"], registry=self.registry)
         self.vaults = self._gauge("vaults", "Vaults that the last tick judged.")
         self.unknown = self._gauge("vaults_unknown", "Vaults that the last tick could not judge.")
+        self.at_cost = self._gauge("vaults_at_cost", "Working vaults that the last tick judged with money at cost: no adapter values it.")
         self.head_age = self._gauge("head_age_seconds", "Age of the block that the last tick judged at.")
-        for unknown_yet in (self.vaults, self.unknown, self.head_age):
+        for unknown_yet in self._judged:
             unknown_yet.set(UNKNOWN)
         self.leads = self._gauge("leads", "1 while this process leads; a spare says 0.")
         self.epoch = self._gauge("leader_epoch", "Epoch that this process writes with; 0 before it leads.")
 
     def _gauge(self, name: str, says: str) -> Gauge:
         return Gauge(PREFIX + name, says, registry=self.registry)
+
+    @property
+    def _judged(self) -> tuple[Gauge, ...]:
+        """What a tick that ended well says of its vaults and its block."""
+        return self.vaults, self.unknown, self.at_cost, self.head_age
 
     def _tick_age_s(self) -> float:
         return UNKNOWN if self._ticked_at is None else self._clock() - self._ticked_at
@@ -69,18 +75,19 @@ class Metrics:
         if self._ticked_at is None:
             self._ticked_at = self._clock()
 
-    def ticked(self, seconds: float, vaults: int, unknown: int, head_age_s: int) -> None:
+    def ticked(self, seconds: float, *, vaults: int, unknown: int, at_cost: int, head_age_s: int) -> None:
         """A tick ended well."""
         self._ticked_at = self._clock()
         self.tick_seconds.observe(seconds)
         self.vaults.set(vaults)
         self.unknown.set(unknown)
+        self.at_cost.set(at_cost)
         self.head_age.set(head_age_s)
 
     def failed(self, error: Exception) -> None:
         """A tick ended in an error: what it would have judged is not known."""
         self.failures.labels(type(error).__name__).inc()
-        for figure in (self.vaults, self.unknown, self.head_age):
+        for figure in self._judged:
             figure.set(UNKNOWN)
 
     # The outside

@@ -4,6 +4,8 @@ Laws
 - One block: every call of a state names the same block by its hash (EIP-1898), so a node on another branch or behind
   answers an error, never another block's numbers.
 - An answer that is missing, reverted or malformed is unknown (None), never 0.
+- A vault that answers WorthUnknown has money where no adapter values it: it is asked once more, for its worth at cost. A venue
+  that reverts, with whatever error, makes that call revert too, so its vault stays unknown.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,13 +19,25 @@ from core.chain.rpc import Request, RpcRevertedError
 from core.db.repositories.keeper import Mark, WatchedVault
 from core.domain.errors import OutsideError
 from core.domain.money import UnixSeconds, UsdcE6
-from keeper.state import SOURCE_VAULT_WORTH, FactoryKeepers, Head, KeeperState, SentMark, VaultReading, VaultStatus, WrittenMark
+from keeper.state import (
+    SOURCE_AT_COST,
+    SOURCE_VAULT_WORTH,
+    FactoryKeepers,
+    Head,
+    KeeperState,
+    SentMark,
+    VaultReading,
+    VaultStatus,
+    WrittenMark,
+)
 
 CALLS_A_BATCH = 400
 UNREADABLE = "unreadable"
+WORTH_UNKNOWN = "WorthUnknown"
 
 _STATUSES = {int(status): status for status in VaultStatus}
 _STATUS, _WORTH, _FLOOR, _FEE = (function("MandateVault", name) for name in ("status", "worth", "stopFloor", "feeOwed"))
+_AT_COST = function("MandateVault", "worthAtCost")
 _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper", "pendingKeeper"))
 NOBODY = "0x" + "00" * 20
 
@@ -71,7 +85,10 @@ class Observer:
         return KeeperState(self._chain_id, head, tuple(readings), self._max_head_age_s, self.keepers(head), own)
 
     def numbers(self, vaults: Sequence[str], head: Head, with_fee: Collection[str] = ()) -> dict[str, Numbers]:
-        """Status, worth and floor of each vault at the head's hash, and the fee owed of some. Errors: RpcUnreachableError."""
+        """Status, worth and floor of each vault at the head's hash, and the fee owed of some. Errors: RpcUnreachableError.
+
+        In one batch, and a second one for vaults whose money no adapter values.
+        """
         unknown_floors = [vault for vault in vaults if vault not in self._floors]
         wanted = [*((v, _STATUS) for v in vaults), *((v, _WORTH) for v in vaults), *((v, _FLOOR) for v in unknown_floors)]
         wanted += [(v, _FEE) for v in vaults if v in with_fee]
@@ -81,7 +98,13 @@ class Observer:
             floor = _uint(by_call[vault, "stopFloor"])
             if floor is not None:
                 self._floors[vault] = UsdcE6(floor)
-        return {v: _numbers(by_call[v, "status"], by_call[v, "worth"], self._floors.get(v), by_call.get((v, "feeOwed"))) for v in vaults}
+        worths = {v: _worth(by_call[v, "worth"]) for v in vaults}
+        worths |= self._at_cost([v for v, worth in worths.items() if worth.source == WORTH_UNKNOWN], head)
+        return {v: _numbers(by_call[v, "status"], worths[v], self._floors.get(v), by_call.get((v, "feeOwed"))) for v in vaults}
+
+    def _at_cost(self, vaults: Sequence[str], head: Head) -> dict[str, "_Worth"]:
+        answers = self._answers([_eth_call(vault, _AT_COST.selector, head) for vault in vaults])
+        return {vault: _worth_at_cost(answer) for vault, answer in zip(vaults, answers, strict=True)}
 
     def keepers(self, head: Head) -> FactoryKeepers | None:
         """Whom the factory names at the head's hash; None when it gives no usable answer. Errors: RpcUnreachableError."""
@@ -110,11 +133,34 @@ def _batches(requests: Iterable[Request]) -> Iterator[list[Request]]:
         yield batch
 
 
-def _numbers(status: Any, worth: Any, floor: UsdcE6 | None, fee: Any) -> Numbers:
-    status_number, worth_usdc_e6 = _uint(status), _usdc(worth)
+@dataclass(frozen=True, slots=True)
+class _Worth:
+    """`source` says why the worth is None."""
+
+    usdc_e6: UsdcE6 | None
+    source: str
+
+
+def _numbers(status: Any, worth: _Worth, floor: UsdcE6 | None, fee: Any) -> Numbers:
+    status_number = _uint(status)
     known_status = None if status_number is None else _STATUSES.get(status_number)
-    source = _why_unknown(worth) if worth_usdc_e6 is None else SOURCE_VAULT_WORTH
-    return Numbers(known_status, worth_usdc_e6, floor, source, _usdc(fee))
+    return Numbers(known_status, worth.usdc_e6, floor, worth.source, _usdc(fee))
+
+
+def _worth(answer: Any) -> _Worth:
+    worth_usdc_e6 = _usdc(answer)
+    return _Worth(None, _why_unknown(answer)) if worth_usdc_e6 is None else _Worth(worth_usdc_e6, SOURCE_VAULT_WORTH)
+
+
+def _worth_at_cost(answer: Any) -> _Worth:
+    """Two words: the worth, and the part of it at cost. A part of 0 contradicts WorthUnknown of the same block."""
+    if not isinstance(answer, str):
+        return _Worth(None, _why_unknown(answer))
+    try:
+        worth_usdc_e6, unvalued_out_usdc_e6 = _AT_COST.decode_output(hex_bytes(answer))
+    except (AbiDecodeError, ValueError):
+        return _Worth(None, UNREADABLE)
+    return _Worth(UsdcE6(int(worth_usdc_e6)), SOURCE_AT_COST) if unvalued_out_usdc_e6 else _Worth(None, UNREADABLE)
 
 
 def _usdc(answer: Any) -> UsdcE6 | None:
@@ -162,4 +208,4 @@ def _last_sent(vault: WatchedVault) -> SentMark:
 
 
 def _written(mark: Mark) -> WrittenMark:
-    return WrittenMark(mark.worth_usdc_e6, mark.block_number, UnixSeconds(int(mark.at.timestamp())))
+    return WrittenMark(mark.worth_usdc_e6, mark.block_number, UnixSeconds(int(mark.at.timestamp())), mark.source)

@@ -15,6 +15,7 @@ import rfc8785
 from core.domain.money import UnixSeconds, UsdcE6, usdc_text_or_none
 
 SOURCE_VAULT_WORTH = "vault.worth"  # own cash plus the listed adapters' valueOf, summed by the vault itself
+SOURCE_AT_COST = "vault.worth_at_cost"  # the same plus, at cost, money out where no adapter values it: no market value
 
 
 class VaultStatus(IntEnum):
@@ -30,8 +31,8 @@ class Kind(StrEnum):
     """Why a transaction is sent, in the order in which nonces are given.
 
     STOP and MARK are both the vault's `mark`; a stop is the one that crosses the floor. With a key of its own a stop is the
-    vault's `enforceStopLine`. FILL is a transfer of nothing to the signer itself, at a nonce that holds the others up. ACCEPT is
-    the factory's `acceptKeeper`. Rows of the outbox bring kinds of their own.
+    vault's `enforceStopLine`, but not one at cost, which only `mark` can do. FILL is a transfer of nothing to the signer itself, at
+    a nonce that holds the others up. ACCEPT is the factory's `acceptKeeper`. Rows of the outbox bring kinds of their own.
     """
 
     FILL = "fill"
@@ -82,6 +83,7 @@ class WrittenMark:
     worth_usdc_e6: UsdcE6 | None
     block_number: int
     at: UnixSeconds
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,11 @@ class VaultReading:
         if self.worth_usdc_e6 is None or self.floor_usdc_e6 is None:
             return None
         return self.worth_usdc_e6 - self.floor_usdc_e6
+
+    @property
+    def is_at_cost(self) -> bool:
+        """True when money is out where no adapter values it: the worth counts it at cost, and `enforceStopLine` is off."""
+        return self.source == SOURCE_AT_COST
 
     def action(self, kind: Kind, head: Head, why: str) -> "Action":
         """What is to be sent of this vault, with the numbers of this reading."""

@@ -11,6 +11,7 @@ from core.db.repositories import keeper as rows
 from core.db.repositories.keeper import Intent, Mark, Tx, WatchedVault
 from core.db.repositories.leader import LeaderRow, leader_row
 from core.domain.money import usdc_text
+from keeper.state import SOURCE_AT_COST
 
 BEAT_DOWN_S = 15
 UNKNOWN = "unknown"
@@ -72,9 +73,10 @@ def table(report: Report) -> Table:
 def _cells(vault: WatchedVault, now: datetime) -> tuple[str, ...]:
     seen, floor = vault.last_written, vault.floor_usdc_e6
     worth = None if seen is None else seen.worth_usdc_e6
+    how = " (at cost)" if seen is not None and seen.source == SOURCE_AT_COST else ""
     above = None if worth is None or floor is None else usdc_text(worth - floor)
     judged = "never" if seen is None else f"block {seen.block_number}, {_age_s(seen.at, now)} s ago"
-    return vault.public_id, vault.vault, _text(floor), _text(worth), above or UNKNOWN, judged, _sent(vault.last_sent, now)
+    return vault.public_id, vault.vault, _text(floor), _text(worth) + how, above or UNKNOWN, judged, _sent(vault.last_sent, now)
 
 
 def _text(amount_usdc_e6: int | None) -> str:

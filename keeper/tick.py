@@ -43,6 +43,7 @@ class TickReport:
     is_stale: bool
     vaults: int
     unknown: int
+    at_cost: int
     actions: int
     live_intents: int
     is_stood_down: bool
@@ -56,6 +57,7 @@ class TickReport:
             "head_age_s": self.head_age_s,
             "vaults": self.vaults,
             "unknown": self.unknown,
+            "at_cost": self.at_cost,
             "live_intents": self.live_intents,
             "tick_ms": self.took_ms,
             "error": self.trouble,
@@ -178,6 +180,7 @@ def _told(action: Action) -> dict[str, Any]:
         "worth_usdc": usdc_text_or_none(action.worth_usdc_e6),
         "floor_usdc": usdc_text_or_none(action.floor_usdc_e6),
         "block": action.head.number,
+        "source": action.source,
         "why": action.why,
     }
 
@@ -189,6 +192,7 @@ def _report(state: KeeperState, now: UnixSeconds, actions: Sequence[Action], liv
         is_stale=state.is_stale(now),
         vaults=len(state.vaults),
         unknown=sum(map(_is_unknown, state.vaults)),
+        at_cost=sum(reading.is_at_cost and reading.status is VaultStatus.WORKING for reading in state.vaults),
         actions=len(actions),
         live_intents=len(live),
         is_stood_down=state.is_stood_down,

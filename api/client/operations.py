@@ -1142,7 +1142,7 @@ class Mandates(Area):
         return self._send("GET", "/mandate-wallet/mandates/{id}/statement", "owner", {"id": id} | given(week=week, format=format))
 
     def alerts(self, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
-        """Read what you should know of: changes of keeper or roles.
+        """Read alerts: keeper or roles changed, public stop off.
 
         GET /mandate-wallet/me/alerts; credential: owner; section: wallet 6.4.
         """

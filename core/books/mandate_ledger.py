@@ -45,6 +45,9 @@ from core.domain.mandate.ledger import (
 )
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.record import canonical_row_with, chain_faults, genesis_hash, row_hash
+from core.domain.mandate.terms import rules_from_json
+from core.domain.mandate.unvalued import unvalued_functions
+from core.domain.money import UsdcE6
 
 FIRST_INCARNATION = 1
 
@@ -57,10 +60,28 @@ class Appended:
     is_new: bool
 
 
+@dataclass(frozen=True, slots=True)
+class WentUnvalued:
+    """The row by which money went out where no adapter values it, when none was out before: the public stop is off from here on."""
+
+    owner_id: int
+    public_id: str
+    row: LedgerRow
+    out_usdc_e6: UsdcE6
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """What `append_books` did: how many rows were new, and where in the books the public stop went off."""
+
+    rows: int
+    unvalued: tuple[WentUnvalued, ...]
+
+
 @dataclass(slots=True)
 class _Book:
     """A locked book: `state` and `weeks` move with every row that is added, `fresh` holds the rows that this call adds, `payloads`
-    their payloads as canonical JSON."""
+    their payloads as canonical JSON, `unvalued` those by which money began to be out where no adapter values it."""
 
     mandate: Mandate
     head: MandateHead
@@ -69,6 +90,7 @@ class _Book:
     weeks: Weeks
     fresh: list[LedgerRow] = field(default_factory=list)
     payloads: list[bytes] = field(default_factory=list)
+    unvalued: list[WentUnvalued] = field(default_factory=list)
 
 
 def append(session: WriteSession, mandate_id: int, row: NewRow, now: datetime) -> Appended:
@@ -88,8 +110,8 @@ def append_many(session: WriteSession, mandate_id: int, rows: Sequence[NewRow], 
     return [Appended(inserted.get(row.base_key) or standing[row.base_key], new) for row, new in zip(rows, is_new, strict=True)]
 
 
-def append_books(session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> int:
-    """Append rows to several books at once, by COPY; the number of rows that were new. Errors: as `append`."""
+def append_books(session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> Grown:
+    """Append rows to several books at once, by COPY. Errors: as `append`."""
     opened = _open_many(session, sorted(books))
     keys = {mandate_id: [row.base_key for row in rows] for mandate_id, rows in books.items()}
     known = known_keys(session, MandateEvent, MandateEvent.mandate_id, keys)
@@ -100,7 +122,7 @@ def append_books(session: WriteSession, books: Mapping[int, Sequence[NewRow]], n
             _set_totals(book, now)
     session.flush()
     mandate_weeks.save(session, {book.mandate.id: book.weeks.changed for book in opened})
-    return count
+    return Grown(count, tuple(went for book in opened for went in book.unvalued))
 
 
 def _lines(opened: Sequence[_Book], books: Mapping[int, Sequence[NewRow]], known: Mapping[int, KnownKeys], now: datetime) -> Iterator[str]:
@@ -198,7 +220,11 @@ def _open(session: WriteSession, mandate_id: int) -> _Book:
 
 
 def _facts(mandate: Mandate) -> MandateFacts:
-    return MandateFacts(market_mode=MarketMode(mandate.market_mode), budget_usdc_e6=mandate.budget_usdc_e6)
+    return MandateFacts(
+        market_mode=MarketMode(mandate.market_mode),
+        budget_usdc_e6=mandate.budget_usdc_e6,
+        unvalued=unvalued_functions(rules_from_json(mandate.rules)),
+    )
 
 
 def _state(session: Session, head: MandateHead) -> MandateState:
@@ -240,8 +266,18 @@ def _grow(book: _Book, rows: Sequence[NewRow], standing: Collection[str], incarn
             incarnation = incarnations.get(row.base_key, FIRST_INCARNATION - 1) + 1
             added = _add(book, priced(row, book.state, book.facts), incarnation, None, now)
             book.weeks.grow(book.state, added, book.facts)
-            book.state = apply(book.state, added, book.facts)
+            before, book.state = book.state, apply(book.state, added, book.facts)
+            _note_unvalued(book, before, added)
     return is_new
+
+
+def _note_unvalued(book: _Book, before: MandateState, row: LedgerRow) -> None:
+    """Money that comes back in the very block in which it went out was never out between blocks, and is no news."""
+    out = book.state.unvalued_out_usdc_e6
+    if before.unvalued_out_usdc_e6 == 0 and out > 0:
+        book.unvalued.append(WentUnvalued(book.mandate.owner_id, book.mandate.public_id, row, UsdcE6(out)))
+    elif out == 0 and book.unvalued and book.unvalued[-1].row.block_hash == row.block_hash:
+        book.unvalued.pop()
 
 
 def _add(book: _Book, row: NewRow, incarnation: int, reverses_id: int | None, now: datetime) -> LedgerRow:

@@ -25,6 +25,7 @@ from core.chain.abi import (
 from core.domain.mandate.terms import MandateTerms, Rule
 
 TRANSFER_WITH_BYTES = "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
+RESERVED_STOP_REASON = "stop_line"  # ConstantsLib.REASON_STOP_LINE: what the vault writes when the stop line stops it
 RECEIVE_WITH_BYTES = "receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
 
 
@@ -143,7 +144,9 @@ def mark(worth: int, as_of_block: int, evidence: str) -> str:
 
 
 def stop(reason: str) -> str:
-    """`reason` is text of at most 32 ASCII characters."""
+    """`reason` is text of at most 32 ASCII characters, but not the vault's own word for the stop line. Errors: AbiEncodeError."""
+    if reason == RESERVED_STOP_REASON:
+        raise AbiEncodeError(f"{reason} is the vault's own reason; it refuses it with ReservedReason")
     return function("MandateVault", "stop").encode(ascii_word(reason))
 
 

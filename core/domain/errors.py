@@ -42,8 +42,8 @@ class WrongStatusError(MandateError):
 
 
 class SettleGraceError(MandateError):
-    """The owner stops or withdraws in [ends_at, until), the keeper's time to settle. `until`: unix seconds, exclusive."""
+    """The owner or the agent stops in [ends_at, until), the keeper's time to settle. `until`: unix seconds, exclusive."""
 
     def __init__(self, until: int) -> None:
-        super().__init__(f"the keeper settles first; the owner can act again from unix second {until} on")
+        super().__init__(f"the keeper settles first; a stop is possible again from unix second {until} on")
         self.until = until

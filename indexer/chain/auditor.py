@@ -195,7 +195,7 @@ class Auditor:
         with self._chain.reader.rpc.pinned():
             balance = self._chain.reader.usdc_balance(book.vault, final.hash)
             totals = self._chain.reader.totals(book.vault, final.hash)
-        told = (totals.deposited, totals.spent, totals.received, totals.withdrawn)
+        told = (totals.deposited, totals.spent, totals.received, totals.withdrawn, totals.unvalued_out)
         return [*_cash(book, state, balance, final.number), *_totals(book, state, told, final.number)]
 
     # Writing
@@ -241,8 +241,14 @@ def _cash(book: BookToVerify, state: MandateState, balance: int, number: int) ->
 
 
 def _totals(book: BookToVerify, state: MandateState, told: tuple[int, ...], number: int) -> list[Finding]:
-    booked = (state.deposited_usdc_e6, state.spent_usdc_e6, state.received_usdc_e6, state.withdrawn_usdc_e6)
-    names = ("deposited", "spent", "received", "withdrawn")
+    booked = (
+        state.deposited_usdc_e6,
+        state.spent_usdc_e6,
+        state.received_usdc_e6,
+        state.withdrawn_usdc_e6,
+        state.unvalued_out_usdc_e6,
+    )
+    names = ("deposited", "spent", "received", "withdrawn", "out unvalued")
     return [
         _of_book(
             FindingKind.TOTALS,

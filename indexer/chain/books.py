@@ -8,12 +8,14 @@ from pydantic import TypeAdapter
 
 from core.books import mandate_ledger, transfer_reports
 from core.books.chain import known_keys
+from core.books.mandate_ledger import WentUnvalued
 from core.books.transfer_ledger import NewTransfer
 from core.db.engine import WriteSession
-from core.db.repositories import shadow
+from core.db.repositories import alerts, shadow
 from core.db.tables.mandate import MandateEvent
 from core.db.tables.transfers import TransferEntry
 from core.domain.mandate.ledger import NewRow
+from core.domain.money import usdc_text
 
 MANDATE, ACCOUNT = "mandate", "account"  # kinds of books in the list
 _NEW_ROW: TypeAdapter[NewRow] = TypeAdapter(NewRow)
@@ -21,7 +23,7 @@ _NEW_TRANSFER: TypeAdapter[NewTransfer] = TypeAdapter(NewTransfer)
 
 
 class Books(Protocol):
-    """`tells_owners`: whether the owners' alerts of the factory's events are written too."""
+    """`tells_owners`: whether the owners' alerts of the factory's events are written too. Those of a book's rows are `append`'s."""
 
     tells_owners: bool
 
@@ -38,7 +40,10 @@ class LiveBooks:
     tells_owners = True
 
     def append(self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> int:
-        return mandate_ledger.append_books(session, books, now)
+        grown = mandate_ledger.append_books(session, books, now)
+        for went in grown.unvalued:
+            alerts.add(session, alerts.PUBLIC_STOP_OFF, [went.owner_id], went.row, _public_stop_off(went), now)
+        return grown.rows
 
     def post_deposits(self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
         return transfer_reports.post_deposits(session, books, now)
@@ -66,6 +71,13 @@ class MissingRows:
         lacking = [(book, row) for book, rows in books.items() for row in rows if row.base_key not in standing[book]]
         shadow.add_missing(session, [(kind, book, row.base_key, form.dump_python(row, mode="json")) for book, row in lacking])
         return len(lacking)
+
+
+def _public_stop_off(went: WentUnvalued) -> dict[str, Any]:
+    """What the owner is told of the vault's Executed by which money went out where no adapter values it."""
+    executed = went.row.payload["executed"]
+    args = {"target": executed["target"], "selector": executed["selector"], "at_cost_usdc": usdc_text(went.out_usdc_e6)}
+    return {"event": "Executed", "args": args, "mandate_id": went.public_id}
 
 
 def write_missing(session: WriteSession, now: datetime) -> int:

@@ -67,4 +67,5 @@ def alert_owners(session: WriteSession, notes: Iterable[Note], now: datetime) ->
             rows[item.ref.log_index] = row
             mandates.setdefault(item.ref.log_index, set()).add(mandate)
     for log_index, row in sorted(rows.items()):
-        alerts.add_keeper_change(session, alerts.owners_of(session, mandates[log_index]), row, now)
+        payload = {key: row.payload[key] for key in ("event", "args")}
+        alerts.add(session, alerts.KEEPER_CHANGE, alerts.owners_of(session, mandates[log_index]), row, payload, now)

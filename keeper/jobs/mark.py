@@ -49,6 +49,6 @@ def _is_judged(reading: VaultReading) -> bool:
 
 def _is_news(reading: VaultReading, head: Head, now: UnixSeconds) -> bool:
     last = reading.last_written
-    if last is None or last.worth_usdc_e6 != reading.worth_usdc_e6:
+    if last is None or (last.worth_usdc_e6, last.source) != (reading.worth_usdc_e6, reading.source):
         return True
     return head.number > last.block_number and now - last.at >= WRITE_EVERY_S

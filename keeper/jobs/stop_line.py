@@ -2,6 +2,8 @@
 
 Laws
 - Nothing is stopped on missing or stale data: unknown worth and an old head decide nothing.
+- Money that no adapter values counts at cost, and such a worth stops as any other: by this mark alone, since the vault's own
+  `enforceStopLine` is off while it is out. Source: MandateVault.worthAtCost.
 - At the floor is below it: worth == floor stops, one base unit more does not. Source: MandateVault.mark.
 """
 

@@ -207,12 +207,13 @@ class DeployedChain:
     def digest(self, terms: MandateTerms) -> str:
         return typed_data.terms_digest(terms, self.contracts["factory"], CHAIN_ID)
 
-    def create_vault(self, terms: MandateTerms, *, fund: bool = True) -> str:
-        """The owner signs terms and funding; the deployer submits both. Answers the vault."""
+    def create_vault(self, terms: MandateTerms, *, fund: bool = True, rules: Sequence[Rule] | None = None) -> str:
+        """The owner signs terms and funding; the deployer submits both. Answers the vault. `rules`: those of the terms' hash, when
+        they are not the test venue adapter's."""
         digest = self.digest(terms)
         vault = self.reader.predict_vault(digest)
         funding = self._funding(terms, vault, digest) if fund else Funding()
-        data = calldata.create_vault(terms, self.rules(), OWNER.signer.sign_digest(digest), funding)
+        data = calldata.create_vault(terms, rules or self.rules(), OWNER.signer.sign_digest(digest), funding)
         self.succeed(DEPLOYER, self.contracts["factory"], data)
         return vault
 

@@ -152,7 +152,7 @@ class ExecuteCall(MandatePath):
     selector: Selector | None = None
     args: Annotated[list[Json], Field(max_length=32)] | None = None
     data: HexData | None = None
-    amount_usdc: Usdc
+    amount_usdc: Annotated[Usdc, Field(description="what target may take at most; 0 of an exit, such as a sale")]
     dry_run: Flag = True
 
 

@@ -93,6 +93,7 @@ def compare_vault(
         "spent": (state.spent_usdc_e6, totals.spent),
         "received": (state.received_usdc_e6, totals.received),
         "withdrawn": (state.withdrawn_usdc_e6, totals.withdrawn),
+        "out where no adapter values it": (state.unvalued_out_usdc_e6, totals.unvalued_out),
         "fee paid": (state.paid_out_usdc_e6, totals.fee_paid),
     }
     for name, (told, own) in sums.items():

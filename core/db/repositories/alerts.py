@@ -1,7 +1,8 @@
 """All SQL of owners' alerts. Nothing here commits, and nothing deletes an alert (core.db.tables.alerts)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select, text, update
 from sqlalchemy.dialects.postgresql import insert
@@ -14,6 +15,7 @@ from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import NewRow
 
 KEEPER_CHANGE = "keeper_change"
+PUBLIC_STOP_OFF = "public_stop_off"
 LOG = ("owner_id", "chain_id", "tx_hash", "log_index")
 
 
@@ -22,19 +24,22 @@ def owners_of(session: Session, mandate_ids: Iterable[int]) -> list[int]:
     return list(session.scalars(select(Mandate.owner_id).where(Mandate.id.in_(set(mandate_ids))).distinct().order_by(Mandate.owner_id)))
 
 
-def add_keeper_change(session: WriteSession, owner_ids: Sequence[int], note: NewRow, now: datetime) -> None:
-    """Tell each owner of the factory's log that the note is made of, unless an alert of it stands already."""
-    if note.tx_hash is None or note.block_hash is None or not owner_ids:
+def add(session: WriteSession, kind: str, owner_ids: Sequence[int], row: NewRow, payload: Mapping[str, Any], now: datetime) -> None:
+    """Tell each owner of the log that the book's row is made of, unless an alert of it stands already.
+
+    `payload`: {event, args}, and {mandate_id} (public) when it is about one mandate.
+    """
+    if row.tx_hash is None or row.block_hash is None or not owner_ids:
         return
     log = {
-        "kind": KEEPER_CHANGE,
-        "chain_id": note.chain_id,
-        "tx_hash": bytes_of(note.tx_hash),
-        "log_index": note.log_index,
-        "block_number": note.block_number,
-        "block_hash": bytes_of(note.block_hash),
-        "payload": {key: note.payload[key] for key in ("event", "args")},
-        "occurred_at": note.occurred_at,
+        "kind": kind,
+        "chain_id": row.chain_id,
+        "tx_hash": bytes_of(row.tx_hash),
+        "log_index": row.log_index,
+        "block_number": row.block_number,
+        "block_hash": bytes_of(row.block_hash),
+        "payload": dict(payload),
+        "occurred_at": row.occurred_at,
         "created_at": now,
     }
     statement = insert(OwnerAlert).on_conflict_do_nothing(index_elements=LOG, index_where=text(STANDING))

@@ -33,11 +33,12 @@ SETTLE_GRACE = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A worth at a height. `worth_usdc_e6` None = it could not be read there."""
+    """A worth at a height. `worth_usdc_e6` None = it could not be read there; `source` says where it comes from, or why it is None."""
 
     worth_usdc_e6: UsdcE6 | None
     block_number: int
     at: datetime
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +156,9 @@ def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[Watch
             UsdcE6(int(row[2])),
             row[3],
             None if row[4] is None else UnixSeconds(int(row[4].timestamp())),
-            _sent_mark(*row[5:8]),
-            _written_mark(*row[8:11]),
-            _usdc(row[11]),
+            _sent_mark(*row[5:9]),
+            _written_mark(*row[9:13]),
+            _usdc(row[13]),
         )
         for row in session.execute(query)
     ]
@@ -166,7 +167,12 @@ def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[Watch
 def _last_sent() -> Any:
     intent = aliased(KeeperIntent)
     return (
-        select(intent.reason["worth_usdc"].as_string().label("sent_worth"), intent.trigger_block_number, intent.created_at)
+        select(
+            intent.reason["worth_usdc"].as_string().label("sent_worth"),
+            intent.trigger_block_number,
+            intent.created_at,
+            intent.reason["source"].as_string().label("sent_source"),
+        )
         .where(intent.vault == Vault.address, intent.chain_id == Vault.chain_id, intent.kind == "mark", intent.state.not_in(NOT_SENT))
         .order_by(intent.id.desc())
         .limit(1)
@@ -176,7 +182,7 @@ def _last_sent() -> Any:
 
 def _last_written() -> Any:
     return (
-        select(VaultMark.worth_usdc_e6, VaultMark.block_number, VaultMark.at, VaultMark.floor_usdc_e6)
+        select(VaultMark.worth_usdc_e6, VaultMark.block_number, VaultMark.at, VaultMark.source, VaultMark.floor_usdc_e6)
         .where(VaultMark.vault == Vault.address, VaultMark.chain_id == Vault.chain_id)
         .order_by(VaultMark.block_number.desc(), VaultMark.id.desc())
         .limit(1)
@@ -184,12 +190,12 @@ def _last_written() -> Any:
     )
 
 
-def _sent_mark(worth: str | None, block_number: int, at: datetime) -> Mark | None:
-    return None if worth is None else Mark(usdc_e6_from_text(worth, "worth_usdc"), block_number, at)
+def _sent_mark(worth: str | None, block_number: int, at: datetime, source: str) -> Mark | None:
+    return None if worth is None else Mark(usdc_e6_from_text(worth, "worth_usdc"), block_number, at, source)
 
 
-def _written_mark(worth: Decimal | None, block_number: int | None, at: datetime) -> Mark | None:
-    return None if block_number is None else Mark(_usdc(worth), block_number, at)
+def _written_mark(worth: Decimal | None, block_number: int | None, at: datetime, source: str) -> Mark | None:
+    return None if block_number is None else Mark(_usdc(worth), block_number, at, source)
 
 
 def _usdc(value: Decimal | None) -> UsdcE6 | None:

@@ -17,8 +17,8 @@ class OwnerAlert(Base):
 
     __tablename__ = "owner_alert"
     __table_args__ = (
-        CheckConstraint("kind in ('keeper_change', 'hl_key_lost')", name="kind"),
-        CheckConstraint("kind <> 'keeper_change' or num_nulls(chain_id, tx_hash, log_index, block_number, block_hash) = 0", name="has_log"),
+        CheckConstraint("kind in ('keeper_change', 'public_stop_off', 'hl_key_lost')", name="kind"),
+        CheckConstraint("kind = 'hl_key_lost' or num_nulls(chain_id, tx_hash, log_index, block_number, block_hash) = 0", name="has_log"),
         Index("uq_owner_alert_standing", "owner_id", "chain_id", "tx_hash", "log_index", unique=True, postgresql_where=text(STANDING)),
         Index("ix_owner_alert_owner_id_id", "owner_id", "id"),
         Index("ix_owner_alert_block_hash", "block_hash", postgresql_where=text(STANDING)),

@@ -62,7 +62,7 @@ def clauses(terms: MandateTerms, targets: Sequence[Target], *, version: int = 2)
         _budget(terms),
         _per_action(terms),
         _per_day(terms),
-        _stop_line(terms),
+        _stop_line(terms, targets),
         _markets(targets),
         _asking(terms),
         _at_stop(terms),
@@ -109,15 +109,28 @@ def _per_day(terms: MandateTerms) -> _Draft:
     return _Draft(text, {"amount": usdc_text(terms.daily_cap), "hours": 24}, ("dailyCap",))
 
 
-def _stop_line(terms: MandateTerms) -> _Draft:
+def _stop_line(terms: MandateTerms, targets: Sequence[Target]) -> _Draft:
     loss = terms.budget_usdc - terms.stop_floor
     text = (
         f"When the mandate is worth {_usdc(terms.stop_floor)} or less, the vault stops it. "
         f"That is a loss of {_usdc(loss)}, {_pct(terms.stop_floor_bps)} % of the budget. "
         "A price that jumps can cost more before the stop."
     )
-    params = {"amount": usdc_text(terms.stop_floor), "loss": usdc_text(loss), "pct": _pct(terms.stop_floor_bps)}
-    return _Draft(text, params, ("stopFloor", "stopFloorBps"))
+    params: dict[str, Any] = {"amount": usdc_text(terms.stop_floor), "loss": usdc_text(loss), "pct": _pct(terms.stop_floor_bps)}
+    unvalued = _unvalued_addresses(targets)
+    if unvalued:
+        text += (
+            f" While money is at {_or(unvalued)}, unless an adapter of this service values it there, nobody but the keeper can stop the "
+            "mandate by its worth. The keeper counts that money at cost, so a loss there shows only when the money comes back."
+        )
+        params["unvalued_targets"] = list(unvalued)
+    return _Draft(text, params, ("stopFloor", "stopFloorBps", *(("allowedTargetsHash",) if unvalued else ())))
+
+
+def _unvalued_addresses(targets: Iterable[Target]) -> tuple[str, ...]:
+    """Contracts where the owner named a function that may spend. The list alone does not say which of them are listed adapters."""
+    contracts = (target for target in targets if isinstance(target, ContractTarget))
+    return tuple(target.address for target in contracts if any(not function.is_exit for function in target.functions or ()))
 
 
 def _markets(targets: Sequence[Target]) -> _Draft:
@@ -271,6 +284,10 @@ def _x402_words(target: X402Target) -> str:
     place = f"at {_and(target.hosts)}" if target.hosts else "of this service"
     payees = _and(target.payees) if target.payees else "this service"
     return f"paid reads {place}, paid to {payees}"
+
+
+def _or(words: Sequence[str]) -> str:
+    return " or ".join(words)
 
 
 def _and(words: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ Laws
   the state is the same. A reversed row counts as if it had never been written.
 - What the chain, the owner and the keeper say is read from their rows only: an agent's payload may hold any key.
 - The chain's row of a payment replaces the agent's report of the same payment: a fee is counted once.
+- Money out where no adapter values it is counted as the vault counts it: row by row, all such targets together.
 - A refusal is counted once, whether the agent or the block scan came first.
 
           signed            deposited = budget            stop              payout
@@ -31,6 +32,7 @@ from core.domain.mandate.state import (
     TargetFlow,
     changed,
 )
+from core.domain.mandate.unvalued import unvalued_out_after
 
 KEPT = 64  # how many payments and refusals are remembered to find their doubles
 FEE_CLASSES: Mapping[str, str] = {
@@ -64,7 +66,7 @@ def apply(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateSt
     if row.reverses_id is not None:
         raise ValueError(f"row {row.seq} reverses another: fold the effective rows instead")
     state = _with_cash(state, row)
-    state = _BY_KIND[row.kind](state, row, facts)
+    state = _BY_KIND[row.kind](_with_unvalued(state, row, facts), row, facts)
     if row.reported_by is ReportedBy.AGENT:
         state = _with_report(state, row, facts)
     if state.status is Status.SIGNED and state.vault_address and state.deposited_usdc_e6 >= facts.budget_usdc_e6:
@@ -105,6 +107,17 @@ def spent_and_received(row: LedgerRow) -> tuple[int, int]:
         if spent is not None and received is not None and received - spent == delta:
             return spent, received
     return max(0, -delta), max(0, delta)
+
+
+def _with_unvalued(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    """The vault's counter of money that no adapter values, which a call of the agent and an unwind move."""
+    called = (chain_fact(row, "executed") or chain_fact(row, "unwound")) if facts.unvalued else None
+    if called is None:
+        return state
+    spent, received = spent_and_received(row)
+    target, selector = str(called.get("target")), str(called.get("selector"))
+    out = unvalued_out_after(state.unvalued_out_usdc_e6, facts.unvalued, target, selector, spent_usdc_e6=spent, received_usdc_e6=received)
+    return state if out == state.unvalued_out_usdc_e6 else changed(state, unvalued_out_usdc_e6=out)
 
 
 def chain_fact(row: LedgerRow, key: str) -> Mapping[str, Any] | None:

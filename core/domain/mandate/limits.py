@@ -7,9 +7,12 @@ Laws
          (------------- counted ------------------]
     an entry here is free      one second later: counted
 
-- A cap binds the sum of maxSpend before the calls, the day counts what really left. All bounds are inclusive.
+- A cap binds the sum of maxSpend before the calls; the day counts what the targets took of it, gross: change that a target
+  returns, and income during the call, give nothing back. All bounds are inclusive.
+- An exit spends nothing: its maxSpend is 0.
 - What binds the total is the mandate's own cash: budget + received - spent. Donated USDC is not the agent's.
-- Refusals come in one order: status, end, pause, caller, rules, caps; so after a stop everyone gets MandateStopped.
+- Refusals come in one order: status, end, pause, agent, caller, rules, caps; so after a stop everyone gets MandateStopped. The
+  rules are looked at call by call: the rule of the first call, its maxSpend if it is an exit, then the second call.
 - A limit of a mandate that does not work is null, never a number somebody could act on.
 
 The same sequences run through the contract and through this model must agree. Worked numbers: docs/limits.md.
@@ -24,7 +27,8 @@ from typing import Any, Final
 
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.refusals import NOT_SEEN
-from core.domain.mandate.terms import UNPINNED, ZERO_ADDRESS, MandateTerms, Rule
+from core.domain.mandate.terms import UNPINNED, ZERO_ADDRESS, MandateTerms, Rule, RuleKind
+from core.domain.mandate.unvalued import unvalued_functions, unvalued_out_after
 from core.domain.money import UsdcE6, usdc_text, usdc_text_or_none
 from core.domain.times import DAY_S, utc_text, utc_text_or_none
 
@@ -108,6 +112,20 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Effect:
+    """What one call did. `taken_usdc_e6`: what its target took of the allowance, at most maxSpend; `change_usdc_e6`: by how much the
+    vault's USDC moved from before the call to after it, below 0 for a fall."""
+
+    taken_usdc_e6: int
+    change_usdc_e6: int
+
+    @property
+    def received_usdc_e6(self) -> int:
+        """What came in during the call. Below 0: more left than was taken of the allowance, which the vault does not know as spending."""
+        return self.change_usdc_e6 + self.taken_usdc_e6
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """The error that the vault would revert with: its Solidity name and arguments in their order."""
 
@@ -133,6 +151,7 @@ class VaultModel:
     deposited: int = 0
     spent: int = 0
     received: int = 0
+    unvalued_out: int = 0
     stopped_at: int = 0
     is_factory_paused: bool = False
     window: SpendWindow = field(default_factory=SpendWindow)
@@ -156,24 +175,29 @@ def check_call(vault: VaultModel, caller: str, calls: Sequence[Call], now: int) 
     )
 
 
-def after_call(vault: VaultModel, caller: str, calls: Sequence[Call], balance_changes: Sequence[int], now: int) -> VaultModel | Refused:
-    """The vault after `calls`, each of which changed its USDC by the given amount, or why nothing happened.
+def after_call(vault: VaultModel, caller: str, calls: Sequence[Call], effects: Sequence[Effect], now: int) -> VaultModel | Refused:
+    """The vault after `calls`, each of which did what its effect says, or why nothing happened.
 
-    A change below 0 is a spend and must stay within that call's maxSpend. Source: MandateVault._execute.
+    Source: MandateVault._execute, _callApproved.
     """
     refused = check_call(vault, caller, calls, now)
     if refused:
         return refused
-    for call, change in zip(calls, balance_changes, strict=True):
-        if -change > call.max_spend_usdc_e6:
-            return Refused("OverMaxSpend", (-change, call.max_spend_usdc_e6))
-    spent = sum(-change for change in balance_changes if change < 0)
-    received = sum(change for change in balance_changes if change > 0)
+    functions, unvalued_out = unvalued_functions(vault.rules), vault.unvalued_out
+    for call, effect in zip(calls, effects, strict=True):
+        if effect.received_usdc_e6 < 0:
+            return Refused("OverMaxSpend", (-effect.change_usdc_e6, effect.taken_usdc_e6))
+        spent, received = effect.taken_usdc_e6, effect.received_usdc_e6
+        unvalued_out = unvalued_out_after(
+            unvalued_out, functions, call.target, _selector_of(call), spent_usdc_e6=spent, received_usdc_e6=received
+        )
+    taken = sum(effect.taken_usdc_e6 for effect in effects)
     return replace(
         vault,
-        spent=vault.spent + spent,
-        received=vault.received + received,
-        window=vault.window.with_spend(now, spent),
+        spent=vault.spent + taken,
+        received=vault.received + sum(effect.received_usdc_e6 for effect in effects),
+        unvalued_out=unvalued_out,
+        window=vault.window.with_spend(now, taken),
     )
 
 
@@ -190,8 +214,9 @@ def _refused_by_life(vault: VaultModel, now: int) -> Refused | None:
 
 
 def _refused_by_caller(vault: VaultModel, caller: str) -> Refused | None:
-    is_agent = caller == vault.agent and vault.agent != ZERO_ADDRESS
-    return None if is_agent else Refused("NotAgent", (caller,))
+    if vault.agent == ZERO_ADDRESS:
+        return Refused("NoAgent")
+    return None if caller == vault.agent else Refused("NotAgent", (caller,))
 
 
 def _refused_by_rules(vault: VaultModel, calls: Sequence[Call]) -> Refused | None:
@@ -201,15 +226,34 @@ def _refused_by_rules(vault: VaultModel, calls: Sequence[Call]) -> Refused | Non
 
 
 def _refused_by_rule(vault: VaultModel, call: Call) -> Refused | None:
-    """Source: RuleLib.requireAllowed. Words are counted after the selector, 32 bytes each."""
     if len(call.data) < 4:
         return Refused("TargetNotAllowed", (call.target, "0x00000000"))
-    selector = "0x" + call.data[:4].hex()
-    rule = next((rule for rule in vault.rules if (rule.target, rule.selector) == (call.target, selector)), None)
+    rule = rule_of(vault.rules, call.target, _selector_of(call))
     if rule is None:
-        return Refused("TargetNotAllowed", (call.target, selector))
+        return Refused("TargetNotAllowed", (call.target, _selector_of(call)))
+    return _refused_by_pin(vault, call, rule) or _refused_by_freeness(call, rule)
+
+
+def rule_of(rules: Iterable[Rule], target: str, selector: str) -> Rule | None:
+    """The rule for a function of a target. `target` is a checksum address, `selector` in lower case."""
+    return next((rule for rule in rules if (rule.target, rule.selector) == (target, selector)), None)
+
+
+def _selector_of(call: Call) -> str:
+    return "0x" + call.data[:4].hex()
+
+
+def _refused_by_freeness(call: Call, rule: Rule) -> Refused | None:
+    """Source: MandateVault._requireFree."""
+    is_free = rule.kind is not RuleKind.EXIT or call.max_spend_usdc_e6 == 0
+    return None if is_free else Refused("ExitNotFree", (call.max_spend_usdc_e6,))
+
+
+def _refused_by_pin(vault: VaultModel, call: Call, rule: Rule) -> Refused | None:
+    """Source: RuleLib.requireAllowed. Words are counted after the selector, 32 bytes each."""
     if rule.recipient_word == UNPINNED:
         return None
+    selector = rule.selector
     start = 4 + rule.recipient_word * 32
     if len(call.data) < start + 32:
         return Refused("CalldataTooShort", (call.target, selector, len(call.data), start + 32))

@@ -2,13 +2,13 @@
 
 Laws
 - Only a working mandate locks money, and no lock outlives the end date by more than a day.
-- The keeper is never gated. The agent may stop while it is the agent. The owner's stop is refused on the day after the
-  end date, so that the agent's fee can be settled first.
+- The keeper is never gated. The agent may stop while it is the agent. On the day after the end date a stop by the owner is refused,
+  so that the agent's fee can be settled first; where there is a vault, one by the agent too, whose key may be the owner's.
 
                ends_at              ends_at + 86400
     working       |     settle_grace      |     open
     --------------[-----------------------[-------------->  time
-    owner may stop    owner may not stop      owner may stop and withdraw
+    both may stop     neither may stop        both may stop, the owner may withdraw
 
 - `now` is the latest block's time; for a paper mandate, the clock (decisions 46).
 
@@ -74,10 +74,11 @@ def settle_grace_until(ends_at: int, now: int) -> int | None:
     return until if ends_at <= now < until else None
 
 
-def check_stop(by: StoppedBy, ends_at: int, now: int) -> None:
-    """Whether `by` may stop a signed or working mandate now. Errors: SettleGraceError, for the owner alone."""
+def check_stop(by: StoppedBy, ends_at: int, now: int, *, has_vault: bool) -> None:
+    """Whether `by` may stop a signed or working mandate now. Errors: SettleGraceError, for the owner, and for the agent of a vault."""
     until = settle_grace_until(ends_at, now)
-    if by is StoppedBy.OWNER and until is not None:
+    is_gated = by is StoppedBy.OWNER or (by is StoppedBy.AGENT and has_vault)
+    if is_gated and until is not None:
         raise SettleGraceError(until)
 
 

@@ -4,6 +4,7 @@ Laws
 - worth_est = cash + positions_est; leave_now_est = cash + positions_est - exit_cost_est. Estimates are labelled est.
 - An unknown spread leaves exit_cost_est and leave_now_est null while money is out; with nothing out both are known.
 - A rule is ok until a stored flag says otherwise; then it never turns back. The stop line goes by worth as well.
+- The public stop is off while money is out where no adapter values it: then the keeper alone can stop by worth.
 - Drafts have no progress in days: day is null until the terms are signed.
 """
 
@@ -18,6 +19,7 @@ from core.domain.mandate.lock import SETTLE_GRACE_S
 from core.domain.mandate.paper import unreturned_cost_usdc_e6
 from core.domain.mandate.state import MandateFacts, MandateState, Position
 from core.domain.mandate.terms import MandateTerms
+from core.domain.mandate.unvalued import MONEY_OUT_UNVALUED
 from core.domain.mandate.violations import RULE_OF_CODE
 from core.domain.mandate.worth import Worth, agent_fee_reserved_usdc_e6, exit_cost_up, worth_of
 from core.domain.money import usdc_text, usdc_text_or_none
@@ -44,6 +46,7 @@ def progress_block(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
         "worth_as_of": _worth_as_of(state, worth),
         "realized": usdc_text(state.realized_usdc_e6),
         "floor": usdc_text(about.terms.stop_floor),
+        "public_stop": public_stop(state, about),
         "cash": usdc_text(worth.cash_usdc_e6),
         "positions_est": usdc_text(worth.positions_usdc_e6),
         "positions": positions_list(state, about.facts),
@@ -59,6 +62,27 @@ def progress_block(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
     if void:
         block["positions_void"] = void
     return block | ({"data_issue": True} if state.data_issue else {})
+
+
+def public_stop(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
+    """{on, reason, at_cost_usdc}: whether anyone may stop the mandate at its floor now, by `enforceStopLine`, and why not.
+
+    `on` null: there is no such stop to have, for the reason given. `at_cost_usdc`: what is out where no adapter values it.
+    Source: MandateVault.enforceStopLine, worth.
+    """
+    is_paper = about.facts.market_mode is MarketMode.PAPER
+    at_cost = None if is_paper else usdc_text(state.unvalued_out_usdc_e6)
+    reason: str | None = None
+    if is_paper:
+        reason = "no_vault"
+    elif state.status is not Status.WORKING:
+        reason = "mandate_not_working"
+    elif about.now >= about.terms.ends_at:
+        reason = "mandate_ended"
+    if reason is not None:
+        return {"on": None, "reason": reason, "at_cost_usdc": at_cost}
+    is_on = state.unvalued_out_usdc_e6 == 0
+    return {"on": is_on, "reason": None if is_on else MONEY_OUT_UNVALUED, "at_cost_usdc": at_cost}
 
 
 def positions_list(state: MandateState, facts: MandateFacts) -> list[dict[str, Any]]:

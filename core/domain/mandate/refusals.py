@@ -42,7 +42,7 @@ UNKNOWN: Final = "unknown"
 
 MEANINGS: Final[Mapping[RefusalReason, str]] = {
     RefusalReason.TARGET_NOT_ALLOWED: "the target is not on the mandate's allowed list",
-    RefusalReason.OVER_PER_TX_CAP: "the vault's USDC drop in one call is above the per-action cap",
+    RefusalReason.OVER_PER_TX_CAP: "what one call may take, or all calls of a batch together, is above the per-action cap",
     RefusalReason.OVER_DAILY_CAP: "the rolling 24-hour spend would pass the daily cap",
     RefusalReason.MANDATE_STOPPED: "the owner or the stop line stopped the mandate; the agent is revoked",
     RefusalReason.MANDATE_ENDED: "the end date has passed",

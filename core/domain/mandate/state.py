@@ -13,8 +13,9 @@ from datetime import datetime
 from typing import Any
 
 from core.domain.mandate.lifecycle import MarketMode, Status
+from core.domain.mandate.unvalued import UnvaluedFunctions
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 
 
 class StateVersionError(ValueError):
@@ -26,10 +27,11 @@ class StateVersionError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MandateFacts:
-    """The little of the mandate's own row that the fold needs."""
+    """The little of the mandate's own row that the fold needs. `unvalued`: the functions of its rules whose money no adapter values."""
 
     market_mode: MarketMode
     budget_usdc_e6: int
+    unvalued: UnvaluedFunctions = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +144,7 @@ class MandateState:
     positions_basis_usdc_e6: int = 0  # at the last chain mark worth - cash, moved at cost since
     positions: tuple[Position, ...] = ()
     targets: tuple[TargetFlow, ...] = ()
+    unvalued_out_usdc_e6: int = 0  # at cost, the vault's own counter: above 0 the public stop is off
     next_at: str | None = None  # what the agent announced last
     data_issue: bool = False  # a reported number could not be read and counts as 0
     # conduct

@@ -10,6 +10,7 @@ import pytest
 from core.books import mandate_ledger
 from core.chain.abi import hex_bytes
 from core.chain.reader import ChainReader
+from core.chain.typed_data import rules_hash
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
 from core.db.tables.identity import Account
@@ -75,12 +76,17 @@ def _new_owner(session: WriteSession) -> int:
     return account.id
 
 
-def issue(deployed: DeployedChain, database: Database, terms: MandateTerms, owner_id: int | None = None) -> Issued:
-    """Write down a mandate of this service with these terms, signed by its owner (a new account unless one is named)."""
+def issue(
+    deployed: DeployedChain, database: Database, terms: MandateTerms, owner_id: int | None = None, rules: tuple[Rule, ...] | None = None
+) -> Issued:
+    """Write down a mandate of this service with these terms, signed by its owner (a new account unless one is named).
+
+    `rules`: those of the terms' hash, when they are not the test venue adapter's.
+    """
     digest = deployed.digest(terms)
     facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=terms.budget_usdc)
     with database.write() as session:
-        mandate = _mandate(_new_owner(session) if owner_id is None else owner_id, terms, digest, deployed.rules())
+        mandate = _mandate(_new_owner(session) if owner_id is None else owner_id, terms, digest, rules or deployed.rules())
         session.add(mandate)
         session.flush()
         rows = signed_rows(facts, terms_digest=digest, version=2, now=DRAFTED_AT)
@@ -138,9 +144,12 @@ class Follower:
 
     # Mandates and their books
 
-    def issue(self, public_id: str = "m_4k2v7c3xqa", owner_id: int | None = None, **changes: Any) -> Issued:
+    def issue(
+        self, public_id: str = "m_4k2v7c3xqa", owner_id: int | None = None, *, rules: tuple[Rule, ...] | None = None, **changes: Any
+    ) -> Issued:
         """A mandate of this service, signed by its owner, with no vault yet."""
-        return issue(self.deployed, self.database, self.deployed.terms(public_id, **changes), owner_id)
+        changes |= {} if rules is None else {"allowed_targets_hash": rules_hash(rules)}
+        return issue(self.deployed, self.database, self.deployed.terms(public_id, **changes), owner_id, rules)
 
     def rows(self, mandate: Issued) -> list[LedgerRow]:
         """The whole book."""
@@ -169,6 +178,7 @@ class Follower:
         totals = self.deployed.reader.totals(vault, at)
         booked = (state.deposited_usdc_e6, state.spent_usdc_e6, state.received_usdc_e6, state.withdrawn_usdc_e6)
         assert booked == (totals.deposited, totals.spent, totals.received, totals.withdrawn)
+        assert state.unvalued_out_usdc_e6 == totals.unvalued_out
         assert state.cash_usdc_e6 == self.deployed.reader.usdc_balance(vault, at)
 
 

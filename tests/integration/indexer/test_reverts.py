@@ -53,6 +53,8 @@ def refused_calls(follower: Follower) -> dict[str, str]:
         "OverPerTxCap": chain.buy_data(100 * USDC + 1),
         "NotOwner": calldata.withdraw(usdc, AGENT.address, 1),
         "OverPosition": calldata.execute(Call(adapter, 0, calldata.venue_sell(1))),
+        "ExitNotFree": calldata.execute(Call(adapter, 1, calldata.venue_sell(1))),
+        "ReservedReason": calldata.call_by_signature("stop(bytes32)", [calldata.ascii_word("stop_line")]),
         "EmptyBatch": calldata.execute_batch([]),
     }
 
@@ -89,6 +91,14 @@ def test_a_replaced_agents_attempt__is_found(follower: Follower, working: Workin
     follower.deployed.buy(vault, USDC, sender=AGENT)
     follower.catch_up()
     assert reasons(follower) == ["NotAgent"]
+
+
+def test_an_attempt_while_the_agent_is_removed__is_named_so(follower: Follower, working: Working) -> None:
+    _, vault = working
+    follower.deployed.succeed(OWNER, vault, calldata.remove_agent())
+    follower.deployed.buy(vault, USDC, sender=AGENT)
+    follower.catch_up()
+    assert reasons(follower) == ["NoAgent"]
 
 
 def test_the_first_second_after_the_end__is_ended_although_the_parent_block_was_not(follower: Follower, working: Working) -> None:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from core.chain import calldata
+from core.chain import calldata, typed_data
 from core.chain.abi import hex_bytes
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
@@ -24,6 +24,7 @@ from core.db.tables.identity import Account
 from core.db.tables.keeper import KeeperIntent, KeeperTx, VaultMark
 from core.db.tables.mandate import Mandate, MandateHead
 from core.domain.blocks import Receipt
+from core.domain.mandate.terms import Rule
 from keeper.drafts import Caps
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
@@ -256,9 +257,15 @@ class Stage:
 
 
 @pytest.fixture
-def stage(deployed: DeployedChain, database: Database, database_url: str) -> Iterator[Stage]:
-    terms = deployed.terms("m_keeperstop")
-    vault = deployed.create_vault(terms)
+def rules(deployed: DeployedChain) -> tuple[Rule, ...]:
+    """What the stage's vault allows; a test file with other rules has a fixture of its own."""
+    return deployed.rules()
+
+
+@pytest.fixture
+def stage(deployed: DeployedChain, database: Database, database_url: str, rules: tuple[Rule, ...]) -> Iterator[Stage]:
+    terms = deployed.terms("m_keeperstop", allowed_targets_hash=typed_data.rules_hash(rules))
+    vault = deployed.create_vault(terms, rules=rules)
     bought = deployed.buy(vault, BOUGHT)
     assert bought.status == 1
     _write_rows(deployed, database, vault, asdict(terms), bought.block_hash)

@@ -9,9 +9,9 @@ from core.chain import calldata
 from core.chain.abi import function, hex_text
 from core.db.repositories.keeper import TERMINAL, Intent
 from core.domain.money import UsdcE6
-from keeper.intents import NEXT, State, by_own_key, filling, intent_of, live_kinds, order_of, restated
+from keeper.intents import NEXT, State, by_own_key, filling, intent_of, is_for_anyone, live_kinds, order_of, restated
 from keeper.observe import Numbers
-from keeper.state import Head, Kind, VaultStatus, evidence_hash
+from keeper.state import SOURCE_AT_COST, Head, Kind, VaultStatus, evidence_hash
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
 
 LATER = Head(HEAD.number + 3, "0x" + "cd" * 32, HEAD.at, HEAD.base_fee_wei)
@@ -94,6 +94,21 @@ def test_restated__settlement__stays_while_there_is_something_to_settle() -> Non
 
 def test_restated__about_no_vault__is_as_it_was() -> None:
     assert restated(intent(), None, LATER) == intent()
+
+
+def test_is_for_anyone__a_stop_at_cost__is_for_the_keeper_alone() -> None:
+    at_cost = restated(intent(), replace(numbers(FLOOR), source=SOURCE_AT_COST), LATER)
+    assert at_cost is not None
+    assert not is_for_anyone(at_cost)
+    assert is_for_anyone(intent())
+    assert not is_for_anyone(intent(Kind.MARK))
+
+
+def test_restated__worth_became_at_cost__the_reason_and_the_evidence_say_so() -> None:
+    at_cost = restated(intent(), replace(numbers(FLOOR), source=SOURCE_AT_COST), LATER)
+    assert at_cost is not None
+    assert at_cost.reason["source"] == "vault.worth_at_cost"
+    assert function("MandateVault", "mark").decode_input(hex_text(at_cost.data))[2] == evidence_hash(at_cost.reason)
 
 
 def test_by_own_key__is_what_anyone_may_send() -> None:

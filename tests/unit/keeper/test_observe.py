@@ -15,8 +15,9 @@ from keeper.state import VaultStatus
 from tests.unit.keeper.readings import HEAD
 
 GOOD, BAD = "0x" + "11" * 20, "0x" + "22" * 20
-SELECTORS = {function("MandateVault", name).selector: name for name in ("status", "worth", "stopFloor")}
+SELECTORS = {function("MandateVault", name).selector: name for name in ("status", "worth", "stopFloor", "worthAtCost")}
 WORTH_UNKNOWN = next(selector for selector, error in errors_by_selector().items() if error.name == "WorthUnknown")
+REFUSED = {"error": {"code": 3, "message": "execution reverted", "data": WORTH_UNKNOWN + f"{5_000_000:064x}"}}
 ALL_GOOD = {"status": 1, "worth": 960_000_000, "stopFloor": 950_000_000}
 
 
@@ -56,10 +57,53 @@ def test_numbers__the_floor_is_asked_once_in_a_vaults_life() -> None:
     assert [SELECTORS[body["params"][0]["data"]] for body in asked].count("stopFloor") == 1
 
 
-def test_numbers__money_at_unvalued_targets__is_unknown_with_the_contracts_own_reason() -> None:
-    refused = {"error": {"code": 3, "message": "execution reverted", "data": WORTH_UNKNOWN + f"{5:064x}"}}
-    found = observer(lambda vault, view: refused if view == "worth" else word(ALL_GOOD[view])).numbers([GOOD], HEAD)[GOOD]
-    assert (found.worth_usdc_e6, found.source, found.status) == (None, "WorthUnknown", VaultStatus.WORKING)
+def at_cost(answer: dict[str, Any], asked: list[Any] | None = None) -> Numbers:
+    """What is read of a vault with money at unvalued targets that answers `worthAtCost` so."""
+    answers = {"worth": REFUSED, "worthAtCost": answer}
+    watching = observer(lambda vault, view: answers.get(view) or word(ALL_GOOD[view]), asked)
+    return watching.numbers([GOOD], HEAD)[GOOD]
+
+
+def test_numbers__money_at_unvalued_targets__is_counted_at_cost_and_says_so() -> None:
+    found = at_cost({"result": f"0x{955_000_000:064x}{5_000_000:064x}"})
+    assert found == Numbers(VaultStatus.WORKING, UsdcE6(955_000_000), UsdcE6(950_000_000), "vault.worth_at_cost")
+
+
+def test_numbers__at_cost__is_one_more_call_of_that_vault_alone_at_the_same_hash() -> None:
+    asked: list[Any] = []
+    two_words = {"result": f"0x{955_000_000:064x}{5_000_000:064x}"}
+
+    def answer(vault: str, view: str) -> dict[str, Any]:
+        if view == "worthAtCost":
+            return two_words
+        return REFUSED if (vault, view) == (BAD, "worth") else word(ALL_GOOD[view])
+
+    observer(answer, asked).numbers([BAD, GOOD], HEAD)
+    at_cost_calls = [body["params"] for body in asked if SELECTORS[body["params"][0]["data"]] == "worthAtCost"]
+    assert [(call["to"], at["blockHash"]) for call, at in at_cost_calls] == [(BAD, HEAD.hash)]
+
+
+def test_numbers__a_venue_that_answers_the_same_error__stays_unknown() -> None:
+    assert (at_cost(REFUSED).worth_usdc_e6, at_cost(REFUSED).source) == (None, "WorthUnknown")
+
+
+def test_numbers__at_cost_without_anything_at_cost__contradicts_itself_and_is_unknown() -> None:
+    found = at_cost({"result": f"0x{955_000_000:064x}{0:064x}"})
+    assert (found.worth_usdc_e6, found.source) == (None, "unreadable")
+
+
+def test_numbers__at_cost_in_anything_but_two_words__is_unknown() -> None:
+    for junk in (f"0x{955_000_000:064x}", "0x", "0xzz", None, 7):
+        found = at_cost({"result": junk})
+        assert (found.worth_usdc_e6, found.source) == (None, "unreadable")
+
+
+def test_numbers__another_error_of_worth__is_unknown_and_asks_no_second_time() -> None:
+    asked: list[Any] = []
+    failed = {"error": {"code": 3, "message": "execution reverted", "data": "0x12345678"}}
+    found = observer(lambda vault, view: failed if view == "worth" else word(ALL_GOOD[view]), asked).numbers([GOOD], HEAD)[GOOD]
+    assert (found.worth_usdc_e6, found.source) == (None, "unreadable")
+    assert "worthAtCost" not in [SELECTORS[body["params"][0]["data"]] for body in asked]
 
 
 def test_numbers__an_answer_without_a_word__is_unknown_and_not_zero() -> None:

@@ -11,7 +11,7 @@ from api.areas.mandates.service.key_limits import require_within_key_limits
 from api.areas.mandates.service.limits_now import Standing, limits_view, standing_of, vault_model
 from api.areas.mandates.service.owner_calls import built, cancel_terms_call, stop_call_of
 from api.areas.mandates.service.paying import paying_call
-from api.areas.mandates.service.views import chain_now, is_paper, mandate_view, terms_of, vault_of
+from api.areas.mandates.service.views import chain_now, is_paper, mandate_view, rules_of, terms_of, vault_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from core.books import mandate_ledger
@@ -21,15 +21,15 @@ from core.chain.reader import refusal_name
 from core.chain.rpc import RpcError, RpcRevertedError
 from core.db.repositories import mandates
 from core.db.tables.mandate import Mandate
-from core.domain.errors import InvalidParameterError, WrongStatusError
+from core.domain.errors import InvalidNumberError, InvalidParameterError, WrongStatusError
 from core.domain.mandate import limits
 from core.domain.mandate.ledger import ReportedBy, stop_request_note, stop_row
 from core.domain.mandate.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
-from core.domain.mandate.limits import check_call
+from core.domain.mandate.limits import check_call, rule_of
 from core.domain.mandate.lock import StoppedBy, check_stop
 from core.domain.mandate.refusals import UNKNOWN
 from core.domain.mandate.selectors import head_words
-from core.domain.mandate.terms import ZERO_ADDRESS
+from core.domain.mandate.terms import ZERO_ADDRESS, RuleKind
 from core.domain.money import usdc_text
 
 INTEGER_KINDS = ("uint", "int")
@@ -76,8 +76,9 @@ def execute_call(call: Call, caller: AgentCaller, command: ExecuteCall) -> Answe
     """The vault's execute call, with what the vault would say to it. The call is there even when the answer is no.
 
     `check.source` is chain when the vault itself was asked at the latest block, ledger when the record's model answered
-    (dry_run false, or the chain is out of reach). Errors: Refusal mandate_budget_exceeded above the mandate's own cash,
-    spend_limit_reached above what the owner lets the key spend, server_guard for a resource that the terms do not list.
+    (dry_run false, or the chain is out of reach). Errors: InvalidNumberError for an amount above 0 of an exit; Refusal
+    mandate_budget_exceeded above the mandate's own cash, spend_limit_reached above what the owner lets the key spend,
+    server_guard for a resource that the terms do not list.
     """
     mandate = named_to(call, caller, command.id)
     vault = _vault_to_call(mandate)
@@ -98,7 +99,16 @@ def _inner(call: Call, standing: Standing, vault: str, command: ExecuteCall) -> 
         return paying_call(call, standing, vault, command, command.resource)
     if command.target is None or command.pay_to is not None:
         raise InvalidParameterError("target", "send target with what to call, or resource with pay_to")
-    return calldata.Call(command.target, command.amount_usdc, call_data(command)), {}
+    inner = calldata.Call(command.target, command.amount_usdc, call_data(command))
+    _require_free(standing, inner)
+    return inner, {}
+
+
+def _require_free(standing: Standing, inner: calldata.Call) -> None:
+    """An exit spends nothing: the vault reverts with ExitNotFree otherwise. Errors: InvalidNumberError."""
+    rule = rule_of(rules_of(standing.mandate), inner.target, inner.data[: len("0x12345678")])
+    if rule is not None and rule.kind is RuleKind.EXIT and inner.max_spend:
+        raise InvalidNumberError("amount_usdc", usdc_text(inner.max_spend), "this function is an exit and spends nothing; send 0")
 
 
 def _vault_to_call(mandate: Mandate) -> str:
@@ -195,7 +205,7 @@ def stop(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) ->
     mandate = held_by(call, caller, command.id, lock=True)
     next_status(Status(mandate.status), Move.STOP, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
     by = StoppedBy.OWNER if isinstance(caller, OwnerCaller) else StoppedBy.AGENT
-    check_stop(by, terms_of(mandate).ends_at, chain_now(call, mandate))
+    check_stop(by, terms_of(mandate).ends_at, chain_now(call, mandate), has_vault=mandate.vault_address is not None)
     stop_call = None
     if mandate.vault_address is None:
         mandate_ledger.append(call.db, mandate.id, stop_row(by=ReportedBy(by.value), reason=by.value, now=call.now), call.now)

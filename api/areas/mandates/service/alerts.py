@@ -23,6 +23,7 @@ def _view(alert: OwnerAlert) -> dict[str, Any]:
     return {
         "id": alert.id,
         "kind": alert.kind,
+        "mandate_id": alert.payload.get("mandate_id"),
         "event": alert.payload.get("event"),
         "args": alert.payload.get("args"),
         "chain_id": alert.chain_id,

@@ -133,7 +133,7 @@ def cancel_terms_call(call: Call, mandate: Mandate) -> dict[str, Any] | None:
 
 
 def set_agent_call(call: Call, caller: OwnerCaller, command: SetAgentQuery) -> Answer:
-    """Without agent_wallet: remove the agent, which pauses. With it: set the agent, which resumes."""
+    """Without agent_wallet: remove the agent, which pauses. With it: set the agent, which resumes, until the end date."""
     mandate = owned(call, caller, command.id)
     vault = vault_of(mandate)
     if vault is None:
@@ -143,6 +143,10 @@ def set_agent_call(call: Call, caller: OwnerCaller, command: SetAgentQuery) -> A
     if command.agent_wallet is None:
         what = "The vault obeys no agent until you set one again; the mandate is paused, its limits and positions stay."
         return Answer(built(call, vault, calldata.remove_agent()) | {"action": "pause", "what_happens": what})
+    ends_at = terms_of(mandate).ends_at
+    if chain_now(call, mandate) >= ends_at:
+        what = f"The end date has passed at {utc_text(ends_at)}; the vault takes no new agent from then on, and none could act."
+        return Answer(nothing_to_send(call, vault, "mandate_ended", what))
     what = f"The vault obeys {command.agent_wallet} inside the signed limits; the day's window is not reset."
     return Answer(built(call, vault, calldata.set_agent(command.agent_wallet)) | {"action": "resume", "what_happens": what})
 
@@ -161,7 +165,7 @@ def stop_call_of(call: Call, mandate: Mandate, by: StoppedBy) -> dict[str, Any]:
     if Status(mandate.status) not in ACTIVE:
         return nothing_to_send(call, vault, "mandate_not_working", f"The mandate is {mandate.status}; there is nothing to stop.")
     try:
-        check_stop(by, terms_of(mandate).ends_at, chain_now(call, mandate))
+        check_stop(by, terms_of(mandate).ends_at, chain_now(call, mandate), has_vault=vault is not None)
     except SettleGraceError as grace:
         what = RECORD_GRACE_HAPPENS if vault is None else GRACE_HAPPENS
         return nothing_to_send(call, vault, "settle_grace", what, utc_text(grace.until))

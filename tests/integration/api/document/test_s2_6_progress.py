@@ -50,6 +50,7 @@ def test_progress__of_a_paper_mandate_with_two_marked_positions__field_by_field(
         "worth_as_of": "2026-11-23T13:00:00Z",
         "realized": "0.000000",
         "floor": "950.000000",
+        "public_stop": {"on": None, "reason": "no_vault", "at_cost_usdc": None},
         "cash": "850.000000",
         "positions_est": "180.000000",
         "positions": positions,

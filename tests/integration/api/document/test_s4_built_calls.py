@@ -6,6 +6,7 @@ import pytest
 
 from core.chain import calldata
 from tests.integration.api.document.on_chain import World, world  # noqa: F401 (fixtures)
+from tests.integration.api.mandates.stage import reason
 from tests.integration.chain_fixtures import USDC
 from tests.personas import AGENT, KEEPER, OPERATOR, OWNER, STRANGER
 
@@ -54,6 +55,17 @@ def test_execute_call__each_refusal_of_the_contract__is_named_as_the_chain_then_
     assert sorted(one["reason"] for one in shown) == ["OverPerTxCap", "TargetNotAllowed", "TargetNotAllowed", "unknown", "unknown"]
 
 
+def test_execute_call__of_an_exit_with_an_amount__is_refused_by_name_and_of_0_is_built(world: World) -> None:  # noqa: F811
+    adapter = world.chain.contracts["test_venue_adapter"]
+    world.send(AGENT, world.buy(50))
+    body = {"target": adapter, "function": "sell(uint256)", "args": [str(50 * USDC)]}
+    for dry_run in (True, False):
+        refused = world.stage.call("POST", f"{world.path}/execute-call", world.stage.agent, body | {"amount_usdc": "1", "dry_run": dry_run})
+        assert reason(refused) == (400, "invalid_number")
+        assert "is an exit and spends nothing; send 0" in refused.text
+    assert world.stage.post(f"{world.path}/execute-call", world.stage.agent, body | {"amount_usdc": "0"})["check"]["ok"] is True
+
+
 def ledger(world: World) -> list[dict[str, Any]]:  # noqa: F811
     return list(world.stage.get(f"{world.path}/ledger", world.stage.owner, limit=200)["events"])
 
@@ -78,7 +90,7 @@ def test_execute_call__while_paused__is_refused_and_resumed__passes(world: World
     assert paused["mandate"]["paused_at"] == paused["mandate"]["last_paused_at"] is not None
     assert paused["steps"][0]["note"] == "Paused: agent removed on chain"
     check = world.buy(1)["check"]
-    assert (check["ok"], check["reason"], check["source"]) == (False, "NotAgent", "chain")
+    assert (check["ok"], check["reason"], check["source"]) == (False, "NoAgent", "chain")
     world.send(OWNER, stage.get(f"{world.path}/set-agent-call", stage.owner, agent_wallet=AGENT.address))
     resumed = world.read()["mandate"]
     assert (resumed["paused"], resumed["paused_at"]) == (False, None)

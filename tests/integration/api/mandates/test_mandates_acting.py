@@ -166,10 +166,27 @@ def test_stop_call__in_the_settle_grace__is_locked_until_its_end(stage: Stage) -
     call = stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)
     assert (call["data"], call["reason"], call["locked_until"]) == (None, "settle_grace", "2026-12-22T12:00:00Z")
     assert reason(stage.call("POST", f"/mandates/{mandate_id}/stop", stage.owner)) == (409, "wrong_status")
+    assert reason(stage.call("POST", f"/mandates/{mandate_id}/stop", stage.agent)) == (409, "wrong_status")
     plan = stage.get(f"/mandates/{mandate_id}/close-all-plan", stage.owner)
     assert plan["reason"] == "settle_grace" and all(step["type"] != "stop" for step in plan["steps"])
     stage.later(days=1)
     assert stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)["reason"] is None
+
+
+def test_agents_stop_in_the_settle_grace__leaves_no_request_in_the_record(stage: Stage) -> None:
+    mandate_id = stage.working()
+    stage.later(days=30)
+    answer = stage.call("POST", f"/mandates/{mandate_id}/stop", stage.agent)
+    assert (reason(answer), answer.json()["service"]["retry_at"]) == ((409, "wrong_status"), "2026-12-22T12:00:00Z")
+    assert [e for e in stage.get(f"/mandates/{mandate_id}/ledger", stage.agent)["events"] if e["payload"].get("stop_requested")] == []
+
+
+def test_set_agent_call__from_the_end_on__sets_nobody_and_still_removes(stage: Stage) -> None:
+    mandate_id, wallet = stage.working(), stage.agent_wallet.address
+    stage.later(days=30)
+    none = stage.get(f"/mandates/{mandate_id}/set-agent-call", stage.owner, agent_wallet=wallet)
+    assert (none["data"], none["reason"]) == (None, "mandate_ended")
+    assert stage.get(f"/mandates/{mandate_id}/set-agent-call", stage.owner)["data"] == calldata.remove_agent()
 
 
 def test_set_agent_call__removes_without_a_wallet_and_sets_with_one(stage: Stage) -> None:

@@ -16,7 +16,8 @@ def keeper_proposed(stage: Stage, mandate_id: str, n: int) -> None:
     with stage.database.write() as session:
         mandate = mandates.find_mandate(session, mandate_id)
         assert mandate is not None
-        alerts.add_keeper_change(session, alerts.owners_of(session, [mandate.id]), note, stage.clock.now)
+        payload = {key: note.payload[key] for key in ("event", "args")}
+        alerts.add(session, alerts.KEEPER_CHANGE, alerts.owners_of(session, [mandate.id]), note, payload, stage.clock.now)
 
 
 def read(stage: Stage, **query: Any) -> dict[str, Any]:
@@ -29,6 +30,7 @@ def test_an_alert__says_what_changed_and_where(stage: Stage) -> None:
     assert alert.pop("id") > 0
     assert alert == {
         "kind": "keeper_change",
+        "mandate_id": None,
         "event": "KeeperProposed",
         "args": {"proposedKeeper": KEEPER, "eta": "1800000000"},
         "chain_id": CHAIN_ID,

@@ -8,7 +8,8 @@ from core.domain.canonical import canonical_json
 from core.domain.mandate.clauses import CLAUSE_KEYS
 from core.domain.mandate.record import row_hash
 from core.domain.mandate.record_file import FIRST_KEYS
-from tests.integration.api.mandates.stage import ADAPTER, KEEPER, SELL, USDC, Stage, reason
+from core.domain.mandate.selectors import selector_of
+from tests.integration.api.mandates.stage import ADAPTER, KEEPER, SELL, USDC, Stage, address, reason
 
 
 @pytest.mark.row("4 GET /mandates/{id}")
@@ -45,6 +46,20 @@ def test_read__after_the_keepers_stop__has_the_shape_of_an_end(stage: Stage) -> 
     assert read["lock"]["message"].startswith("The keeper stopped it at 2026-11-21 12:00:00 UTC.")
     assert [rule["key"] for rule in read["progress"]["rules"] if not rule["ok"]] == ["stop_line"]
     assert (read["progress"]["worth_est"], read["progress"]["worth_source"]) == ("940.000000", "chain_mark")
+
+
+def test_read__money_out_where_no_adapter_values_it__says_that_the_public_stop_is_off(stage: Stage) -> None:
+    venue, buy, sell = address(7), selector_of("buy(uint256)"), selector_of("sell(uint256)")
+    functions = [{"signature": "buy(uint256)"}, {"signature": "sell(uint256)", "exit": True}]
+    mandate_id = stage.working(allowed_targets=[{"address": venue, "functions": functions, "unpinned": True}])
+    path = f"/mandates/{mandate_id}"
+    assert stage.get(path, stage.owner)["progress"]["public_stop"] == {"on": True, "reason": None, "at_cost_usdc": "0.000000"}
+    stage.chain_says(mandate_id, ev.Executed(0, venue, buy, 80 * USDC, 20 * USDC, 0))
+    read = stage.get(path, stage.owner)
+    assert read["progress"]["public_stop"] == {"on": False, "reason": "money_out_unvalued", "at_cost_usdc": "60.000000"}
+    assert f"While money is at {venue}" in read["clauses"][3]["text_en"]
+    stage.chain_says(mandate_id, ev.Executed(1, venue, sell, 0, 60 * USDC, 0))
+    assert stage.get(path, stage.agent)["progress"]["public_stop"]["on"] is True
 
 
 def test_no_answer__carries_the_owners_internal_id(stage: Stage) -> None:

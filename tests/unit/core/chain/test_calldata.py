@@ -52,6 +52,11 @@ def test_function_of__names_the_function() -> None:
     assert calldata.function_of("0xffffffff") is None
 
 
+def test_stop__the_vaults_own_reason__is_refused() -> None:
+    with pytest.raises(AbiEncodeError, match="ReservedReason"):
+        calldata.stop("stop_line")
+
+
 def test_stop__a_reason_of_33_characters__is_refused() -> None:
     calldata.stop("r" * 32)
     with pytest.raises(AbiEncodeError):

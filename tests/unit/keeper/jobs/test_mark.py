@@ -6,7 +6,7 @@ import pytest
 
 from core.domain.money import UnixSeconds, UsdcE6
 from keeper.jobs import mark, stop_line
-from keeper.state import Kind, SentMark, VaultReading, VaultStatus, WrittenMark
+from keeper.state import SOURCE_AT_COST, SOURCE_VAULT_WORTH, Kind, SentMark, VaultReading, VaultStatus, WrittenMark
 from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, HEAD, MAX_HEAD_AGE_S, NOW, USDC, reading, state
 
 ONE_PERCENT = BUDGET // 100
@@ -85,7 +85,7 @@ def test_both_jobs__never_plan_two_marks_for_one_vault() -> None:
 
 
 def written(worth_usdc_e6: int | None, block_number: int, at: int) -> WrittenMark:
-    return WrittenMark(None if worth_usdc_e6 is None else UsdcE6(worth_usdc_e6), block_number, UnixSeconds(at))
+    return WrittenMark(None if worth_usdc_e6 is None else UsdcE6(worth_usdc_e6), block_number, UnixSeconds(at), SOURCE_VAULT_WORTH)
 
 
 def is_written(a_reading: VaultReading, now: int = NOW) -> bool:
@@ -98,6 +98,11 @@ def test_rows_to_write__first_reading__is_written() -> None:
 
 def test_rows_to_write__changed_worth__is_written_at_once() -> None:
     assert is_written(reading(BUDGET + 1, last_written=written(BUDGET, HEAD.number - 1, NOW)))
+
+
+def test_rows_to_write__the_same_worth_from_another_source__is_written_at_once() -> None:
+    at_cost = reading(BUDGET, source=SOURCE_AT_COST, last_written=written(BUDGET, HEAD.number - 1, NOW))
+    assert is_written(at_cost)
 
 
 def test_rows_to_write__unchanged_worth__is_written_once_a_minute() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from core.domain.money import UnixSeconds
 from keeper.jobs import stop_line
-from keeper.state import Kind, VaultStatus
+from keeper.state import SOURCE_AT_COST, Kind, VaultStatus
 from tests.unit.keeper.readings import FLOOR, HEAD, MAX_HEAD_AGE_S, NOW, VAULT, reading, state
 
 
@@ -20,6 +20,11 @@ def test_plan__one_base_unit_above_the_floor__does_nothing() -> None:
 def test_plan__worth_zero__stops() -> None:
     (action,) = stop_line.plan(state(reading(0)), NOW)
     assert action.worth_usdc_e6 == 0
+
+
+def test_plan__worth_at_cost_at_the_floor__stops_and_says_that_it_is_at_cost() -> None:
+    (action,) = stop_line.plan(state(reading(FLOOR, source=SOURCE_AT_COST)), NOW)
+    assert (action.kind, action.source) == (Kind.STOP, "vault.worth_at_cost")
 
 
 def test_plan__unknown_worth__does_nothing() -> None:

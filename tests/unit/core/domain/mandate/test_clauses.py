@@ -110,6 +110,37 @@ def test_clause__carries_machine_values(key: str, params: dict[str, object]) -> 
     assert by_key()[key]["params"] == params
 
 
+SELLER = "0x3333333333333333333333333333333333333333"
+
+
+def named(address: str, *functions: tuple[str, bool]) -> dict[str, Any]:
+    listed = [{"signature": signature, "exit": is_exit} for signature, is_exit in functions]
+    return {"kind": "contract", "address": address, "functions": listed, "unpinned": True}
+
+
+def test_stop_line__of_a_list_that_lets_money_go_where_no_adapter_values_it__says_who_can_stop_then() -> None:
+    targets = parse_targets([named(VENUE, ("buy(uint256)", False), ("sell(uint256)", True)), named(SELLER, ("sell(uint256)", True))], CHAIN)
+    clause = by_key(targets=targets)["stop_line"]
+    assert clause["text_en"].endswith(
+        f" While money is at {VENUE}, unless an adapter of this service values it there, nobody but the keeper can stop the mandate by its "
+        "worth. The keeper counts that money at cost, so a loss there shows only when the money comes back."
+    )
+    assert clause["params"]["unvalued_targets"] == [VENUE]
+    assert clause["signed_fields"] == ["stopFloor", "stopFloorBps", "allowedTargetsHash"]
+
+
+def test_stop_line__of_several_such_targets__names_each() -> None:
+    targets = parse_targets([named(one, ("buy(uint256)", False)) for one in (VENUE, SELLER)], CHAIN)
+    assert f"While money is at {VENUE} or {SELLER}, unless" in by_key(targets=targets)["stop_line"]["text_en"]
+
+
+@pytest.mark.parametrize("items", [None, [VENUE], [named(VENUE, ("sell(uint256)", True))]])
+def test_stop_line__of_adapters_and_exits_alone__says_nothing_of_it(items: list[Any] | None) -> None:
+    clause = by_key(targets=parse_targets(items, CHAIN))["stop_line"]
+    assert clause["text_en"].endswith("A price that jumps can cost more before the stop.")
+    assert "unvalued_targets" not in clause["params"]
+
+
 def test_empty_caps__read_as_the_whole_budget() -> None:
     found = by_key(replace(TERMS, per_tx_cap=TERMS.budget_usdc, daily_cap=TERMS.budget_usdc))
     assert found["per_action"]["text_en"] == "One action may take out at most 1,234.5 USDC (the whole budget)."

@@ -74,6 +74,22 @@ def test_cash__another_token_moves_none_and_has_no_amount() -> None:
     assert (book.state.cash_usdc_e6, book.state.donated_usdc_e6) == (e6("1000"), 0)
 
 
+def test_cash__a_call_that_took_and_brought__books_both_gross() -> None:
+    book = working()
+    row = book.chain(executed("80", "30"))
+    state = book.state
+    assert (row.amount_usdc_e6, row.cash_delta_usdc_e6) == (e6("80"), -e6("50"))
+    assert (state.cash_usdc_e6, state.spent_usdc_e6, state.received_usdc_e6) == (e6("950"), e6("80"), e6("30"))
+    assert (state.largest_move_usdc_e6, state.positions_basis_usdc_e6) == (e6("80"), e6("50"))
+
+
+def test_cash__a_call_that_brought_as_much_as_it_took__moved_no_cash_and_is_the_largest_move() -> None:
+    book = working()
+    book.chain(executed("100", "100"))
+    state = book.state
+    assert (state.cash_usdc_e6, state.spent_usdc_e6, state.largest_move_usdc_e6) == (e6("1000"), e6("100"), e6("100"))
+
+
 def test_moves__calls_of_one_batch_are_one_action_for_the_largest_move() -> None:
     book = working()
     book.chain(executed("30", nonce=4), 50)

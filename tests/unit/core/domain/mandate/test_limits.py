@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.limits import (
     Call,
+    Effect,
     LimitsFacts,
     Refused,
     Spend,
@@ -38,6 +39,7 @@ AGENT = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 STRANGER = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
 VENUE = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"
 BUY = bytes.fromhex("d96a094a")
+SELL = bytes.fromhex("e4849b32")
 DEPOSIT = bytes.fromhex("6e553f65")  # deposit(uint256,address): word 1 is the receiver
 
 MODEL = VaultModel(
@@ -49,12 +51,29 @@ MODEL = VaultModel(
     per_tx_cap=100 * USDC,
     daily_cap=300 * USDC,
     ends_at=END,
-    rules=(Rule(VENUE, "0x6e553f65", 1, RuleKind.SPEND), Rule(VENUE, "0xd96a094a", UNPINNED, RuleKind.VALUED)),
+    rules=(
+        Rule(VENUE, "0x6e553f65", 1, RuleKind.SPEND),
+        Rule(VENUE, "0xd96a094a", UNPINNED, RuleKind.VALUED),
+        Rule(VENUE, "0xe4849b32", UNPINNED, RuleKind.EXIT),
+    ),
 )
 
 
 def buy(amount_usdc_e6: int) -> Call:
     return Call(VENUE, amount_usdc_e6, BUY + amount_usdc_e6.to_bytes(32, "big"))
+
+
+def sell(max_spend_usdc_e6: int = 0) -> Call:
+    return Call(VENUE, max_spend_usdc_e6, SELL + bytes(32))
+
+
+def took(amount_usdc_e6: int) -> Effect:
+    """The target took so much and gave nothing back."""
+    return Effect(taken_usdc_e6=amount_usdc_e6, change_usdc_e6=-amount_usdc_e6)
+
+
+def gave(amount_usdc_e6: int) -> Effect:
+    return Effect(taken_usdc_e6=0, change_usdc_e6=amount_usdc_e6)
 
 
 def deposit_for(receiver: str) -> Call:
@@ -134,7 +153,7 @@ def test_agent__never_takes_more_than_the_daily_cap_in_any_24_hours(steps: list[
     vault, now, taken = MODEL, START, []
     for wait, amount in steps:
         now += wait
-        after = after_call(vault, AGENT, [buy(amount * USDC)], [-amount * USDC], now)
+        after = after_call(vault, AGENT, [buy(amount * USDC)], [took(amount * USDC)], now)
         if isinstance(after, VaultModel):
             vault = after
             taken.append((now, amount * USDC))
@@ -147,8 +166,8 @@ def test_own_cash__is_budget_plus_received_less_spent_and_never_below_zero(steps
     vault, now = replace(MODEL, budget=500 * USDC), START
     for wait, amount in steps:
         now += wait
-        change = -amount * USDC if amount % 3 else amount * USDC
-        after = after_call(vault, AGENT, [buy(max(0, -change))], [change], now)
+        effect = took(amount * USDC) if amount % 3 else gave(amount * USDC)
+        after = after_call(vault, AGENT, [buy(effect.taken_usdc_e6)], [effect], now)
         vault = after if isinstance(after, VaultModel) else vault
         assert vault.cash == 500 * USDC + vault.received - vault.spent >= 0
 
@@ -199,8 +218,37 @@ def test_end__is_exclusive(now: int, reason: Refused | None) -> None:
 
 def test_removed_agent__refuses_everyone_even_the_zero_address() -> None:
     vault = replace(MODEL, agent=ZERO_ADDRESS)
-    assert check_call(vault, AGENT, [buy(1)], START) == Refused("NotAgent", (AGENT,))
-    assert check_call(vault, ZERO_ADDRESS, [buy(1)], START) == Refused("NotAgent", (ZERO_ADDRESS,))
+    assert check_call(vault, AGENT, [buy(1)], START) == Refused("NoAgent")
+    assert check_call(vault, ZERO_ADDRESS, [buy(1)], START) == Refused("NoAgent")
+    assert check_call(vault, STRANGER, [], START) == Refused("NoAgent")
+
+
+def test_removed_agent__after_status_end_and_pause() -> None:
+    vault = replace(MODEL, agent=ZERO_ADDRESS)
+    assert check_call(replace(vault, is_factory_paused=True), AGENT, [buy(1)], START) == Refused("MandatePaused")
+    assert check_call(vault, AGENT, [buy(1)], END) == Refused("MandateEnded", (END,))
+
+
+# Exits
+
+
+def test_exit__with_max_spend__is_refused_before_the_caps() -> None:
+    assert check_call(MODEL, AGENT, [sell(2_000 * USDC)], START) == Refused("ExitNotFree", (2_000 * USDC,))
+    assert check_call(MODEL, AGENT, [sell(1)], START) == Refused("ExitNotFree", (1,))
+    assert check_call(MODEL, AGENT, [sell(0)], START) is None
+
+
+def test_exit__of_the_first_call__is_refused_before_the_second_calls_rule() -> None:
+    stray = Call(STRANGER, 0, BUY)
+    assert check_call(MODEL, AGENT, [sell(5), stray], START) == Refused("ExitNotFree", (5,))
+    assert check_call(MODEL, AGENT, [stray, sell(5)], START) == Refused("TargetNotAllowed", (STRANGER, "0xd96a094a"))
+
+
+def test_exit__its_rule_comes_before_its_freeness() -> None:
+    pinned = replace(MODEL, rules=(Rule(VENUE, "0xe4849b32", 0, RuleKind.EXIT),))
+    refused = check_call(pinned, AGENT, [sell(5)], START)
+    assert refused is not None
+    assert refused.reason == "RecipientNotVault"
 
 
 def test_pin__of_the_vault_passes_and_of_another_is_refused() -> None:
@@ -236,21 +284,44 @@ def test_batch__is_capped_by_its_sum() -> None:
 # What a call leaves behind
 
 
-def test_drop_above_max_spend__changes_nothing() -> None:
-    assert after_call(MODEL, AGENT, [buy(5)], [-6], START) == Refused("OverMaxSpend", (6, 5))
+def test_fall_beyond_what_was_taken__changes_nothing() -> None:
+    assert after_call(MODEL, AGENT, [buy(5)], [Effect(taken_usdc_e6=5, change_usdc_e6=-6)], START) == Refused("OverMaxSpend", (6, 5))
+
+
+def test_part_of_the_allowance__counts_what_was_taken_of_it() -> None:
+    after = after_call(MODEL, AGENT, [buy(100)], [took(60)], START)
+    assert isinstance(after, VaultModel)
+    assert (after.spent, after.received, after.window.spent_usdc_e6(START)) == (60, 0, 60)
+
+
+def test_change_that_comes_back_in_the_call__uses_the_day_and_is_received() -> None:
+    after = after_call(MODEL, AGENT, [buy(80)], [Effect(taken_usdc_e6=80, change_usdc_e6=-50)], START)
+    assert isinstance(after, VaultModel)
+    assert (after.spent, after.received, after.window.spent_usdc_e6(START)) == (80, 30, 80)
+
+
+def test_income_that_hides_the_spending__does_not_hide_it_from_the_day() -> None:
+    """A call that took 100 and brought 100 leaves the balance as it was: three of them use a day of 300 up."""
+    vault, hidden = MODEL, Effect(taken_usdc_e6=100 * USDC, change_usdc_e6=0)
+    for _ in range(3):
+        after = after_call(vault, AGENT, [buy(100 * USDC)], [hidden], START)
+        assert isinstance(after, VaultModel)
+        vault = after
+    assert vault.cash == 1_000 * USDC
+    assert check_call(vault, AGENT, [buy(1)], START) == Refused("OverDailyCap", (1, 0))
 
 
 def test_income__raises_the_cash_and_not_the_day() -> None:
-    spent = after_call(MODEL, AGENT, [buy(100 * USDC)], [-100 * USDC], START)
+    spent = after_call(MODEL, AGENT, [buy(100 * USDC)], [took(100 * USDC)], START)
     assert isinstance(spent, VaultModel)
-    back = after_call(spent, AGENT, [buy(0)], [150 * USDC], START + 1)
+    back = after_call(spent, AGENT, [buy(0)], [gave(150 * USDC)], START + 1)
     assert isinstance(back, VaultModel)
     assert back.cash == 1_050 * USDC
     assert left_today_usdc_e6(back.window, back.daily_cap, START + 1) == 200 * USDC
 
 
 def test_batch__counts_each_call_gross() -> None:
-    after = after_call(MODEL, AGENT, [buy(60), buy(0)], [-60, 50], START)
+    after = after_call(MODEL, AGENT, [buy(60), buy(0)], [took(60), gave(50)], START)
     assert isinstance(after, VaultModel)
     assert (after.spent, after.received, after.window.spent_usdc_e6(START)) == (60, 50, 60)
 
@@ -266,9 +337,21 @@ def test_worked_numbers__of_the_rolling_day__are_the_models() -> None:
         now, amount = START + int(second), usdc_e6_from_text(asks)
         assert left_today_usdc_e6(vault.window, vault.daily_cap, now) == usdc_e6_from_text(left), second
         assert window_frees_at(vault.window, now) == (None if frees_at == "-" else START + int(frees_at)), second
-        after = after_call(vault, AGENT, [buy(amount)], [-amount], now)
+        after = after_call(vault, AGENT, [buy(amount)], [took(amount)], now)
         assert ("ok" if isinstance(after, VaultModel) else after.reason) == answer, second
         vault = after if isinstance(after, VaultModel) else vault
+
+
+def test_worked_numbers__of_gross_counting__are_the_models() -> None:
+    rows = table("limits.md", "gross counting")
+    assert len(rows) == 6
+    for max_spend, taken, back, spent, received, left, balance in rows:
+        out, income = usdc_e6_from_text(taken), usdc_e6_from_text(back)
+        after = after_call(MODEL, AGENT, [buy(usdc_e6_from_text(max_spend))], [Effect(out, income - out)], START)
+        assert isinstance(after, VaultModel), max_spend
+        assert (after.spent, after.received) == (usdc_e6_from_text(spent), usdc_e6_from_text(received)), max_spend
+        assert left_today_usdc_e6(after.window, after.daily_cap, START) == usdc_e6_from_text(left), max_spend
+        assert after.cash == usdc_e6_from_text(balance), max_spend
 
 
 def test_worked_numbers__of_the_order_of_caps__are_the_models() -> None:

@@ -22,6 +22,14 @@ def test_outflows__a_batch_is_one_and_a_proven_report_is_none() -> None:
     assert spend_window(book.rows, TESTNET).entries == (Spend(AT, e6("70")),)
 
 
+def test_outflows__a_call_that_took_and_brought__counts_what_it_took() -> None:
+    book = working()
+    book.chain(executed("80", "30", nonce=1), 50, START)
+    book.chain(executed("20", "20", nonce=2), 51, START)
+    assert [outflow.amount_usdc_e6 for outflow in outflows(book.rows, TESTNET)] == [e6("80"), e6("20")]
+    assert spend_window(book.rows, TESTNET).spent_usdc_e6(AT) == e6("100")
+
+
 def test_outflows__a_reversed_call__never_left() -> None:
     book = working()
     book.reverse(book.chain(executed("30")))

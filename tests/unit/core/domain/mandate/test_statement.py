@@ -128,6 +128,16 @@ def test_statement__a_log_at_the_weeks_last_second_and_at_monday__fall_apart() -
     assert week_statement(book.rows, about(), NEXT, LATER).flows.spent_usdc_e6 == e6("2")
 
 
+def test_statement__a_call_that_took_and_brought__is_gross_in_flows_and_against_the_caps() -> None:
+    book = working()
+    book.chain(executed("80", "30", nonce=0), 60, MONDAY + DAY)
+    book.chain(executed("60", "60", nonce=1), 61, MONDAY + DAY)
+    shown = statement_json(week_statement(book.rows, about(), WEEK, LATER))
+    flows, used = shown["flows"], shown["allowed_vs_used"]
+    assert (flows["spent"], flows["received"], flows["unexplained"]) == ("140.000000", "90.000000", "0.000000")
+    assert (used["largest_move"]["used"], used["busiest_day"]["used"]) == ("80.000000", "140.000000")
+
+
 def test_statement__the_running_week__is_as_of_now_and_not_complete() -> None:
     now = MONDAY + DAY
     period = statement_json(week_statement(working().rows, about(), WEEK, now))["period"]

@@ -1,0 +1,22 @@
+"""Owners' alerts of a public stop that is off: one more kind, which has a log as keeper_change has."""
+
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+TABLE = "owner_alert"
+
+
+def upgrade() -> None:
+    op.drop_constraint(op.f("ck_owner_alert_kind"), TABLE)
+    op.drop_constraint(op.f("ck_owner_alert_has_log"), TABLE)
+    op.create_check_constraint(op.f("ck_owner_alert_kind"), TABLE, "kind in ('keeper_change', 'public_stop_off', 'hl_key_lost')")
+    has_log = "kind = 'hl_key_lost' or num_nulls(chain_id, tx_hash, log_index, block_number, block_hash) = 0"
+    op.create_check_constraint(op.f("ck_owner_alert_has_log"), TABLE, has_log)
+
+
+def downgrade() -> None:
+    raise NotImplementedError("Alerts are never deleted, and the older constraint has no place for the new ones.")

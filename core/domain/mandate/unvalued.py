@@ -1,0 +1,42 @@
+"""Money out where no adapter values it: while any is, the vault's worth is unknown and the public stop is off.
+
+Laws
+- What is out counts at cost: what was spent there less what came back from there, never below 0. All such targets share one
+  counter, as in the vault: what one brings back beyond its cost lowers what is out at another.
+- A target that has a rule of kind VALUED is valued by its adapter, whatever its other rules. A cost (x402) is no position.
+- Proceeds that an adapter brings by `receiveProceeds` belong to no target, and lower nothing.
+
+Source: MandateVault._countUnvalued, RuleLib.isPositionKind and isValued.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from core.domain.mandate.terms import Rule, RuleKind
+from core.domain.money import UsdcE6
+
+MONEY_OUT_UNVALUED: Final = "money_out_unvalued"  # why the public stop is off
+
+UnvaluedFunctions = frozenset[tuple[str, str]]  # (target in lower case, selector in lower case)
+
+
+def unvalued_functions(rules: Iterable[Rule]) -> UnvaluedFunctions:
+    """The functions whose spending and receiving moves the counter."""
+    listed = tuple(rules)
+    valued = {rule.target for rule in listed if rule.kind is RuleKind.VALUED}
+    return frozenset(
+        _key(rule.target, rule.selector) for rule in listed if rule.kind in (RuleKind.SPEND, RuleKind.EXIT) and rule.target not in valued
+    )
+
+
+def unvalued_out_after(
+    out_usdc_e6: int, functions: UnvaluedFunctions, target: str, selector: str, *, spent_usdc_e6: int, received_usdc_e6: int
+) -> UsdcE6:
+    """The counter after one call of `target`, which took and brought so much."""
+    if _key(target, selector) not in functions:
+        return UsdcE6(out_usdc_e6)
+    return UsdcE6(max(0, out_usdc_e6 + spent_usdc_e6 - received_usdc_e6))
+
+
+def _key(target: str, selector: str) -> tuple[str, str]:
+    return target.lower(), selector.lower()

@@ -1,0 +1,125 @@
+"""Money out at a venue that no adapter values: the public stop is off, and the keeper stops by a worth at cost.
+
+Budget 1000, floor 950: 850 cash, 100 units at the test venue, and 50 USDC at a venue of the owner's choice. At a price of 0.5 the
+vault is worth 950 at cost: 850 + 50 + 50.
+"""
+
+import pytest
+
+from core.chain import calldata
+from core.chain.abi import hex_bytes
+from core.chain.calldata import Call
+from core.chain.decode import decode_log
+from core.chain.reader import refusal_name
+from core.chain.rpc import RpcRevertedError
+from core.domain.events import Marked, Stopped
+from core.domain.mandate.selectors import selector_of
+from core.domain.mandate.terms import UNPINNED, Rule, RuleKind
+from tests.integration.chain_fixtures import DeployedChain
+from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, Stage
+from tests.personas import AGENT, KEEPER, STRANGER
+
+OUT = 50 * USDC
+
+
+def take(amount: int) -> str:
+    return calldata.call_by_signature("take(uint256)", [amount])
+
+
+@pytest.fixture
+def venue(deployed: DeployedChain) -> str:
+    return deployed.deploy("HostileVenue", deployed.contracts["usdc"])
+
+
+@pytest.fixture
+def rules(deployed: DeployedChain, venue: str) -> tuple[Rule, ...]:
+    listed = [
+        Rule(venue, selector_of("take(uint256)"), UNPINNED, RuleKind.SPEND),
+        Rule(venue, selector_of("give(uint256)"), UNPINNED, RuleKind.EXIT),
+    ]
+    return tuple(sorted([*deployed.rules(), *listed], key=lambda rule: (int(rule.target, 16), rule.selector)))
+
+
+@pytest.fixture
+def out(stage: Stage, venue: str) -> Stage:
+    """The stage with money at the venue."""
+    stage.chain.succeed(AGENT, stage.vault, calldata.execute(Call(venue, OUT, take(OUT))))
+    return stage
+
+
+def enforced(stage: Stage) -> str | None:
+    """Why the vault refuses the public stop; None when it does not."""
+    with pytest.raises(RpcRevertedError) as refused:
+        stage.chain.rpc.call("eth_call", [{"from": STRANGER.address, "to": stage.vault, "data": calldata.enforce_stop_line()}, "latest"])
+    return refusal_name(refused.value.revert_data)
+
+
+def test_worth_at_cost_falls_to_the_floor__the_keepers_mark_stops_what_nobody_else_can(out: Stage) -> None:
+    out.set_price(PRICE_AT_FLOOR)
+    assert enforced(out) == "WorthUnknown"
+    report = out.keeper().run()
+    (tx,) = out.txs()
+    events = [decode_log(log) for log in out.receipt_of(tx).logs]
+    (marked,) = [event for event in events if isinstance(event, Marked)]
+    (stopped,) = [event for event in events if isinstance(event, Stopped)]
+    assert out.status() == "stopped"
+    assert marked.worth == 950 * USDC
+    assert (stopped.by, stopped.worth) == (KEEPER.address, 950 * USDC)
+    assert (report.unknown, report.at_cost) == (0, 1)
+
+
+def test_worth_at_cost_one_step_above_the_floor__is_a_mark_and_no_stop(out: Stage) -> None:
+    out.set_price(PRICE_AT_FLOOR + 1)
+    out.keeper().run()
+    assert (out.status(), out.states()) == ("working", [("mark", "mined")])
+
+
+def test_rows_of_a_stop_at_cost__say_that_it_is_at_cost(out: Stage) -> None:
+    out.set_price(PRICE_AT_FLOOR)
+    out.keeper().run()
+    (intent,) = out.intents()
+    (row,) = out.marks()
+    assert intent.reason["source"] == row.source == "vault.worth_at_cost"
+
+
+def test_a_key_of_its_own_for_stops__is_not_chosen_for_one_at_cost(out: Stage) -> None:
+    out.set_price(PRICE_AT_FLOOR)
+    out.keeper(stop_signer=STRANGER.signer).run()
+    (intent,) = out.intents()
+    (tx,) = out.txs()
+    assert (out.status(), intent.role, out.receipt_of(tx).sender) == ("stopped", "keeper", KEEPER.address)
+
+
+def test_money_goes_out_between_decision_and_signature__the_stop_is_read_again_at_cost(stage: Stage, venue: str) -> None:
+    """The agent can't turn the stop off by sending a base unit to a venue that nobody values."""
+    stage.set_price(PRICE_AT_FLOOR - 1)
+
+    def spend() -> None:
+        stage.chain.succeed(AGENT, stage.vault, calldata.execute(Call(venue, 1, take(1))))
+
+    stage.keeper(before_signing=spend, stop_signer=STRANGER.signer).run()
+    (intent,) = stage.intents()
+    assert (stage.status(), intent.reason["source"], intent.role) == ("stopped", "vault.worth_at_cost", "keeper")
+
+
+def test_dry_run__judges_at_cost_and_sends_nothing(out: Stage) -> None:
+    out.set_price(PRICE_AT_FLOOR)
+    dry = out.keeper(signer=None)
+    report = dry.run()
+    (row,) = out.marks()
+    assert (report.actions, report.at_cost, row.source, dry.wire.sent) == (1, 1, "vault.worth_at_cost", [])
+
+
+def test_all_came_home__the_worth_is_the_vaults_own_again(out: Stage, venue: str) -> None:
+    keeper = out.keeper()
+    keeper.run()
+    out.chain.succeed(AGENT, out.vault, calldata.execute(Call(venue, 0, calldata.call_by_signature("give(uint256)", [OUT]))))
+    report = keeper.run()
+    assert [row.source for row in out.marks()] == ["vault.worth_at_cost", "vault.worth"]
+    assert report.at_cost == 0
+
+
+def test_worth_at_cost__is_cash_plus_the_adapters_value_plus_what_was_spent_at_the_venue(out: Stage) -> None:
+    answer = out.chain.rpc.call("eth_call", [{"to": out.vault, "data": selector_of("worthAtCost()")}, "latest"])
+    words = hex_bytes(answer)
+    assert (int.from_bytes(words[:32]), int.from_bytes(words[32:])) == (1_000 * USDC, OUT)
