@@ -30,8 +30,8 @@ import {EventsLib} from "./libraries/EventsLib.sol";
 /// CONVERSION
 /// - A conversion burns tokens for credit at the service. Their share leaves the reserve and is owed to the treasury, so
 ///   the credit is paid for in full and the converter's other tokens gain nothing by it.
-/// - It only books what is owed; no USDC moves. Anyone has it paid, all at once. A treasury that cannot receive USDC
-///   holds up that payment and nothing else.
+/// - It only books what is owed; no USDC moves. Anyone may trigger the payment; it pays everything owed. A treasury that
+///   cannot receive USDC holds up that payment and nothing else.
 /// - USDC balance >= reserve + what is owed to the treasury, always.
 ///
 /// ROUNDING
@@ -39,7 +39,8 @@ import {EventsLib} from "./libraries/EventsLib.sol";
 ///   is worth is rounded down, and nothing for something reverts.
 ///
 /// WHO MAY DO WHAT
-/// - Anyone buys, unless paused. Every holder redeems and converts, paused or not. Anyone has the treasury paid.
+/// - Anyone buys, unless paused. Every holder redeems and converts, paused or not. Anyone triggers the payment of what is
+///   owed to the treasury.
 /// - The pauser stops buying and drops a proposed treasury. The admin ends the pause and, with 48 hours of notice, names
 ///   another treasury, which then receives everything that is owed.
 /// - Nobody mints without paying, takes USDC out of the reserve without burning its share, or holds up a redemption or a
@@ -68,8 +69,8 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
 
     IUSDC private immutable USDC;
 
-    /// @dev USDC base units, up to 2^120. Both share a word with each other, so that a conversion writes one, and with
-    /// Pausable's flag, so that a purchase reads one.
+    /// @dev USDC base units, below 2^120. Both share one storage word with Pausable's flag: a purchase reads one word, a
+    /// conversion writes one.
     uint120 private _reserve;
     uint120 private _treasuryOwed;
 

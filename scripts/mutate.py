@@ -4,7 +4,7 @@ tests/contracts/mutants.toml names defects: a place in the contracts, its text, 
 tree, alone, and the tests run there: one of them must fail. A mutant that no test notices survives, and the run fails.
 
 --sequences asks the same of the invariants alone, as deep as `make test` runs them, for the mutants that say `sequences = true`:
-of ten seeds nine must notice.
+of ten seeds nine must notice, and without a mutant none may.
 
 .local/mutants/              the copies, one for each worker, with a build of their own
 .local/mutants/verdicts.json what was found, by the hash of sources and mutant: an interrupted run goes on, `--again` begins anew
@@ -124,14 +124,16 @@ def failures(tree: Path, suite: Suite, seed: int) -> list[str]:
     try:
         done = subprocess.run(command, cwd=tree, env=os.environ | SETTINGS, capture_output=True, text=True, timeout=600, check=False)
     except subprocess.TimeoutExpired:
+        if len(suite.seeds) > 1:
+            raise RuntimeError(f"did not end in 600 seconds with seed {seed}") from None
         return ["no test ended in 600 seconds"]
     start = done.stdout.find("{")
     if start < 0 or "Compiler run failed" in done.stdout + done.stderr:
         raise RuntimeError(f"does not compile:\n{done.stdout[-1500:]}\n{done.stderr[-1500:]}")
-    suites: dict[str, Any] = json.loads(done.stdout[start:])
+    contracts: dict[str, Any] = json.loads(done.stdout[start:])
     return sorted(
-        f"{suite.split(':')[0].removeprefix('tests/contracts/').removesuffix('.t.sol')}: {test.split('(')[0]}"
-        for suite, report in suites.items()
+        f"{contract.split(':')[0].removeprefix('tests/contracts/').removesuffix('.t.sol')}: {test.split('(')[0]}"
+        for contract, report in contracts.items()
         for test, result in report["test_results"].items()
         if result["status"] == "Failure"
     )
@@ -169,8 +171,9 @@ def run(todo: list[Mutant], suite: Suite, ground: str, verdicts: dict[str, list[
     for index in range(min(WORKERS, len(todo))):
         tree = WORK / f"{suite.name}{index}"
         copy_tree(tree, suite)
-        if index == 0 and (failing := failures(tree, suite, suite.seeds[0])):
-            sys.exit("without any mutant these tests fail:\n" + "\n".join(failing))
+        for seed in suite.seeds if index == 0 else ():
+            if failing := failures(tree, suite, seed):
+                sys.exit(f"without any mutant these tests fail with seed {seed}:\n" + "\n".join(failing))
         trees.put(tree)
 
     broken = []
@@ -188,15 +191,24 @@ def run(todo: list[Mutant], suite: Suite, ground: str, verdicts: dict[str, list[
     return broken
 
 
+def chosen_for(suite: Suite, wanted: list[str]) -> list[Mutant]:
+    """The wanted mutants; when none is named, all for the unit tests, and those that say so for the sequences."""
+    if wanted:
+        return [one for one in mutants() if one.name in wanted]
+    return [one for one in mutants() if suite is UNIT or one.sequences]
+
+
 def main() -> None:
     started = time.monotonic()
     suite = SEQUENCES if "--sequences" in sys.argv else UNIT
     wanted = [one for one in sys.argv[1:] if not one.startswith("--")]
-    chosen = [one for one in mutants() if (one.name in wanted if wanted else suite is UNIT or one.sequences)]
+    chosen = chosen_for(suite, wanted)
     ground = hashlib.sha256(b"".join(file.read_bytes() for file in suite.sources())).hexdigest()
     WORK.mkdir(parents=True, exist_ok=True)
-    fresh = "--again" in sys.argv or not VERDICTS.exists()
-    verdicts: dict[str, list[list[str]]] = {} if fresh else json.loads(VERDICTS.read_text())
+    verdicts: dict[str, list[list[str]]] = json.loads(VERDICTS.read_text()) if VERDICTS.exists() else {}
+    if "--again" in sys.argv:
+        for one in chosen:
+            verdicts.pop(key_of(one, suite, ground), None)
 
     todo = [one for one in chosen if key_of(one, suite, ground) not in verdicts]
     print(f"{len(chosen)} mutants, {len(chosen) - len(todo)} judged before", flush=True)
@@ -208,7 +220,10 @@ def main() -> None:
         print(f"{one.name:38} {shown(verdicts[key_of(one, suite, ground)], suite)}")
     survivors = [one for one in judged_ones if len(verdicts[key_of(one, suite, ground)]) < suite.enough]
     print(f"\n{len(judged_ones) - len(survivors)} of {len(chosen)} noticed, {time.monotonic() - started:.0f} s")
-    complaints = [*broken, *(f"{one.name} survived: {one.breaks}" for one in survivors)]
+    complaints = [
+        *broken,
+        *(f"{one.name} survived, {suite.enough} of {len(suite.seeds)} seeds must notice: {one.breaks}" for one in survivors),
+    ]
     if complaints:
         sys.exit("\n".join(complaints))
 

@@ -28,6 +28,9 @@ contract WorthTest is Test {
         _execute(vault, _take(10 * USD));
         assertEq(vault.worth(), BUDGET - 10 * USD);
         assertEq(vault.totals().unvaluedOut, 0);
+        (uint256 worth, uint256 unvaluedOut) = vault.worthAtCost();
+        assertEq(worth, BUDGET - 10 * USD);
+        assertEq(unvaluedOut, 0);
     }
 
     function test_worth__donations_are_none() public {
@@ -76,10 +79,5 @@ contract WorthTest is Test {
         assertEq(unvaluedOut, 30 * USD);
         // Cash of 940, 60 at the venue, 30 at cost.
         assertEq(worth, 1_030 * USD);
-    }
-
-    function test_worthAtCost__money_spent_on_costs__is_gone() public view {
-        (uint256 worth,) = vault.worthAtCost();
-        assertEq(worth, BUDGET);
     }
 }

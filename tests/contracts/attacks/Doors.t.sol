@@ -67,7 +67,8 @@ contract BatchRouter {
     }
 }
 
-/// @notice Pitfalls 24 to 32: doors that were found open by attack, each tried as it was then.
+/// @notice Pitfalls 24 to 32: spending that is hidden, the grace cut short, offices beyond their rights, the project's own
+/// contracts as targets, decoys, and money where nobody values it.
 contract DoorAttacksTest is Test {
     MandateVault internal vault;
     CallbackRouter internal router;

@@ -2,7 +2,7 @@
 pragma solidity 0.8.30;
 
 import "../base/Test.sol";
-import {FreezableUSDC} from "./Tokens.sol";
+import {FreezableUSDC} from "../../../contracts/mocks/FreezableUSDC.sol";
 
 /// @notice An adapter that tells any worth, or none.
 contract LyingAdapter {
@@ -30,7 +30,7 @@ contract MoneyAttacksTest is Test {
     function setUp() public override {
         vm.warp(NOW);
         vm.roll(BLOCK);
-        _deployHouse("Tokens.sol:FreezableUSDC");
+        _deployHouse("FreezableUSDC.sol");
         freezer = FreezableUSDC(address(usdc));
         liar = new LyingAdapter();
         vm.prank(admin);
@@ -170,16 +170,16 @@ contract MoneyAttacksTest is Test {
 
     function test_pitfall_21__frozen_vault__keeps_everything_until_it_is_thawed() public {
         _stop(vault);
-        freezer.freeze(address(vault), true);
+        freezer.setFrozen(address(vault), true);
         _expectRevert(abi.encodeWithSignature("Error(string)", "Blacklistable: account is blacklisted"));
         _withdraw(BUDGET);
-        freezer.freeze(address(vault), false);
+        freezer.setFrozen(address(vault), false);
         _withdraw(BUDGET);
     }
 
     function test_pitfall_21__frozen_owner__takes_the_money_to_another_account() public {
         _stop(vault);
-        freezer.freeze(owner, true);
+        freezer.setFrozen(owner, true);
         vm.prank(owner);
         vault.withdraw(address(usdc), stranger, BUDGET);
         assertEq(usdc.balanceOf(stranger), BUDGET);
@@ -188,7 +188,7 @@ contract MoneyAttacksTest is Test {
     function test_pitfall_21__frozen_payee__holds_up_its_fee_and_not_the_owner() public {
         _execute(vault, _give(100 * USD));
         _stop(vault);
-        freezer.freeze(agent, true);
+        freezer.setFrozen(agent, true);
         _expectRevert(abi.encodeWithSignature("Error(string)", "Blacklistable: account is blacklisted"));
         vm.prank(keeper);
         vault.settle();

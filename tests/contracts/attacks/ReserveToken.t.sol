@@ -4,7 +4,7 @@ pragma solidity 0.8.30;
 import "../base/ReserveTokenTest.sol";
 
 /// @notice The pitfalls that concern the reserve token: who gets what another's signature pays for, and what a gift or
-/// the order of purchases can gain; and what was found by attacking the token itself.
+/// the order of purchases can gain; and credit from nothing.
 contract ReserveTokenAttacksTest is ReserveTokenTest {
     uint256 private constant MOST = 1e18; // a million million USDC
     bytes32 private constant ACCOUNT = "account-1";

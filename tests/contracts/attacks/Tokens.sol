@@ -29,19 +29,3 @@ contract HookUSDC is MockUSDC {
         (answered, answer) = target.call(data);
     }
 }
-
-/// @title FreezableUSDC
-/// @notice USDC whose issuer freezes accounts.
-contract FreezableUSDC is MockUSDC {
-    mapping(address account => bool) private _isFrozen;
-
-    /// @notice Freezes or thaws.
-    function freeze(address account, bool isFrozen) external {
-        _isFrozen[account] = isFrozen;
-    }
-
-    function _update(address from, address to, uint256 value) internal override {
-        require(!_isFrozen[from] && !_isFrozen[to], "Blacklistable: account is blacklisted");
-        super._update(from, to, value);
-    }
-}
