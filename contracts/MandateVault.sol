@@ -45,7 +45,7 @@ import {VaultCodeLib, VaultTerms} from "./libraries/VaultCodeLib.sol";
 ///
 /// LIFE
 /// - Funding: deposits come in, up to the budget and not above. Nothing else is possible but stop, withdraw, and the
-///   choice of the agent. No stop line applies: an empty vault is not a loss.
+///   choice of agent and payee. No stop line applies: an empty vault is not a loss.
 /// - Working: from the deposit that completes the budget. The agent acts while block.timestamp < endsAt.
 /// - Stopped: final. The agent is gone, the rest is unwinding, settling and withdrawing.
 /// - Settled: the fee was paid. Money that comes home later may be settled again.
@@ -79,7 +79,8 @@ import {VaultCodeLib, VaultTerms} from "./libraries/VaultCodeLib.sol";
 /// - Worth is own cash plus what the mandate's adapters say its positions are worth. At or below stopFloor, and before
 ///   the end, anyone may stop the mandate.
 /// - While money is out at targets that no adapter values, worth is unknown and only the keeper's mark can stop it by
-///   worth. `worthAtCost` counts that money at what was spent on it.
+///   worth. `worthAtCost` counts that money at what was spent on it. One counter serves all such targets and what the
+///   relay brings home: income at one lowers what is out at another, and worth is too low by that, never too high.
 ///
 /// FEE
 /// - agentFeeBps of max(0, received - spent), less what was paid. Deposits are no gain, nor is USDC that is sent to the
@@ -93,7 +94,10 @@ import {VaultCodeLib, VaultTerms} from "./libraries/VaultCodeLib.sol";
 /// - That a listed venue is honest, solvent or fairly priced. The caps bound what an action spends, own cash what all of
 ///   them spend; an exit at a bad price can lose a whole position in one action.
 /// - That the stop line stops in time: a price may jump across it, and a mark is as good as the keeper.
-/// - That unrealised gain is charged: an owner who takes positions out as tokens pays no fee on them.
+/// - That unrealised gain is charged: an owner who takes positions out as tokens pays no fee on them. Nor that a gain
+///   lasts until it is settled: an owner who is also the agent can lose it again.
+/// - That proceeds are known for what they are when a venue pays them by a plain transfer outside a call: they are a gift
+///   then, neither own cash nor gain. Adapters of such venues are not to be listed (IAdapter).
 /// - That only the agent's work is charged: USDC that somebody sends in during a call, and the proceeds of a position that
 ///   somebody else opened for the vault, are received and count as gain.
 /// - That USDC moves: Circle can pause it or freeze an account.
@@ -119,7 +123,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         uint80 feePaid;
     }
 
-    /// @dev One slot: written after the end, or when the payee is not the agent of the terms.
+    /// @dev One slot: written after a stop or the end, or when the payee is not the agent of the terms.
     struct Payout {
         address payee;
         uint96 withdrawn;
@@ -266,7 +270,7 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
         _requireNotOver(terms);
         _requireBeforeEnd(terms);
         if (msg.sender != terms.owner) revert ErrorsLib.NotOwner(msg.sender);
-        if (newAgent == address(0)) revert ErrorsLib.BadAddress(newAgent);
+        if (newAgent == address(0) || newAgent == address(this)) revert ErrorsLib.BadAddress(newAgent);
 
         _control.agent = newAgent;
         emit EventsLib.AgentSet(newAgent);
@@ -507,11 +511,12 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
     function receiveProceeds(uint256 amount) external nonReentrant {
         VaultTerms memory terms = VaultCodeLib.decode();
         if (_control.status == Status.Funding) revert ErrorsLib.MandateNotFunded(_book.deposited, terms.budget);
-        if (!FACTORY.isAdapter(msg.sender) && !terms.rules.isValued(msg.sender)) {
-            revert ErrorsLib.NotAdapter(msg.sender);
-        }
+        bool isValued = terms.rules.isValued(msg.sender);
+        if (!FACTORY.isAdapter(msg.sender) && !isValued) revert ErrorsLib.NotAdapter(msg.sender);
         if (amount == 0) revert ErrorsLib.ZeroAmount();
 
+        // What an adapter of no valued positions brings home was out where nobody values it.
+        if (!isValued) _book.unvaluedOut = Math.saturatingSub(_book.unvaluedOut, amount).toUint80();
         _flow.received = (_flow.received + amount).toUint80();
         emit EventsLib.ProceedsReceived(msg.sender, amount, _balance() + amount);
         IERC20(USDC).safeTransferFrom(msg.sender, address(this), amount);
@@ -722,9 +727,9 @@ contract MandateVault is IMandateVault, ReentrancyGuardTransient {
     /// @inheritdoc IMandateVault
     /// @dev The open board without an agent yet is not paused: it has no payee either.
     function paused() external view returns (bool) {
-        return
-            _control.agent == address(0) && _control.status < Status.Stopped
-                && _payee(VaultCodeLib.decode()) != address(0);
+        VaultTerms memory terms = VaultCodeLib.decode();
+        return _control.agent == address(0) && _control.status < Status.Stopped && block.timestamp < terms.endsAt
+            && _payee(terms) != address(0);
     }
 
     /// @inheritdoc IMandateVault

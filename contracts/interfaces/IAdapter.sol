@@ -9,6 +9,9 @@ import {Rule} from "../libraries/TermsLib.sol";
 ///
 /// - `valueOf` is what counts: vaults add it up for the stop line, and nothing else here is read on chain.
 /// - `positionOf`, `unitPrice` and `isLinear` say how that value comes about. Readers off chain take them as claims.
+/// - Nobody but the vault may have a position paid out by a plain transfer: such money is a gift to the vault, neither own
+///   cash nor gain, so anyone could lower its worth. Money that comes outside the vault's calls comes by
+///   `receiveProceeds`. An adapter that does not keep this is not to be listed.
 /// - An adapter without positions answers 0, 0, 0 and true: it states no price, and 0 is then exactly its value.
 interface IAdapter {
     /// @notice The functions of this adapter that a mandate may allow, sorted strictly ascending by selector.

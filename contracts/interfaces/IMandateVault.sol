@@ -5,7 +5,7 @@ import {Funding, Rule} from "../libraries/TermsLib.sol";
 
 /// @notice The life of a mandate. It only ever moves forward.
 enum Status {
-    /// Deposits have not yet reached the budget. No stop line, no agent.
+    /// Deposits have not yet reached the budget. No stop line, and the agent can do nothing but stop.
     Funding,
     /// The whole budget came in. The agent acts until endsAt.
     Working,
@@ -37,7 +37,8 @@ struct Totals {
     uint256 withdrawn;
     /// What was paid to the payee.
     uint256 feePaid;
-    /// What is out at targets that no adapter values: spent less received there, never below 0.
+    /// What is out at targets that no adapter values: spent less received there and by adapters that value nothing of this
+    /// mandate, such as the relay's. Never below 0.
     uint256 unvaluedOut;
     /// Number of execute and executeBatch calls so far, which is the next one's nonce.
     uint256 nonce;
@@ -152,7 +153,7 @@ interface IMandateVault {
     /// @notice Where in its life the mandate is.
     function status() external view returns (Status);
 
-    /// @notice True while the agent is removed and can be set again. The factory's own pause is not meant.
+    /// @notice True while the agent is removed and can be set again, before endsAt. The factory's own pause is not meant.
     function paused() external view returns (bool);
 
     /// @notice Unix second of the stop, 0 when there was none.
@@ -189,7 +190,8 @@ interface IMandateVault {
     /// @dev Reverts WorthUnknown while money is out at unvalued targets.
     function worth() external view returns (uint256);
 
-    /// @notice Worth with the money that no adapter values counted at cost: what was spent on it less what came back.
+    /// @notice Worth with the money that no adapter values counted at cost: what was spent on it less what came back, by
+    /// calls or by the relay.
     /// @dev An upper bound only while those positions are worth no more than they cost. Reverts when an adapter does.
     /// @return worth_ Own cash, plus what the adapters say, plus unvaluedOut.
     /// @return unvaluedOut The part at cost. 0: worth_ is what `worth` answers.

@@ -95,7 +95,7 @@ interface IMandateVaultFactory {
     /// @notice What checks signatures of wallets that are not created yet (ERC-6492), without any privilege.
     function validator() external view returns (address);
 
-    /// @notice Who may mark, stop, unwind after a stop, and settle. Read live by the vaults.
+    /// @notice Who may mark, stop and settle. Read live by the vaults.
     function keeper() external view returns (address);
 
     /// @notice Whose signature the x402 adapter requires. Read live by the adapter.

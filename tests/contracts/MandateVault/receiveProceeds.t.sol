@@ -21,7 +21,17 @@ contract ReceiveProceedsTest is Test {
         assertEq(total, BUDGET + 25 * USD);
     }
 
-    function test_receiveProceeds__leaves_the_unvalued_counter() public {
+    function test_receiveProceeds__of_an_adapter_that_values_nothing__lowers_the_unvalued_counter() public {
+        _execute(vault, _take(10 * USD));
+        relay.pushProceeds(address(vault), 4 * USD);
+        assertEq(vault.totals().unvaluedOut, 6 * USD);
+        relay.pushProceeds(address(vault), 7 * USD);
+        assertEq(vault.totals().unvaluedOut, 0);
+    }
+
+    function test_receiveProceeds__of_an_adapter_that_values__leaves_the_unvalued_counter() public {
+        _addRule(address(relay), MockRelayAdapter.take.selector, NO_PIN, KIND_VALUED_SPEND);
+        vault = _createWorking();
         _execute(vault, _take(10 * USD));
         relay.pushProceeds(address(vault), 10 * USD);
         assertEq(vault.totals().unvaluedOut, 10 * USD);

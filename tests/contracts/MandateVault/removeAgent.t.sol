@@ -31,6 +31,15 @@ contract RemoveAgentTest is Test {
         assertTrue(vault.paused());
     }
 
+    function test_removeAgent__at_the_end__is_no_pause_any_more() public {
+        vm.prank(owner);
+        vault.removeAgent();
+        vm.warp(ENDS_AT - 1);
+        assertTrue(vault.paused());
+        vm.warp(ENDS_AT);
+        assertFalse(vault.paused());
+    }
+
     function test_removeAgent__others__revert() public {
         address[4] memory others = [agent, keeper, admin, stranger];
         for (uint256 i; i < others.length; ++i) {

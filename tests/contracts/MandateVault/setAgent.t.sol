@@ -70,6 +70,14 @@ contract SetAgentTest is Test {
         _setAgent(address(0));
     }
 
+    /// @dev As the first agent of the open board the vault would be its own payee, and a fee would be paid in a circle.
+    function test_setAgent__the_vault_itself__reverts() public {
+        terms.agent = address(0);
+        vault = _createWorking();
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, address(vault)));
+        _setAgent(address(vault));
+    }
+
     function test_setAgent__stranger__reverts() public {
         _expectRevert(abi.encodeWithSelector(ErrorsLib.NotOwner.selector, stranger));
         vm.prank(stranger);

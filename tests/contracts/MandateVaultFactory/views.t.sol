@@ -76,6 +76,7 @@ contract FactoryViewsTest is Test {
         assertFalse(factory.isVault(address(usdc)));
         assertFalse(factory.isVault(stranger));
         assertFalse(factory.isVault(address(new Impostor(vault.termsDigest()))));
+        assertFalse(factory.isVault(address(new ShortImpostor())));
 
         terms.nonce = 2;
         assertFalse(factory.isVault(_predicted()));
@@ -92,6 +93,11 @@ contract FactoryViewsTest is Test {
     function test_vaultCode__empty_when_nothing_is_created() public view {
         assertEq(factory.vaultCode(), "");
     }
+}
+
+/// @notice Answers any question with nothing.
+contract ShortImpostor {
+    fallback() external {}
 }
 
 contract Impostor {

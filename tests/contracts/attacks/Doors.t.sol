@@ -322,6 +322,18 @@ contract DoorAttacksTest is Test {
 
     // ------------------------------------------------------------------ 32 money where nobody values it
 
+    function test_pitfall_32__what_the_relay_brings_home__is_not_counted_at_cost_as_well() public {
+        for (uint256 i; i < 3; ++i) {
+            _execute(vault, _take(PER_TX));
+        }
+        relay.pushProceeds(address(vault), 150 * USD);
+        (uint256 worth, uint256 unvaluedOut) = vault.worthAtCost();
+        assertEq(worth, BUDGET);
+        assertEq(unvaluedOut, 150 * USD);
+        relay.pushProceeds(address(vault), 150 * USD);
+        assertEq(vault.worth(), BUDGET);
+    }
+
     function test_pitfall_32__one_unit_out_where_nobody_values_it__leaves_the_keeper_to_stop_at_cost() public {
         _execute(vault, _take(1));
         _execute(vault, _buy(PER_TX - 1));

@@ -61,7 +61,7 @@ contract Handler is AgentHandler, OfficeHandler {
 
     /// @notice Every way through which something can succeed; a sequence that is worth its name passes each.
     function doors() external pure returns (bytes32[] memory list) {
-        list = new bytes32[](59);
+        list = new bytes32[](60);
         list[0] = "execute";
         list[1] = "executeBatch";
         list[2] = "buy";
@@ -112,6 +112,7 @@ contract Handler is AgentHandler, OfficeHandler {
         list[47] = "forgery refused";
         list[48] = "exhausted";
         list[49] = "offices tried";
+        list[59] = "relay";
         // The tricks of the venue that an action survived: all but Fail.
         for (uint256 i; i < 9; ++i) {
             list[50 + i] = _trickName(i);
@@ -125,12 +126,18 @@ contract Handler is AgentHandler, OfficeHandler {
         Ghost storage g = _vaultAt(at);
         address vault = address(g.vault);
         MaliciousVenue who = amount % 2 == 0 ? valued : unvalued;
-        if (which % 5 == 0) {
+        if (which % 6 == 0) {
             who.pullLater(vault, _bound(amount, 1, BUDGET));
             _tally("late pull", true);
-        } else if (which % 5 == 1) {
+        } else if (which % 6 == 5) {
+            uint256 brought = _bound(amount, 1, PER_TX);
+            (bool passed,) = address(relay).call(abi.encodeCall(relay.pushProceeds, (vault, brought)));
+            _keepLogs(passed);
+            if (passed) _bookGain(g, address(unvalued), 0, brought);
+            _tally("relay", passed);
+        } else if (which % 6 == 1) {
             _payLate(g, who, _bound(amount, 1, PER_TX));
-        } else if (which % 5 == 2) {
+        } else if (which % 6 == 2) {
             uint256 paid = _bound(amount, 1, PER_TX);
             (bool passed,) = address(who).call(abi.encodeCall(who.payProceeds, (vault, paid)));
             _keepLogs(passed);
@@ -138,7 +145,7 @@ contract Handler is AgentHandler, OfficeHandler {
             if (passed && who == unvalued) ++trespasses;
             if (passed) g.received += paid;
             _tally("late proceeds", passed);
-        } else if (which % 5 == 3) {
+        } else if (which % 6 == 3) {
             who.claimValue(vault, amount % 8 == 0 ? type(uint128).max : amount % PER_TX);
             _tally("lie", true);
         } else {

@@ -166,6 +166,11 @@ abstract contract OfficeHandler is OwnerHandler {
         );
         if (g.status == Status.Working) {
             breaches += _refusedWith(stranger, g, abi.encodeCall(g.vault.enforceStopLine, ()), ended);
+            bytes memory locked =
+                abi.encodeWithSelector(ErrorsLib.WithdrawLocked.selector, bytes32("settle_grace"), endsAt + 1 days);
+            breaches += _refusedWith(home, g, abi.encodeCall(g.vault.withdraw, (address(usdc), home, 1)), locked);
+            bytes memory tooEarly = abi.encodeWithSelector(ErrorsLib.SettleTooEarly.selector, endsAt + 1 days);
+            breaches += _refusedWith(home, g, abi.encodeCall(g.vault.settle, ()), tooEarly);
         }
         vm.revertToState(snapshot);
         trespasses += breaches;

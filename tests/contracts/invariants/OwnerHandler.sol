@@ -81,11 +81,12 @@ abstract contract OwnerHandler is Stage {
         uint256 free = usdc.balanceOf(vault) - g.vault.feeOwed();
         amount = amount % 3 == 0 ? free : _bound(amount, 1, free + 1);
         bool wasFunding = g.status == Status.Funding;
-        (bool withdrawable,,) = g.vault.lock();
+        bool isOpen = g.status != Status.Working || clock >= docs[g.doc].endsAt + 1 days;
         address home = docs[g.doc].owner;
         (bool passed,) = _as(home, vault, abi.encodeCall(g.vault.withdraw, (address(usdc), home, amount)));
-        // The lock tells exactly whether money can go home, and how much is the fee's alone.
-        if (passed != (withdrawable && amount != 0 && amount <= free)) ++wrongRefusals;
+        // Locked while Working until the grace is over; then all but the fee can go home.
+        if (passed && !isOpen) ++trespasses;
+        if (passed != (isOpen && amount != 0 && amount <= free)) ++wrongRefusals;
         _tally(wasFunding ? bytes32("withdraw while funding") : bytes32("withdraw"), passed);
         if (passed) _bookWithdrawal(g, amount, wasFunding);
     }
@@ -136,7 +137,10 @@ abstract contract OwnerHandler is Stage {
     /// @notice Settles after a stop.
     function ownerSettles(uint256 at) external step {
         Ghost storage g = _vaultAt(at);
+        bool early = g.stoppedAt == 0 && clock < docs[g.doc].endsAt + 1 days;
+        uint256 passes = done["owner settle"];
         _settle(docs[g.doc].owner, g, "owner settle");
+        if (early && done["owner settle"] != passes) ++trespasses;
     }
 
     /// @notice Withdraws terms that were signed: they must never become a vault.

@@ -309,7 +309,9 @@ abstract contract Stage is Test {
             _replayFlow(r, address(uint160(uint256(log.topics[2]))), 0, received, balance);
         } else if (topic == EventsLib.ProceedsReceived.selector) {
             (uint256 received, uint256 balance) = abi.decode(log.data, (uint256, uint256));
-            _replayFlow(r, address(0), 0, received, balance);
+            // What an adapter of no valued positions brings was out where nobody values it.
+            address from = address(uint160(uint256(log.topics[1])));
+            _replayFlow(r, from == address(relay) ? address(unvalued) : address(0), 0, received, balance);
         } else if (topic == EventsLib.Withdrawn.selector) {
             (uint256 amount, uint256 balance) = abi.decode(log.data, (uint256, uint256));
             if (log.topics[1] == bytes32(uint256(uint160(address(usdc))))) _replayWithdrawal(r, amount, balance);

@@ -264,6 +264,7 @@ contract MandateVaultProof is Proof {
         Snapshot memory before = _withdraw(amount, caller);
         vm.assume(before.status != Status.Funding);
         assert(caller == OWNER);
+        assert(before.status != Status.Working || block.timestamp >= _endsAt + 1 days);
         _assertBooked(before);
     }
 
@@ -272,8 +273,14 @@ contract MandateVaultProof is Proof {
     }
 
     function check_booked__settle(address caller) external {
-        _assertBooked(_settle(caller));
+        Snapshot memory before = _settle(caller);
+        _assertBooked(before);
         assert(VAULT.status() == Status.Settled && VAULT.agent() == address(0));
+        bool isStopped = VAULT.stoppedAt() != 0;
+        assert(
+            block.timestamp >= _endsAt + 1 days || (isStopped && caller == OWNER)
+                || (caller == address(this) && (isStopped || block.timestamp >= _endsAt))
+        );
     }
 
     /// @dev The zero address is a caller like any: without an agent it must not pass for one.
@@ -298,7 +305,8 @@ contract MandateVaultProof is Proof {
 
     function check_setAgent__only_the_owner_and_before_the_end(address caller, address newAgent) external {
         _setAgent(caller, newAgent);
-        assert(caller == OWNER && newAgent != address(0) && block.timestamp < _endsAt);
+        assert(caller == OWNER && block.timestamp < _endsAt);
+        assert(newAgent != address(0) && newAgent != address(VAULT));
         assert(VAULT.agent() == newAgent);
     }
 
