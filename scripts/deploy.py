@@ -191,14 +191,17 @@ def list_adapters(record: Record, signer: AccountAPI) -> list[OpenCall]:
     return left
 
 
-def record_implementation(record: Record) -> None:
-    factory = record.by_name()["factory"]
-    address = project.MandateVaultFactory.at(factory.address).implementation()
-    record.put(
-        Deployed(
-            "vault_implementation", "MandateVault", address, factory.block, factory.tx, [], to_hex(keccak(chain.provider.get_code(address)))
-        )
+def record_created_by_factory(record: Record) -> None:
+    """What the factory's constructor creates: the vaults' implementation and the validator of signatures."""
+    created = record.by_name()["factory"]
+    factory = project.MandateVaultFactory.at(created.address)
+    made = (
+        ("vault_implementation", "MandateVault", factory.implementation()),
+        ("factory_validator", "Erc6492Validator", factory.validator()),
     )
+    for name, contract, address in made:
+        code_hash = to_hex(keccak(chain.provider.get_code(address)))
+        record.put(Deployed(name, contract, address, created.block, created.tx, [], code_hash))
 
 
 @click.command(cls=ConnectedProviderCommand)
@@ -221,7 +224,7 @@ def cli(alias: str | None, record_file: Path | None) -> None:
             continue
         ensure(step, record, offices, signer)
         record.save(path)
-    record_implementation(record)
+    record_created_by_factory(record)
     left = [*name_venue_adapter(record, signer), *list_adapters(record, signer)]
     record.save(path)
     click.echo(f"recorded in {path}")

@@ -39,6 +39,7 @@ CONTRACTS = (
     "relay_adapter",
     "reserve_token",
     "vault_implementation",
+    "factory_validator",
 )
 ADAPTERS = ("test_venue_adapter", "x402_adapter", "relay_adapter")
 
@@ -131,14 +132,14 @@ def cli(record_file: Path | None) -> None:
     findings = Findings()
     check_recorded(findings, record)
     factory = project.MandateVaultFactory.at(at["factory"])
-    validator = Deployed("factory.validator", "Erc6492Validator", created_by(at["factory"], 2), 0, None, [], "")
-    for one in (*record.contracts, validator):
+    for one in record.contracts:
         check_code(findings, one, record)
 
     recorded = next(one for one in record.contracts if one.name == "factory").args[2]
     admin, pauser, keeper_admin, keeper, guard = recorded
     findings.check("factory.usdc", factory.usdc() == at["usdc"], factory.usdc())
     findings.check("factory.implementation", factory.implementation() == at["vault_implementation"], factory.implementation())
+    findings.check("factory.validator", factory.validator() == at["factory_validator"], factory.validator())
     findings.check("factory.defaultAdmin", factory.defaultAdmin() == admin, factory.defaultAdmin())
     findings.check("factory.keeper", factory.keeper() == keeper, factory.keeper())
     findings.check("factory.guard", factory.guard() == guard, factory.guard())

@@ -39,7 +39,12 @@ from core.domain.mandate.terms import (
 TERMS_VERSION: Final = 2
 MAX_TARGET_BPS: Final = 1_000_000
 PUBLIC_ID_CHARACTERS: Final = "abcdefghijklmnopqrstuvwxyz234567"
-NEVER_TARGETS: Final = {"usdc": "USDC", "factory": "the factory", "vault_implementation": "the vault's implementation"}
+NEVER_TARGETS: Final = {
+    "usdc": "USDC",
+    "factory": "the factory",
+    "vault_implementation": "the vault's implementation",
+    "factory_validator": "the factory's validator",
+}
 
 
 @dataclass(frozen=True, slots=True)
