@@ -1,6 +1,6 @@
 """All SQL of owners' alerts. Nothing here commits, and nothing deletes an alert (core.db.tables.alerts)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,13 @@ LOG = ("owner_id", "chain_id", "tx_hash", "log_index")
 def owners_of(session: Session, mandate_ids: Iterable[int]) -> list[int]:
     """The accounts that own these mandates, each once."""
     return list(session.scalars(select(Mandate.owner_id).where(Mandate.id.in_(set(mandate_ids))).distinct().order_by(Mandate.owner_id)))
+
+
+def public_ids_of(session: Session, mandate_ids: Collection[int]) -> dict[int, str]:
+    """By mandate the id that its owner knows; of none without asking."""
+    if not mandate_ids:
+        return {}
+    return {row.id: row.public_id for row in session.execute(select(Mandate.id, Mandate.public_id).where(Mandate.id.in_(mandate_ids)))}
 
 
 def add(session: WriteSession, kind: str, owner_ids: Sequence[int], row: NewRow, payload: Mapping[str, Any], now: datetime) -> None:
