@@ -43,8 +43,10 @@ class LiveBooks:
         grown = mandate_ledger.append_books(session, books, now)
         public_ids = alerts.public_ids_of(session, {went.row.mandate_id for went in grown.went_out})
         for went in grown.went_out:
-            owners, public_id = alerts.owners_of(session, [went.row.mandate_id]), public_ids[went.row.mandate_id]
-            alerts.add(session, alerts.PUBLIC_STOP_OFF, owners, went.row, _public_stop_off(went, public_id), now)
+            public_id = public_ids[went.row.mandate_id]
+            if not alerts.public_stop_off_stands(session, public_id, went.row.occurred_at):  # an agent could fill the list otherwise
+                owners = alerts.owners_of(session, [went.row.mandate_id])
+                alerts.add(session, alerts.PUBLIC_STOP_OFF, owners, went.row, _public_stop_off(went, public_id), now)
         return grown.rows
 
     def post_deposits(self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
