@@ -23,7 +23,7 @@ _NEW_TRANSFER: TypeAdapter[NewTransfer] = TypeAdapter(NewTransfer)
 
 
 class Books(Protocol):
-    """`tells_owners`: whether the owners' alerts of the factory's events are written too. Those of a book's rows are `append`'s."""
+    """`tells_owners`: whether the owners' alerts of the factory's events are written too. Those of a ledger's rows are `append`'s."""
 
     tells_owners: bool
 

@@ -33,7 +33,7 @@ def public_ids_of(session: Session, mandate_ids: Collection[int]) -> dict[int, s
 
 
 def add(session: WriteSession, kind: str, owner_ids: Sequence[int], row: NewRow, payload: Mapping[str, Any], now: datetime) -> None:
-    """Tell each owner of the log that the book's row is made of, unless an alert of it stands already.
+    """Tell each owner of the log that the ledger's row is made of, unless an alert of it stands already.
 
     `payload`: {event, args}, and {mandate_id} (public) when it is about one mandate.
     """

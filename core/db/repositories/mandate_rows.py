@@ -48,7 +48,7 @@ def ledger_row(row: MandateEvent) -> LedgerRow:
 
 
 def mandate_facts(mandate: Mandate) -> MandateFacts:
-    """What the fold of its book needs of the mandate's own row."""
+    """What the fold of its ledger needs of the mandate's own row."""
     return MandateFacts(
         market_mode=MarketMode(mandate.market_mode),
         budget_usdc_e6=int(mandate.budget_usdc_e6),

@@ -18,8 +18,8 @@ def upgrade() -> None:
     has_log = "kind = 'hl_key_lost' or num_nulls(chain_id, tx_hash, log_index, block_number, block_hash) = 0"
     op.create_check_constraint(op.f("ck_owner_alert_has_log"), TABLE, has_log)
     standing = text("withdrawn_at is null and kind = 'public_stop_off'")
-    by_mandate = [text("(payload ->> 'mandate_id')"), "occurred_at"]
-    op.create_index("ix_owner_alert_public_stop_off", TABLE, by_mandate, postgresql_where=standing)
+    mandate_id = text("(payload ->> 'mandate_id')")
+    op.create_index("ix_owner_alert_public_stop_off", TABLE, [mandate_id, "occurred_at"], postgresql_where=standing)
 
 
 def downgrade() -> None:

@@ -79,7 +79,7 @@ def unwinds(plan: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def sold(adapter: str) -> str:
-    return calldata.unwind([calldata.Call(adapter, 0, calldata.venue_sell(40 * USDC))])
+    return calldata.unwind([calldata.Call(adapter, 0, calldata.adapter_sell(40 * USDC))])
 
 
 def test_draft__an_adapter_that_publishes_no_rules__adds_none(stage: Stage) -> None:
