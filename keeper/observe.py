@@ -16,7 +16,7 @@ from typing import Any
 from core.chain.abi import AbiDecodeError, function, hex_bytes
 from core.chain.reader import ChainReader, refusal_name
 from core.chain.rpc import Request, RpcRevertedError
-from core.db.repositories.keeper import Mark, WatchedVault
+from core.db.repositories.keeper import SourcedMark, WatchedVault
 from core.domain.errors import OutsideError
 from core.domain.money import UnixSeconds, UsdcE6
 from keeper.state import (
@@ -207,5 +207,5 @@ def _last_sent(vault: WatchedVault) -> SentMark:
     return SentMark(sent.worth_usdc_e6, sent.block_number, UnixSeconds(int(sent.at.timestamp())))
 
 
-def _written(mark: Mark) -> WrittenMark:
+def _written(mark: SourcedMark) -> WrittenMark:
     return WrittenMark(mark.worth_usdc_e6, mark.block_number, UnixSeconds(int(mark.at.timestamp())), mark.source)

@@ -1,4 +1,5 @@
-"""The deployment record: scripts/deployments/<network>.json, read by deploy.py, verify.py and the processes.
+"""The deployment record, scripts/deployments/<network>.json, read by deploy.py, verify.py and the processes; what is left to do after
+a deployment; and the facts that deploy.py and verify.py share.
 
 {chain_id, block, commit, contracts: [{name, contract, address, block, tx, args, creation_hash}]}; `block` is the height of
 the first contract, from which the indexer reads; creation_hash is keccak256 of the creation code with its arguments.
@@ -6,14 +7,22 @@ the first contract, from which the indexer reads; creation_hash is keccak256 of 
 
 import json
 import subprocess
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import rlp
+from eth_utils import keccak, to_canonical_address, to_checksum_address
+
+if TYPE_CHECKING:
+    from ape.api import ProviderAPI
 
 ROOT = Path(__file__).resolve().parent.parent
 # Circle's USDC on Base Sepolia. The local chain gets the mock's code at this address, so that clients which know only
 # this asset accept it.
 BASE_SEPOLIA_USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
+ADAPTERS = ("test_venue_adapter", "x402_adapter", "relay_adapter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +86,37 @@ def current_commit() -> str:
         return "unknown"
     changes = subprocess.run(["git", "status", "--porcelain", "contracts"], cwd=ROOT, capture_output=True, text=True, check=False)
     return head.stdout.strip() + ("+changes" if changes.stdout.strip() else "")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """A call that the deployment still needs and this run cannot sign. `why` may be empty."""
+
+    office: str
+    account: str
+    contract: str
+    to: str
+    call: str
+    data: str
+    why: str = ""
+
+
+def closing_text(left: Sequence[OpenCall]) -> str:
+    """What is left to do, by whom, in order: one entry a transaction."""
+    if not left:
+        return "nothing is left to do; read it back with `make verify`"
+    lines = ["left to do, in this order, before the deployment can be used:"]
+    for number, one in enumerate(left, start=1):
+        lines.append(f"{number:>3}. {one.office} {one.account} calls {one.call}" + (f" ({one.why})" if one.why else ""))
+        lines += [f"     to   {one.to} ({one.contract}), value 0", f"     data {one.data}"]
+    return "\n".join([*lines, "then read it back with `make verify`, which finds what is missing"])
+
+
+def create_address(creator: str, nonce: int) -> str:
+    """Where CREATE puts the contract that `creator` makes with `nonce`."""
+    return str(to_checksum_address(keccak(rlp.encode([to_canonical_address(creator), nonce]))[12:]))
+
+
+def node_chain_id(provider: "ProviderAPI") -> int:
+    """Asked of the node itself, since Ape may answer with the network's."""
+    return int(provider.make_request("eth_chainId", []), 16)

@@ -7,7 +7,7 @@ Laws
   itself opens nothing on its own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eth_utils.address import is_hex_address, to_checksum_address
@@ -17,21 +17,29 @@ from scripts._deployments import BASE_SEPOLIA_USDC
 BASE_SEPOLIA_CHAIN_ID = 84532
 ZERO_ADDRESS = "0x" + "00" * 20
 DEVNET = "devnet"
-DEVNET_CHAIN_IDS = frozenset({BASE_SEPOLIA_CHAIN_ID})  # the devnet answers to Base Sepolia's id
-TEST_CHAIN_IDS = frozenset({BASE_SEPOLIA_CHAIN_ID})
+TEST_CHAIN_IDS = frozenset({BASE_SEPOLIA_CHAIN_ID})  # the devnet answers to Base Sepolia's id
 TEST_CONTRACTS = frozenset({"test_venue", "test_venue_adapter"})
 USDC_BY_CHAIN = {BASE_SEPOLIA_CHAIN_ID: BASE_SEPOLIA_USDC}
 
-# Variable, what the office is, and whether the deployer may hold it off the devnet.
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    """`variable` of the environment names who holds it. `may_be_deployer`: also off the devnet."""
+
+    variable: str
+    title: str
+    may_be_deployer: bool = False
+
+
 OFFICES = {
-    "admin": ("ADMIN_ADDRESS", "admin of factory and reserve token", False),
-    "pauser": ("PAUSER_ADDRESS", "pauser", False),
-    "keeper_admin": ("KEEPER_ADMIN_ADDRESS", "who proposes keepers and guards", False),
-    "keeper": ("KEEPER_ADDRESS", "keeper", True),
-    "guard": ("GUARD_ADDRESS", "guard", True),
-    "operator": ("OPERATOR_ADDRESS", "operator of the test venue", False),
-    "treasury": ("TREASURY_ADDRESS", "treasury of the reserve token", False),
-    "relay": ("RELAY_ADDRESS", "relay", True),
+    "admin": Office("ADMIN_ADDRESS", "admin of factory and reserve token"),
+    "pauser": Office("PAUSER_ADDRESS", "pauser"),
+    "keeper_admin": Office("KEEPER_ADMIN_ADDRESS", "who proposes keepers and guards"),
+    "keeper": Office("KEEPER_ADDRESS", "keeper", may_be_deployer=True),
+    "guard": Office("GUARD_ADDRESS", "guard", may_be_deployer=True),
+    "operator": Office("OPERATOR_ADDRESS", "operator of the test venue"),
+    "treasury": Office("TREASURY_ADDRESS", "treasury of the reserve token"),
+    "relay": Office("RELAY_ADDRESS", "relay", may_be_deployer=True),
 }
 
 
@@ -53,33 +61,9 @@ class Offices:
     relay: str
 
 
-@dataclass(frozen=True, slots=True)
-class OpenCall:
-    """A call that the deployment still needs and this run cannot sign. `why` may be empty."""
-
-    office: str
-    account: str
-    contract: str
-    to: str
-    call: str
-    data: str
-    why: str = ""
-
-
-def closing_text(left: Sequence[OpenCall]) -> str:
-    """What is left to do, by whom, in order: one entry a transaction."""
-    if not left:
-        return "nothing is left to do; read it back with `make verify`"
-    lines = ["left to do, in this order, before the deployment can be used:"]
-    for number, one in enumerate(left, start=1):
-        lines.append(f"{number:>3}. {one.office} {one.account} calls {one.call}" + (f" ({one.why})" if one.why else ""))
-        lines += [f"     to   {one.to} ({one.contract}), value 0", f"     data {one.data}"]
-    return "\n".join([*lines, "then read it back with `make verify`, which finds what is missing"])
-
-
 def is_devnet(network: str, chain_id: int, client_version: str) -> bool:
     """The local chain: the network of ape-config.yaml, an id of the list, and anvil. All three."""
-    return network == DEVNET and chain_id in DEVNET_CHAIN_IDS and "anvil" in client_version.lower()
+    return network == DEVNET and chain_id in TEST_CHAIN_IDS and "anvil" in client_version.lower()
 
 
 def belongs_on(name: str, chain_id: int) -> bool:
@@ -92,26 +76,27 @@ def offices_of(environment: Mapping[str, str], deployer: str, *, on_devnet: bool
 
     Errors: OfficesRefusedError with everything that is wrong.
     """
-    named = {office: environment.get(variable, "").strip() for office, (variable, _, _) in OFFICES.items()}
+    named = {name: environment.get(office.variable, "").strip() for name, office in OFFICES.items()}
     named["relay"] = named["relay"] or named["keeper"]
     if on_devnet:
-        named = {office: value or ("" if OFFICES[office][2] else deployer) for office, value in named.items()}
-    faults = [fault for office, value in named.items() if (fault := _fault(office, value, deployer, on_devnet=on_devnet))]
+        named = {name: value or ("" if OFFICES[name].may_be_deployer else deployer) for name, value in named.items()}
+    faults = [fault for name, value in named.items() if (fault := _fault(name, value, deployer, on_devnet=on_devnet))]
     if faults:
         raise OfficesRefusedError("\n".join(faults))
-    return Offices(**{office: to_checksum_address(value) for office, value in named.items()})
+    return Offices(**{name: to_checksum_address(value) for name, value in named.items()})
 
 
-def _fault(office: str, value: str, deployer: str, *, on_devnet: bool) -> str | None:
-    variable, title, may_deploy = OFFICES[office]
+def _fault(name: str, value: str, deployer: str, *, on_devnet: bool) -> str | None:
+    office = OFFICES[name]
+    variable, title = office.variable, office.title
     if not value:
         # Without a keeper there is no default for the relay; one sentence is enough.
-        return None if office == "relay" else f"{variable} is not set: set it to the address of the {title}"
+        return None if name == "relay" else f"{variable} is not set: set it to the address of the {title}"
     if not _is_address(value):
         return f"{variable} is {value}, which is not an address: give 0x and 40 hex digits, with a right checksum if in mixed case"
     if value.lower() == ZERO_ADDRESS:
         return f"{variable} is the zero address, and nobody could act as {title}: set it to an account that somebody holds"
-    if not on_devnet and not may_deploy and value.lower() == deployer.lower():
+    if not on_devnet and not office.may_be_deployer and value.lower() == deployer.lower():
         return f"{variable} is the deployer {deployer}, which may hold no such office off the devnet: name another account as {title}"
     return None
 

@@ -17,21 +17,18 @@ from pathlib import Path
 from typing import Any
 
 import click
-import rlp
 from ape import accounts, chain, project
 from ape.api import AccountAPI
 from ape.cli import ConnectedProviderCommand
-from eth_utils import keccak, to_canonical_address, to_checksum_address, to_hex
+from eth_utils import keccak, to_hex
 
-from scripts._deployments import Deployed, Record, load, record_path
+from scripts._deployments import ADAPTERS, Deployed, OpenCall, Record, closing_text, create_address, load, node_chain_id, record_path
 from scripts._offices import (
     DEVNET,
     USDC_BY_CHAIN,
     Offices,
     OfficesRefusedError,
-    OpenCall,
     belongs_on,
-    closing_text,
     is_devnet,
     offices_of,
 )
@@ -58,7 +55,7 @@ def allow_reserve_seed(at: dict[str, str], signer: AccountAPI) -> None:
         usdc.mint(signer.address, RESERVE_SEED_USDC_E6, sender=signer)
     if usdc.balanceOf(signer.address) < RESERVE_SEED_USDC_E6:
         raise click.ClickException(f"{signer.address} needs 1 USDC at {at['usdc']} to seed the reserve token")
-    future = get_create_address(signer.address, signer.nonce + 1)
+    future = create_address(signer.address, signer.nonce + 1)
     usdc.approve(future, RESERVE_SEED_USDC_E6, sender=signer)
 
 
@@ -79,22 +76,11 @@ STEPS = (
         allow_reserve_seed,
     ),
 )
-ADAPTERS = ("test_venue_adapter", "x402_adapter", "relay_adapter")
-
-
-def get_create_address(creator: str, nonce: int) -> str:
-    """Where CREATE puts the contract that `creator` makes with `nonce`."""
-    return str(to_checksum_address(keccak(rlp.encode([to_canonical_address(creator), nonce]))[12:]))
-
-
-def node_chain_id() -> int:
-    """Asked of the node itself, since Ape may answer with the network's."""
-    return int(chain.provider.make_request("eth_chainId", []), 16)
 
 
 def on_devnet() -> bool:
     client_version = str(chain.provider.make_request("web3_clientVersion", []))
-    return is_devnet(chain.provider.network.name, node_chain_id(), client_version)
+    return is_devnet(chain.provider.network.name, node_chain_id(chain.provider), client_version)
 
 
 def signer_for(network: str, alias: str | None) -> AccountAPI:
@@ -191,14 +177,17 @@ def list_adapters(record: Record, signer: AccountAPI) -> list[OpenCall]:
     return left
 
 
-def record_implementation(record: Record) -> None:
-    factory = record.by_name()["factory"]
-    address = project.MandateVaultFactory.at(factory.address).implementation()
-    record.put(
-        Deployed(
-            "vault_implementation", "MandateVault", address, factory.block, factory.tx, [], to_hex(keccak(chain.provider.get_code(address)))
-        )
+def record_created_by_factory(record: Record) -> None:
+    """What the factory's constructor creates: the vaults' implementation and the validator of signatures."""
+    created = record.by_name()["factory"]
+    factory = project.MandateVaultFactory.at(created.address)
+    made = (
+        ("vault_implementation", "MandateVault", factory.implementation()),
+        ("factory_validator", "Erc6492Validator", factory.validator()),
     )
+    for name, contract, address in made:
+        code_hash = to_hex(keccak(chain.provider.get_code(address)))
+        record.put(Deployed(name, contract, address, created.block, created.tx, [], code_hash))
 
 
 @click.command(cls=ConnectedProviderCommand)
@@ -208,7 +197,7 @@ def cli(alias: str | None, record_file: Path | None) -> None:
     """Deploy what is missing and record all of it."""
     network = chain.provider.network.name
     path = record_file or record_path(network)
-    record = load(path, node_chain_id())
+    record = load(path, node_chain_id(chain.provider))
     signer = signer_for(network, alias)
     try:
         offices = offices_of(os.environ, signer.address, on_devnet=on_devnet())
@@ -221,7 +210,7 @@ def cli(alias: str | None, record_file: Path | None) -> None:
             continue
         ensure(step, record, offices, signer)
         record.save(path)
-    record_implementation(record)
+    record_created_by_factory(record)
     left = [*name_venue_adapter(record, signer), *list_adapters(record, signer)]
     record.save(path)
     click.echo(f"recorded in {path}")

@@ -12,10 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
-import rlp
 from ape import chain, project
 from ape.cli import ConnectedProviderCommand
-from eth_utils import keccak, to_canonical_address, to_checksum_address
 
 from scripts._deployed_code import (
     Domain,
@@ -26,7 +24,7 @@ from scripts._deployed_code import (
     immutable_places,
     is_same_program,
 )
-from scripts._deployments import ROOT, Deployed, Record, load, record_path
+from scripts._deployments import ADAPTERS, ROOT, Deployed, Record, create_address, load, node_chain_id, record_path
 from scripts._offices import belongs_on
 
 ARTIFACTS = ROOT / ".build" / "forge"
@@ -39,8 +37,8 @@ CONTRACTS = (
     "relay_adapter",
     "reserve_token",
     "vault_implementation",
+    "factory_validator",
 )
-ADAPTERS = ("test_venue_adapter", "x402_adapter", "relay_adapter")
 
 
 class Findings:
@@ -54,10 +52,6 @@ class Findings:
         click.echo(f"{'ok   ' if is_right else 'WRONG'}  {what}: {found}")
 
 
-def created_by(creator: str, nonce: int) -> str:
-    return str(to_checksum_address(keccak(rlp.encode([to_canonical_address(creator), nonce]))[12:]))
-
-
 def addresses(*named: tuple[str, str]) -> tuple[Immutable, ...]:
     return tuple(Immutable(name, address_word(address)) for name, address in named)
 
@@ -68,9 +62,9 @@ Expected = Callable[[Deployed, dict[str, str], int], tuple[Immutable, ...]]
 EXPECTED: dict[str, Expected] = {
     "MandateVaultFactory": lambda one, at, chain_id: (
         *addresses(
-            ("implementation", created_by(one.address, 1)),
+            ("implementation", create_address(one.address, 1)),
             ("usdc", at["usdc"]),
-            ("validator", created_by(one.address, 2)),
+            ("validator", create_address(one.address, 2)),
         ),
         *domain_immutables(Domain("Mandate Wallet", "2", chain_id, one.address)),
     ),
@@ -126,19 +120,19 @@ def cli(record_file: Path | None) -> None:
     path = record_file or record_path(chain.provider.network.name)
     if not path.exists():
         raise click.ClickException(f"{path} does not exist; run `make deploy NETWORK={chain.provider.network.name}` first")
-    record = load(path, int(chain.provider.make_request("eth_chainId", []), 16))
+    record = load(path, node_chain_id(chain.provider))
     at = {one.name: one.address for one in record.contracts}
     findings = Findings()
     check_recorded(findings, record)
     factory = project.MandateVaultFactory.at(at["factory"])
-    validator = Deployed("factory.validator", "Erc6492Validator", created_by(at["factory"], 2), 0, None, [], "")
-    for one in (*record.contracts, validator):
+    for one in record.contracts:
         check_code(findings, one, record)
 
     recorded = next(one for one in record.contracts if one.name == "factory").args[2]
     admin, pauser, keeper_admin, keeper, guard = recorded
     findings.check("factory.usdc", factory.usdc() == at["usdc"], factory.usdc())
     findings.check("factory.implementation", factory.implementation() == at["vault_implementation"], factory.implementation())
+    findings.check("factory.validator", factory.validator() == at["factory_validator"], factory.validator())
     findings.check("factory.defaultAdmin", factory.defaultAdmin() == admin, factory.defaultAdmin())
     findings.check("factory.keeper", factory.keeper() == keeper, factory.keeper())
     findings.check("factory.guard", factory.guard() == guard, factory.guard())

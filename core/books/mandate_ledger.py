@@ -25,7 +25,7 @@ from core.books.mandate_copy import COPIED, line_of
 from core.books.mandate_weeks import Weeks
 from core.db.copying import copy_lines
 from core.db.engine import WriteSession
-from core.db.repositories.mandate_rows import ledger_row
+from core.db.repositories.mandate_rows import ledger_row, mandate_facts
 from core.db.tables.mandate import Mandate, MandateEvent, MandateHead
 from core.domain.canonical import canonical_json
 from core.domain.mandate.ledger import (
@@ -43,11 +43,9 @@ from core.domain.mandate.ledger import (
     state_from_json,
     state_to_json,
 )
-from core.domain.mandate.lifecycle import MarketMode, Status
+from core.domain.mandate.lifecycle import Status
 from core.domain.mandate.record import canonical_row_with, chain_faults, genesis_hash, row_hash
-from core.domain.mandate.terms import rules_from_json
-from core.domain.mandate.unvalued import unvalued_functions
-from core.domain.money import UsdcE6
+from core.domain.mandate.unvalued import WentOut, went_out_after
 
 FIRST_INCARNATION = 1
 
@@ -61,27 +59,17 @@ class Appended:
 
 
 @dataclass(frozen=True, slots=True)
-class WentUnvalued:
-    """The row by which money went out where no adapter values it, when none was out before: the public stop is off from here on."""
-
-    owner_id: int
-    public_id: str
-    row: LedgerRow
-    out_usdc_e6: UsdcE6
-
-
-@dataclass(frozen=True, slots=True)
 class Grown:
-    """What `append_books` did: how many rows were new, and where in the books the public stop went off."""
+    """What `append_books` did: how many rows were new, and by which of them money went out where no adapter values it."""
 
     rows: int
-    unvalued: tuple[WentUnvalued, ...]
+    went_out: tuple[WentOut, ...]
 
 
 @dataclass(slots=True)
 class _Book:
     """A locked book: `state` and `weeks` move with every row that is added, `fresh` holds the rows that this call adds, `payloads`
-    their payloads as canonical JSON, `unvalued` those by which money began to be out where no adapter values it."""
+    their payloads as canonical JSON, `went_out` those by which money went out where no adapter values it."""
 
     mandate: Mandate
     head: MandateHead
@@ -90,7 +78,7 @@ class _Book:
     weeks: Weeks
     fresh: list[LedgerRow] = field(default_factory=list)
     payloads: list[bytes] = field(default_factory=list)
-    unvalued: list[WentUnvalued] = field(default_factory=list)
+    went_out: tuple[WentOut, ...] = ()
 
 
 def append(session: WriteSession, mandate_id: int, row: NewRow, now: datetime) -> Appended:
@@ -122,7 +110,7 @@ def append_books(session: WriteSession, books: Mapping[int, Sequence[NewRow]], n
             _set_totals(book, now)
     session.flush()
     mandate_weeks.save(session, {book.mandate.id: book.weeks.changed for book in opened})
-    return Grown(count, tuple(went for book in opened for went in book.unvalued))
+    return Grown(count, tuple(went for book in opened for went in book.went_out))
 
 
 def _lines(opened: Sequence[_Book], books: Mapping[int, Sequence[NewRow]], known: Mapping[int, KnownKeys], now: datetime) -> Iterator[str]:
@@ -156,7 +144,7 @@ def verify(session: Session, mandate_id: int) -> list[str]:
     mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one()
     head = session.get(MandateHead, mandate_id)
     rows = load_rows(session, mandate_id)
-    faults = chain_faults(rows, mandate.public_id) + mandate_weeks.faults(session, mandate_id, rows, _facts(mandate))
+    faults = chain_faults(rows, mandate.public_id) + mandate_weeks.faults(session, mandate_id, rows, mandate_facts(mandate))
     if head is None:
         return [*faults, "the book has rows and no head"] if rows else faults
     return faults + _head_faults(mandate, head, rows)
@@ -197,7 +185,7 @@ def load_before(session: Session, mandate_ids: Collection[int], at: datetime) ->
             states[mandate_id] = state_from_json(state)
         except StateVersionError:
             rows = [row for row in effective(load_rows(session, mandate_id)) if row.occurred_at < at]
-            states[mandate_id] = fold(rows, _facts(session.get_one(Mandate, mandate_id)))
+            states[mandate_id] = fold(rows, mandate_facts(session.get_one(Mandate, mandate_id)))
     return states
 
 
@@ -205,7 +193,7 @@ def load_at(session: Session, mandate_id: int, block_number: int) -> MandateStat
     """The fold of the book without what stands in higher blocks; a row and its reversal are of the same block."""
     mandate = session.get_one(Mandate, mandate_id)
     rows = [row for row in load_rows(session, mandate_id) if row.block_number is None or row.block_number <= block_number]
-    return fold(rows, _facts(mandate))
+    return fold(rows, mandate_facts(mandate))
 
 
 # Opening
@@ -216,15 +204,7 @@ def _open(session: WriteSession, mandate_id: int) -> _Book:
     mandate = session.scalars(query.execution_options(populate_existing=True)).one()
     empty = _empty_head(mandate)
     head = lock_head(session, MandateHead, {"mandate_id": empty.pop("mandate_id")}, empty)
-    return _Book(mandate, head, _facts(mandate), _state(session, head), Weeks(session, mandate.id))
-
-
-def _facts(mandate: Mandate) -> MandateFacts:
-    return MandateFacts(
-        market_mode=MarketMode(mandate.market_mode),
-        budget_usdc_e6=mandate.budget_usdc_e6,
-        unvalued=unvalued_functions(rules_from_json(mandate.rules)),
-    )
+    return _Book(mandate, head, mandate_facts(mandate), _state(session, head), Weeks(session, mandate.id))
 
 
 def _state(session: Session, head: MandateHead) -> MandateState:
@@ -232,7 +212,7 @@ def _state(session: Session, head: MandateHead) -> MandateState:
     try:
         return state_from_json(head.state)
     except StateVersionError:
-        return fold(load_rows(session, head.mandate_id), _facts(session.get_one(Mandate, head.mandate_id)))
+        return fold(load_rows(session, head.mandate_id), mandate_facts(session.get_one(Mandate, head.mandate_id)))
 
 
 def _open_many(session: WriteSession, mandate_ids: Sequence[int]) -> list[_Book]:
@@ -245,7 +225,7 @@ def _open_many(session: WriteSession, mandate_ids: Sequence[int]) -> list[_Book]
     locked = select(MandateHead).where(MandateHead.mandate_id.in_(mandate_ids)).order_by(MandateHead.mandate_id).with_for_update()
     heads = {head.mandate_id: head for head in session.scalars(locked.execution_options(populate_existing=True))}
     states = [(mandate, heads[mandate.id]) for mandate in mandates]
-    return [_Book(mandate, head, _facts(mandate), _state(session, head), Weeks(session, mandate.id)) for mandate, head in states]
+    return [_Book(mandate, head, mandate_facts(mandate), _state(session, head), Weeks(session, mandate.id)) for mandate, head in states]
 
 
 def _empty_head(mandate: Mandate) -> dict[str, Any]:
@@ -267,17 +247,9 @@ def _grow(book: _Book, rows: Sequence[NewRow], standing: Collection[str], incarn
             added = _add(book, priced(row, book.state, book.facts), incarnation, None, now)
             book.weeks.grow(book.state, added, book.facts)
             before, book.state = book.state, apply(book.state, added, book.facts)
-            _note_unvalued(book, before, added)
+            out_usdc_e6 = book.state.unvalued_out_usdc_e6
+            book.went_out = went_out_after(book.went_out, added, before_usdc_e6=before.unvalued_out_usdc_e6, out_usdc_e6=out_usdc_e6)
     return is_new
-
-
-def _note_unvalued(book: _Book, before: MandateState, row: LedgerRow) -> None:
-    """Money that comes back in the very block in which it went out was never out between blocks, and is no news."""
-    out = book.state.unvalued_out_usdc_e6
-    if before.unvalued_out_usdc_e6 == 0 and out > 0:
-        book.unvalued.append(WentUnvalued(book.mandate.owner_id, book.mandate.public_id, row, UsdcE6(out)))
-    elif out == 0 and book.unvalued and book.unvalued[-1].row.block_hash == row.block_hash:
-        book.unvalued.pop()
 
 
 def _add(book: _Book, row: NewRow, incarnation: int, reverses_id: int | None, now: datetime) -> LedgerRow:
@@ -426,7 +398,7 @@ def _head_faults(mandate: Mandate, head: MandateHead, rows: Sequence[LedgerRow])
     faults = [] if head.seq == seq else [f"head: seq is {head.seq}, the last row's is {seq}"]
     if head.row_hash != _bytes(last_hash):
         faults.append(f"head: row_hash is 0x{head.row_hash.hex()}, the last row's is {last_hash}")
-    state = fold(rows, _facts(mandate))
+    state = fold(rows, mandate_facts(mandate))
     faults += [f"head: {name} is not the fold's" for name, value in _columns(state).items() if getattr(head, name) != value]
     projections = _projections(mandate, state) if rows else {}
     return faults + [f"mandate: {name} is not the fold's" for name, value in projections.items() if getattr(mandate, name) != value]

@@ -21,6 +21,12 @@ NODE_TROUBLE_CODES = RATE_LIMIT_CODES | {-32603, -32002, -32001}
 # Providers word "slower, please" in many ways and under many codes, and use -32005 for "too many results" as well.
 _TOO_FAST = re.compile(r"rate.?limit|too many requests|requests? (limit|per second)|compute units per second|throughput", re.IGNORECASE)
 _TOO_MUCH = re.compile(r"results|block range|response size", re.IGNORECASE)
+# How nodes word the end of a contract's code that is no revert: geth and Erigon, anvil and reth ("EVM error"), Nethermind ("VM execution").
+_CODE_FAILED = re.compile(
+    r"out of gas|invalid opcode|opcode .*not defined|invalid jump|stack (underflow|overflow|limit)|write protection"
+    r"|return data out of bounds|gas uint64 overflow|max call depth|EVM error|VM execution error",
+    re.IGNORECASE,
+)
 
 
 class RpcError(OutsideError):
@@ -51,6 +57,10 @@ class RpcRevertedError(RpcRefusedError):
     def __init__(self, method: str, code: int, message: str, revert_data: bytes) -> None:
         super().__init__(method, code, message)
         self.revert_data = revert_data
+
+
+class RpcCodeFailedError(RpcRefusedError):
+    """eth_call or eth_estimateGas ran and the contract's code failed otherwise than by a revert: out of gas, an invalid opcode."""
 
 
 class FailureKind(StrEnum):
@@ -108,7 +118,10 @@ def settled(method: str, answer: dict[str, Any]) -> Any | RpcRefusedError:
 def refused(method: str, error: dict[str, Any]) -> RpcRefusedError:
     code, message = _code(error), str(error.get("message", "no message"))
     data = _revert_data(error)
-    return RpcRefusedError(method, code, message) if data is None else RpcRevertedError(method, code, message, data)
+    if data is not None:
+        return RpcRevertedError(method, code, message, data)
+    kind = RpcCodeFailedError if _CODE_FAILED.search(message) else RpcRefusedError
+    return kind(method, code, message)
 
 
 def _code(error: dict[str, Any]) -> int:

@@ -25,8 +25,9 @@ from core.chain.abi import (
 from core.domain.mandate.terms import MandateTerms, Rule
 
 TRANSFER_WITH_BYTES = "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
-RESERVED_STOP_REASON = "stop_line"  # ConstantsLib.REASON_STOP_LINE: what the vault writes when the stop line stops it
 RECEIVE_WITH_BYTES = "receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
+# What an adapter's exit is called whose one argument is a number of units: TestVenueAdapter's sell.
+SELL_SELECTOR = function("TestVenueAdapter", "sell").selector
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +145,7 @@ def mark(worth: int, as_of_block: int, evidence: str) -> str:
 
 
 def stop(reason: str) -> str:
-    """`reason` is text of at most 32 ASCII characters, but not the vault's own word for the stop line. Errors: AbiEncodeError."""
-    if reason == RESERVED_STOP_REASON:
-        raise AbiEncodeError(f"{reason} is the vault's own reason; it refuses it with ReservedReason")
+    """`reason` is text of at most 32 ASCII characters. Errors: AbiEncodeError."""
     return function("MandateVault", "stop").encode(ascii_word(reason))
 
 
@@ -170,15 +169,11 @@ def set_payee(payee: str) -> str:
 # Adapters and venue
 
 
-# What an adapter's exit is called whose one argument is a number of units: TestVenueAdapter's sell.
-SELL_SELECTOR = function("TestVenueAdapter", "sell").selector
-
-
 def venue_buy(amount_usdc: int) -> str:
     return function("TestVenueAdapter", "buy").encode(amount_usdc)
 
 
-def venue_sell(units: int) -> str:
+def adapter_sell(units: int) -> str:
     return function("TestVenueAdapter", "sell").encode(units)
 
 

@@ -26,6 +26,7 @@ import httpx
 
 from core.chain.answers import (
     NodeFailure,
+    RpcCodeFailedError,
     RpcError,
     RpcRefusedError,
     RpcRevertedError,
@@ -38,7 +39,16 @@ from core.chain.answers import (
 from core.chain.budget import Budget
 from core.chain.provider import Entry, Provider, ProviderStats, names_of
 
-__all__ = ["ProviderStats", "Request", "Rpc", "RpcError", "RpcRefusedError", "RpcRevertedError", "RpcUnreachableError"]
+__all__ = [
+    "ProviderStats",
+    "Request",
+    "Rpc",
+    "RpcCodeFailedError",
+    "RpcError",
+    "RpcRefusedError",
+    "RpcRevertedError",
+    "RpcUnreachableError",
+]
 
 Request = tuple[str, Sequence[Any]]
 T = TypeVar("T")

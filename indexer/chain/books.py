@@ -8,13 +8,13 @@ from pydantic import TypeAdapter
 
 from core.books import mandate_ledger, transfer_reports
 from core.books.chain import known_keys
-from core.books.mandate_ledger import WentUnvalued
 from core.books.transfer_ledger import NewTransfer
 from core.db.engine import WriteSession
 from core.db.repositories import alerts, shadow
 from core.db.tables.mandate import MandateEvent
 from core.db.tables.transfers import TransferEntry
 from core.domain.mandate.ledger import NewRow
+from core.domain.mandate.unvalued import WentOut
 from core.domain.money import usdc_text
 
 MANDATE, ACCOUNT = "mandate", "account"  # kinds of books in the list
@@ -23,7 +23,7 @@ _NEW_TRANSFER: TypeAdapter[NewTransfer] = TypeAdapter(NewTransfer)
 
 
 class Books(Protocol):
-    """`tells_owners`: whether the owners' alerts of the factory's events are written too. Those of a book's rows are `append`'s."""
+    """`tells_owners`: whether the owners' alerts of the factory's events are written too. Those of a ledger's rows are `append`'s."""
 
     tells_owners: bool
 
@@ -41,8 +41,12 @@ class LiveBooks:
 
     def append(self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> int:
         grown = mandate_ledger.append_books(session, books, now)
-        for went in grown.unvalued:
-            alerts.add(session, alerts.PUBLIC_STOP_OFF, [went.owner_id], went.row, _public_stop_off(went), now)
+        public_ids = alerts.public_ids_of(session, {went.row.mandate_id for went in grown.went_out})
+        for went in grown.went_out:
+            public_id = public_ids[went.row.mandate_id]
+            if not alerts.public_stop_off_stands(session, public_id, went.row.occurred_at):  # an agent could fill the list otherwise
+                owners = alerts.owners_of(session, [went.row.mandate_id])
+                alerts.add(session, alerts.PUBLIC_STOP_OFF, owners, went.row, _public_stop_off(went, public_id), now)
         return grown.rows
 
     def post_deposits(self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
@@ -73,11 +77,11 @@ class MissingRows:
         return len(lacking)
 
 
-def _public_stop_off(went: WentUnvalued) -> dict[str, Any]:
+def _public_stop_off(went: WentOut, public_id: str) -> dict[str, Any]:
     """What the owner is told of the vault's Executed by which money went out where no adapter values it."""
     executed = went.row.payload["executed"]
     args = {"target": executed["target"], "selector": executed["selector"], "at_cost_usdc": usdc_text(went.out_usdc_e6)}
-    return {"event": "Executed", "args": args, "mandate_id": went.public_id}
+    return {"event": "Executed", "args": args, "mandate_id": public_id}
 
 
 def write_missing(session: WriteSession, now: datetime) -> int:

@@ -32,24 +32,24 @@ def _rules_of(reader: ChainReader, adapter: str, header: BlockHeader, patience: 
     none, one bad adapter must not end the record of all.
     """
     try:
-        return _own(adapter, header, reader.adapter_rules(adapter, header.hash))
+        return _checked(adapter, header, reader.adapter_rules(adapter, header.hash))
     except (RpcRevertedError, AbiDecodeError) as error:
-        return _none(adapter, header, error)
+        return _no_rules(adapter, header, error)
     except RpcRefusedError:
         if not patience.ends((adapter, header.hash), RULES_ROUNDS):
             raise
     try:
-        return _own(adapter, header, reader.adapter_rules(adapter, LATEST))
+        return _checked(adapter, header, reader.adapter_rules(adapter, LATEST))
     except (RpcRefusedError, AbiDecodeError) as error:
-        return _none(adapter, header, error)
+        return _no_rules(adapter, header, error)
 
 
-def _own(adapter: str, header: BlockHeader, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+def _checked(adapter: str, header: BlockHeader, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
     """The rules as they are, if they are an adapter's own; the relay adapter rightly publishes none."""
     fault = rules_fault(adapter, rules) if rules else None
-    return rules if fault is None else _none(adapter, header, fault)
+    return rules if fault is None else _no_rules(adapter, header, fault)
 
 
-def _none(adapter: str, header: BlockHeader, why: Exception | str) -> tuple[Rule, ...]:
+def _no_rules(adapter: str, header: BlockHeader, why: Exception | str) -> tuple[Rule, ...]:
     log.warning("adapter publishes no rules", adapter=adapter, block=header.number, error=str(why))
     return ()

@@ -59,6 +59,10 @@ def test_a_deployment_is_idempotent_and_reads_back(stack_directory: Path) -> Non
         assert recorded["chain_id"] == 84532
         assert recorded["block"] > 0
         assert all(one["address"].startswith("0x") for one in recorded["contracts"])
+        created = {
+            one["name"]: one["contract"] for one in recorded["contracts"] if one["name"] in ("vault_implementation", "factory_validator")
+        }
+        assert created == {"vault_implementation": "MandateVault", "factory_validator": "Erc6492Validator"}
 
         second = run_ape("deploy", stack.rpc_url, record)
         assert second.stdout.count("kept") == 6

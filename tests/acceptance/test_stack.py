@@ -57,6 +57,7 @@ def test_two_stacks_run_side_by_side_and_end_on_interrupt(stack_directory: Path)
             "usdc",
             "factory",
             "vault_implementation",
+            "factory_validator",
             "test_venue",
             "test_venue_adapter",
             "x402_adapter",

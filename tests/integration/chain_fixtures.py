@@ -230,7 +230,7 @@ class DeployedChain:
         return calldata.execute(Call(self.contracts["test_venue_adapter"], amount, calldata.venue_buy(amount)))
 
     def sell(self, vault: str, units: int) -> Receipt:
-        return self.send(AGENT, vault, calldata.execute(Call(self.contracts["test_venue_adapter"], 0, calldata.venue_sell(units))))
+        return self.send(AGENT, vault, calldata.execute(Call(self.contracts["test_venue_adapter"], 0, calldata.adapter_sell(units))))
 
 
 def deploy_contracts(anvil: Anvil) -> DeployedChain:

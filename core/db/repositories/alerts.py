@@ -1,21 +1,22 @@
 """All SQL of owners' alerts. Nothing here commits, and nothing deletes an alert (core.db.tables.alerts)."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import select, text, update
+from sqlalchemy import literal_column, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.db.repositories.chain import bytes_of
-from core.db.tables.alerts import STANDING, OwnerAlert
+from core.db.tables.alerts import PAYLOAD_MANDATE_ID, STANDING, STANDING_PUBLIC_STOP_OFF, OwnerAlert
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import NewRow
 
 KEEPER_CHANGE = "keeper_change"
 PUBLIC_STOP_OFF = "public_stop_off"
+PUBLIC_STOP_OFF_EVERY = timedelta(hours=24)
 LOG = ("owner_id", "chain_id", "tx_hash", "log_index")
 
 
@@ -24,8 +25,15 @@ def owners_of(session: Session, mandate_ids: Iterable[int]) -> list[int]:
     return list(session.scalars(select(Mandate.owner_id).where(Mandate.id.in_(set(mandate_ids))).distinct().order_by(Mandate.owner_id)))
 
 
+def public_ids_of(session: Session, mandate_ids: Collection[int]) -> dict[int, str]:
+    """By mandate the id that its owner knows; of none without asking."""
+    if not mandate_ids:
+        return {}
+    return {row.id: row.public_id for row in session.execute(select(Mandate.id, Mandate.public_id).where(Mandate.id.in_(mandate_ids)))}
+
+
 def add(session: WriteSession, kind: str, owner_ids: Sequence[int], row: NewRow, payload: Mapping[str, Any], now: datetime) -> None:
-    """Tell each owner of the log that the book's row is made of, unless an alert of it stands already.
+    """Tell each owner of the log that the ledger's row is made of, unless an alert of it stands already.
 
     `payload`: {event, args}, and {mandate_id} (public) when it is about one mandate.
     """
@@ -44,6 +52,20 @@ def add(session: WriteSession, kind: str, owner_ids: Sequence[int], row: NewRow,
     }
     statement = insert(OwnerAlert).on_conflict_do_nothing(index_elements=LOG, index_where=text(STANDING))
     session.execute(statement, [log | {"owner_id": owner_id} for owner_id in owner_ids])
+
+
+def public_stop_off_stands(session: Session, public_id: str, at: datetime) -> bool:
+    """Whether a standing alert says this of the mandate, less than 24 hours of block time before or after `at`.
+
+    The conditions are written out as the index has them, so that the work does not grow with the table.
+    """
+    query = select(OwnerAlert.id).where(
+        text(STANDING_PUBLIC_STOP_OFF),
+        literal_column(PAYLOAD_MANDATE_ID) == public_id,
+        OwnerAlert.occurred_at > at - PUBLIC_STOP_OFF_EVERY,
+        OwnerAlert.occurred_at < at + PUBLIC_STOP_OFF_EVERY,
+    )
+    return session.scalar(query.limit(1)) is not None
 
 
 def withdraw(session: WriteSession, chain_id: int, block_hashes: Iterable[str], now: datetime) -> None:

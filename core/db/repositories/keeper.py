@@ -33,11 +33,17 @@ SETTLE_GRACE = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A worth at a height. `worth_usdc_e6` None = it could not be read there; `source` says where it comes from, or why it is None."""
+    """A worth at a height. `worth_usdc_e6` None = it could not be read there."""
 
     worth_usdc_e6: UsdcE6 | None
     block_number: int
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SourcedMark(Mark):
+    """`source` says where the worth comes from, or why it is None."""
+
     source: str
 
 
@@ -51,7 +57,7 @@ class WatchedVault:
     created_at: int
     ends_at: UnixSeconds | None
     last_sent: Mark | None  # newest mark that is under way or on chain
-    last_written: Mark | None  # newest row of vault_mark
+    last_written: SourcedMark | None  # newest row of vault_mark
     floor_usdc_e6: UsdcE6 | None  # as that row has it
 
 
@@ -156,9 +162,9 @@ def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[Watch
             UsdcE6(int(row[2])),
             row[3],
             None if row[4] is None else UnixSeconds(int(row[4].timestamp())),
-            _sent_mark(*row[5:9]),
-            _written_mark(*row[9:13]),
-            _usdc(row[13]),
+            _sent_mark(*row[5:8]),
+            _written_mark(*row[8:12]),
+            _usdc(row[12]),
         )
         for row in session.execute(query)
     ]
@@ -167,12 +173,7 @@ def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[Watch
 def _last_sent() -> Any:
     intent = aliased(KeeperIntent)
     return (
-        select(
-            intent.reason["worth_usdc"].as_string().label("sent_worth"),
-            intent.trigger_block_number,
-            intent.created_at,
-            intent.reason["source"].as_string().label("sent_source"),
-        )
+        select(intent.reason["worth_usdc"].as_string().label("sent_worth"), intent.trigger_block_number, intent.created_at)
         .where(intent.vault == Vault.address, intent.chain_id == Vault.chain_id, intent.kind == "mark", intent.state.not_in(NOT_SENT))
         .order_by(intent.id.desc())
         .limit(1)
@@ -190,12 +191,12 @@ def _last_written() -> Any:
     )
 
 
-def _sent_mark(worth: str | None, block_number: int, at: datetime, source: str) -> Mark | None:
-    return None if worth is None else Mark(usdc_e6_from_text(worth, "worth_usdc"), block_number, at, source)
+def _sent_mark(worth: str | None, block_number: int, at: datetime) -> Mark | None:
+    return None if worth is None else Mark(usdc_e6_from_text(worth, "worth_usdc"), block_number, at)
 
 
-def _written_mark(worth: Decimal | None, block_number: int | None, at: datetime, source: str) -> Mark | None:
-    return None if block_number is None else Mark(_usdc(worth), block_number, at, source)
+def _written_mark(worth: Decimal | None, block_number: int | None, at: datetime, source: str) -> SourcedMark | None:
+    return None if block_number is None else SourcedMark(_usdc(worth), block_number, at, source)
 
 
 def _usdc(value: Decimal | None) -> UsdcE6 | None:

@@ -14,8 +14,11 @@ from sqlalchemy import ColumnElement, CompoundSelect, Select, any_, cast, func, 
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.orm import Session, aliased
 
-from core.db.tables.mandate import CONTROL_ROWS, REPORTED_ACTIONS, MandateEvent
-from core.domain.mandate.ledger import Kind, LedgerRow, ReportedBy
+from core.db.tables.mandate import CONTROL_ROWS, REPORTED_ACTIONS, Mandate, MandateEvent
+from core.domain.mandate.ledger import Kind, LedgerRow, MandateFacts, ReportedBy
+from core.domain.mandate.lifecycle import MarketMode
+from core.domain.mandate.terms import rules_from_json
+from core.domain.mandate.unvalued import unvalued_functions
 from core.domain.money import UsdcE6
 
 
@@ -41,6 +44,15 @@ def ledger_row(row: MandateEvent) -> LedgerRow:
         created_at=row.created_at,
         prev_hash="0x" + row.prev_hash.hex(),
         row_hash="0x" + row.row_hash.hex(),
+    )
+
+
+def mandate_facts(mandate: Mandate) -> MandateFacts:
+    """What the fold of its ledger needs of the mandate's own row."""
+    return MandateFacts(
+        market_mode=MarketMode(mandate.market_mode),
+        budget_usdc_e6=int(mandate.budget_usdc_e6),
+        unvalued=unvalued_functions(rules_from_json(mandate.rules)),
     )
 
 

@@ -9,6 +9,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from core.db.tables.base import Base, Hash32
 
 STANDING = "withdrawn_at is null"
+STANDING_PUBLIC_STOP_OFF = "withdrawn_at is null and kind = 'public_stop_off'"
+PAYLOAD_MANDATE_ID = "(payload ->> 'mandate_id')"
 
 
 class OwnerAlert(Base):
@@ -22,6 +24,7 @@ class OwnerAlert(Base):
         Index("uq_owner_alert_standing", "owner_id", "chain_id", "tx_hash", "log_index", unique=True, postgresql_where=text(STANDING)),
         Index("ix_owner_alert_owner_id_id", "owner_id", "id"),
         Index("ix_owner_alert_block_hash", "block_hash", postgresql_where=text(STANDING)),
+        Index("ix_owner_alert_public_stop_off", text(PAYLOAD_MANDATE_ID), "occurred_at", postgresql_where=text(STANDING_PUBLIC_STOP_OFF)),
     )
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)

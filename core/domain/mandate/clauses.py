@@ -120,8 +120,8 @@ def _stop_line(terms: MandateTerms, targets: Sequence[Target]) -> _Draft:
     unvalued = _unvalued_addresses(targets)
     if unvalued:
         text += (
-            f" While money is at {_or(unvalued)}, unless an adapter of this service values it there, nobody but the keeper can stop the "
-            "mandate by its worth. The keeper counts that money at cost, so a loss there shows only when the money comes back."
+            f" While money is at {' or '.join(unvalued)}, unless an adapter of this service values it there, nobody but the keeper "
+            "can stop the mandate by its worth. The keeper counts that money at cost, so a loss there shows only when the money comes back."
         )
         params["unvalued_targets"] = list(unvalued)
     return _Draft(text, params, ("stopFloor", "stopFloorBps", *(("allowedTargetsHash",) if unvalued else ())))
@@ -284,10 +284,6 @@ def _x402_words(target: X402Target) -> str:
     place = f"at {_and(target.hosts)}" if target.hosts else "of this service"
     payees = _and(target.payees) if target.payees else "this service"
     return f"paid reads {place}, paid to {payees}"
-
-
-def _or(words: Sequence[str]) -> str:
-    return " or ".join(words)
 
 
 def _and(words: Iterable[str]) -> str:

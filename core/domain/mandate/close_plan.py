@@ -27,7 +27,7 @@ from core.domain.times import utc_text_or_none
 
 
 class Adapter(StrEnum):
-    """`listed`: an adapter of the mandate's rules that this deployment has no name for."""
+    """`listed`: any other adapter of the mandate's rules; the position's `venue` names it where the deployment does."""
 
     TEST_VENUE = "test_venue"
     LISTED = "listed"

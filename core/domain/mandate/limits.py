@@ -187,9 +187,13 @@ def after_call(vault: VaultModel, caller: str, calls: Sequence[Call], effects: S
     for call, effect in zip(calls, effects, strict=True):
         if effect.received_usdc_e6 < 0:
             return Refused("OverMaxSpend", (-effect.change_usdc_e6, effect.taken_usdc_e6))
-        spent, received = effect.taken_usdc_e6, effect.received_usdc_e6
         unvalued_out = unvalued_out_after(
-            unvalued_out, functions, call.target, _selector_of(call), spent_usdc_e6=spent, received_usdc_e6=received
+            unvalued_out,
+            functions,
+            call.target,
+            _selector_of(call),
+            spent_usdc_e6=effect.taken_usdc_e6,
+            received_usdc_e6=effect.received_usdc_e6,
         )
     taken = sum(effect.taken_usdc_e6 for effect in effects)
     return replace(
@@ -231,7 +235,7 @@ def _refused_by_rule(vault: VaultModel, call: Call) -> Refused | None:
     rule = rule_of(vault.rules, call.target, _selector_of(call))
     if rule is None:
         return Refused("TargetNotAllowed", (call.target, _selector_of(call)))
-    return _refused_by_pin(vault, call, rule) or _refused_by_freeness(call, rule)
+    return _refused_by_pin(vault, call, rule) or _refused_as_exit(call, rule)
 
 
 def rule_of(rules: Iterable[Rule], target: str, selector: str) -> Rule | None:
@@ -243,7 +247,7 @@ def _selector_of(call: Call) -> str:
     return "0x" + call.data[:4].hex()
 
 
-def _refused_by_freeness(call: Call, rule: Rule) -> Refused | None:
+def _refused_as_exit(call: Call, rule: Rule) -> Refused | None:
     """Source: MandateVault._requireFree."""
     is_free = rule.kind is not RuleKind.EXIT or call.max_spend_usdc_e6 == 0
     return None if is_free else Refused("ExitNotFree", (call.max_spend_usdc_e6,))

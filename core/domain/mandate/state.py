@@ -31,7 +31,7 @@ class MandateFacts:
 
     market_mode: MarketMode
     budget_usdc_e6: int
-    unvalued: UnvaluedFunctions = frozenset()
+    unvalued: UnvaluedFunctions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from core.domain.times import DAY_S
 
 ZERO_ADDRESS = "0x0000000000000000000000000000000000000000"
 UNPINNED = 255
-MAX_RULES: Final = 32  # RuleLib.MAX_RULES
+MAX_RULES: Final = 32  # ConstantsLib.MAX_RULES
 
 
 class RuleKind(IntEnum):

@@ -10,14 +10,24 @@ Source: MandateVault._countUnvalued, RuleLib.isPositionKind and isValued.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
+from core.domain.mandate.rows import LedgerRow
 from core.domain.mandate.terms import Rule, RuleKind
 from core.domain.money import UsdcE6
 
 MONEY_OUT_UNVALUED: Final = "money_out_unvalued"  # why the public stop is off
 
 UnvaluedFunctions = frozenset[tuple[str, str]]  # (target in lower case, selector in lower case)
+
+
+@dataclass(frozen=True, slots=True)
+class WentOut:
+    """The row by which money went out unvalued when none was out before, and what is out after it, at cost."""
+
+    row: LedgerRow
+    out_usdc_e6: UsdcE6
 
 
 def unvalued_functions(rules: Iterable[Rule]) -> UnvaluedFunctions:
@@ -36,6 +46,17 @@ def unvalued_out_after(
     if _key(target, selector) not in functions:
         return UsdcE6(out_usdc_e6)
     return UsdcE6(max(0, out_usdc_e6 + spent_usdc_e6 - received_usdc_e6))
+
+
+def went_out_after(went: tuple[WentOut, ...], row: LedgerRow, *, before_usdc_e6: int, out_usdc_e6: int) -> tuple[WentOut, ...]:
+    """The fold of a mandate's rows, oldest first: each time that money went out and was not all back within the same block.
+
+    `before_usdc_e6` and `out_usdc_e6`: the counter before and after the row.
+    """
+    if before_usdc_e6 == 0 and out_usdc_e6 > 0:
+        return (*went, WentOut(row, UsdcE6(out_usdc_e6)))
+    is_back_within_block = out_usdc_e6 == 0 and bool(went) and went[-1].row.block_hash == row.block_hash
+    return went[:-1] if is_back_within_block else went
 
 
 def _key(target: str, selector: str) -> tuple[str, str]:

@@ -61,7 +61,7 @@ class Forgery:
             body["seq"] = index
             row["prev_hash"] = before
             row["row_hash"] = before = row_hash(before, canonical_json(body))
-        facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=int(self.first["terms"]["budgetUsdc"]))
+        facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=int(self.first["terms"]["budgetUsdc"]), unvalued=frozenset())
         self.head["totals"] = totals_of(fold([row_of_line(row) for row in self.rows], facts))
         self.head |= {"seq": len(self.rows), "row_hash": before}
 

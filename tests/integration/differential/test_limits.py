@@ -118,12 +118,12 @@ class Pair:
         if self.units:
             units = self.luck.randrange(1, self.units + 1)
             income = units * self.price_e6 // USDC
-            self.act([calldata.Call(self.adapter, 0, calldata.venue_sell(units))], [gave(income)], [-units])
+            self.act([calldata.Call(self.adapter, 0, calldata.adapter_sell(units))], [gave(income)], [-units])
 
     def buy_and_sell(self) -> None:
         amount = self.amount()
         units = amount * USDC // self.price_e6
-        calls = [self._buy(amount), calldata.Call(self.adapter, 0, calldata.venue_sell(max(units, 1)))]
+        calls = [self._buy(amount), calldata.Call(self.adapter, 0, calldata.adapter_sell(max(units, 1)))]
         self.act(calls, [took(amount), gave(units * self.price_e6 // USDC)], [units, -units])
 
     def take_a_part(self) -> None:

@@ -84,7 +84,7 @@ def issue(
     `rules`: those of the terms' hash, when they are not the test venue adapter's.
     """
     digest = deployed.digest(terms)
-    facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=terms.budget_usdc)
+    facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=terms.budget_usdc, unvalued=frozenset())
     with database.write() as session:
         mandate = _mandate(_new_owner(session) if owner_id is None else owner_id, terms, digest, rules or deployed.rules())
         session.add(mandate)

@@ -1,15 +1,18 @@
-"""Owners' alerts of a public stop that went off: once an episode, in the block's transaction, withdrawn by a reorg."""
+"""Owners' alerts of a public stop that went off: once an episode and day, in the block's transaction, withdrawn by a reorg."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select, text
 
 from core.chain import calldata
 from core.chain.calldata import Call
+from core.db.repositories.alerts import public_stop_off_stands
 from core.db.tables.alerts import OwnerAlert
 from core.domain.mandate.selectors import selector_of
 from core.domain.mandate.terms import UNPINNED, Rule, RuleKind
+from core.domain.times import DAY_S
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.personas import AGENT, OWNER
@@ -48,6 +51,10 @@ def act(follower: Follower, vault: str, *datas: str) -> None:
     for data in datas:
         follower.deployed.succeed(AGENT, vault, data)
     follower.catch_up()
+
+
+def pass_time(follower: Follower, seconds: int = DAY_S) -> None:
+    follower.deployed.rpc.call("evm_increaseTime", [seconds])
 
 
 def alerts(follower: Follower) -> list[OwnerAlert]:
@@ -89,7 +96,9 @@ def test_more_money_in_the_same_episode__tells_nothing_new(follower: Follower, u
 
 def test_all_home_and_out_again__is_a_second_alert(follower: Follower, unvalued: Unvalued) -> None:
     _, vault, venue = unvalued
-    act(follower, vault, take(venue, 50 * USDC), give(venue, 50 * USDC), take(venue, 7))
+    act(follower, vault, take(venue, 50 * USDC), give(venue, 50 * USDC))
+    pass_time(follower)
+    act(follower, vault, take(venue, 7))
     assert at_cost(follower) == [("50.000000", False), ("0.000007", False)]
 
 
@@ -97,6 +106,7 @@ def test_the_owners_unwind_ends_an_episode_too(follower: Follower, unvalued: Unv
     mandate, vault, venue = unvalued
     act(follower, vault, take(venue, 50 * USDC))
     follower.deployed.succeed(OWNER, vault, calldata.unwind([call(venue, 0, GIVE, 50 * USDC)]))
+    pass_time(follower)
     act(follower, vault, take(venue, 7))
     assert at_cost(follower) == [("50.000000", False), ("0.000007", False)]
     follower.assert_sound(mandate, vault)
@@ -146,11 +156,53 @@ def test_a_reorg_that_brings_the_call_back__tells_again(follower: Follower, unva
     assert at_cost(follower) == [("50.000000", True), ("50.000000", False)]
 
 
+def test_many_flaps_within_a_day__are_one_alert(follower: Follower, unvalued: Unvalued) -> None:
+    """An agent wrote its owner a row for each flap, as many as it liked."""
+    mandate, vault, venue = unvalued
+    for _ in range(6):
+        act(follower, vault, take(venue, 7), give(venue, 7))
+    assert at_cost(follower) == [("0.000007", False)]
+    follower.assert_sound(mandate, vault)
+
+
+def test_many_flaps_in_one_range__are_one_alert_a_day(follower: Follower, unvalued: Unvalued) -> None:
+    _, vault, venue = unvalued
+    for amount in range(1, 7):
+        follower.deployed.succeed(AGENT, vault, take(venue, amount))
+        follower.deployed.succeed(AGENT, vault, give(venue, amount))
+        pass_time(follower, DAY_S // 2)
+    follower.deployed.anvil.mine(40)
+    follower.catch_up()
+    assert at_cost(follower) == [("0.000001", False), ("0.000003", False), ("0.000005", False)]
+
+
+def test_a_flap_after_a_reorg_that_withdrew_the_alert__is_told(follower: Follower, unvalued: Unvalued) -> None:
+    _, vault, venue = unvalued
+    act(follower, vault, take(venue, 50 * USDC))
+    follower.deployed.anvil.reorg(1)
+    follower.catch_up()
+    act(follower, vault, take(venue, 7), give(venue, 7), take(venue, 8))
+    assert at_cost(follower) == [("50.000000", True), ("0.000007", False)]
+
+
+def test_the_days_check__is_answered_by_its_index(follower: Follower) -> None:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    with follower.database.read() as session:
+        session.execute(text("set local enable_seqscan = off"))
+        asked: list[tuple[str, Any]] = []
+        event.listen(session.connection(), "before_cursor_execute", lambda *seen: asked.append((seen[2], seen[3])))
+        assert not public_stop_off_stands(session, "m_4k2v7c3xqa", at)
+        ((statement, parameters),) = asked
+        plan = [row[0] for row in session.connection().exec_driver_sql(f"explain {statement}", parameters)]
+    assert "using ix_owner_alert_public_stop_off" in plan[1]
+
+
 def test_history_in_one_range__tells_as_block_by_block_would(follower: Follower, unvalued: Unvalued) -> None:
     """The indexer was away: many blocks come at once."""
     _, vault, venue = unvalued
     for data in (take(venue, 50 * USDC), give(venue, 50 * USDC), take(venue, 7)):
         follower.deployed.succeed(AGENT, vault, data)
+        pass_time(follower, DAY_S // 2)
     follower.deployed.anvil.mine(40)
     follower.catch_up()
     assert at_cost(follower) == [("50.000000", False), ("0.000007", False)]

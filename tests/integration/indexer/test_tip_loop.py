@@ -50,7 +50,7 @@ def test_a_mandates_life__stands_in_the_book_and_ends_at_nothing(follower: Follo
     chain.succeed(OWNER, vault, calldata.remove_agent())
     chain.succeed(OWNER, vault, calldata.set_agent(AGENT.address))
     chain.succeed(AGENT, vault, calldata.stop("done"))
-    chain.succeed(OWNER, vault, calldata.unwind([Call(chain.contracts["test_venue_adapter"], 0, calldata.venue_sell(30 * USDC))]))
+    chain.succeed(OWNER, vault, calldata.unwind([Call(chain.contracts["test_venue_adapter"], 0, calldata.adapter_sell(30 * USDC))]))
     chain.succeed(OWNER, vault, calldata.settle())
     chain.succeed(OWNER, vault, calldata.withdraw(usdc, OWNER.address, chain.reader.usdc_balance(vault)))
     follower.catch_up()

@@ -48,7 +48,7 @@ def out(stage: Stage, venue: str) -> Stage:
 
 
 def enforced(stage: Stage) -> str | None:
-    """Why the vault refuses the public stop; None when it does not."""
+    """The error by which the vault refuses the public stop, which it must; None: an error that is not known."""
     with pytest.raises(RpcRevertedError) as refused:
         stage.chain.rpc.call("eth_call", [{"from": STRANGER.address, "to": stage.vault, "data": calldata.enforce_stop_line()}, "latest"])
     return refusal_name(refused.value.revert_data)

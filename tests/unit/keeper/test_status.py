@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from core.db.repositories.keeper import Mark, WatchedVault
+from core.db.repositories.keeper import SourcedMark, WatchedVault
 from keeper.state import SOURCE_AT_COST, SOURCE_VAULT_WORTH
 from keeper.status import Report, table
 from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, NOW, VAULT
@@ -21,7 +21,7 @@ def shown(source: str) -> str:
         created_at=CREATED_AT,
         ends_at=None,
         last_sent=None,
-        last_written=Mark(BUDGET, 7, WHEN, source),
+        last_written=SourcedMark(BUDGET, 7, WHEN, source),
         floor_usdc_e6=FLOOR,
     )
     out = io.StringIO()

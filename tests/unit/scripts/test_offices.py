@@ -2,13 +2,12 @@
 
 import pytest
 
+from scripts._deployments import OpenCall, closing_text
 from scripts._offices import (
     BASE_SEPOLIA_CHAIN_ID,
     Offices,
     OfficesRefusedError,
-    OpenCall,
     belongs_on,
-    closing_text,
     is_devnet,
     offices_of,
 )

@@ -14,7 +14,7 @@ from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.fields import storable
 from api.kernel.operation import Answer, Call, NextCall, Refusal
 from core.chain.abi import AbiDecodeError, signatures_by_selector
-from core.chain.rpc import RpcRefusedError
+from core.chain.rpc import RpcCodeFailedError, RpcRevertedError
 from core.chain.typed_data import guard_targets_hash, rules_hash, terms_digest
 from core.db.repositories import identity, mandates, policies
 from core.db.tables.identity import Account
@@ -39,7 +39,12 @@ from core.domain.mandate.terms import (
 TERMS_VERSION: Final = 2
 MAX_TARGET_BPS: Final = 1_000_000
 PUBLIC_ID_CHARACTERS: Final = "abcdefghijklmnopqrstuvwxyz234567"
-NEVER_TARGETS: Final = {"usdc": "USDC", "factory": "the factory", "vault_implementation": "the vault's implementation"}
+NEVER_TARGETS: Final = {
+    "usdc": "USDC",
+    "factory": "the factory",
+    "vault_implementation": "the vault's implementation",
+    "factory_validator": "the factory's validator",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,10 +247,10 @@ def _adapters_on_chain(call: Call) -> Mapping[str, tuple[Rule, ...]]:
 
 
 def _published(call: Call, adapter: str) -> tuple[Rule, ...]:
-    """An adapter that fails or answers something else publishes nothing: the others' drafts don't wait for it."""
+    """An adapter whose rules cannot be read is left out. Errors: OutsideError when the node, not the adapter, is the trouble."""
     try:
         return call.deps.chain.adapter_rules(adapter)
-    except (RpcRefusedError, AbiDecodeError):
+    except (RpcRevertedError, RpcCodeFailedError, AbiDecodeError):
         return ()
 
 

@@ -10,10 +10,10 @@ one USD. These limits guard the key at this service; the vault's own caps stand 
 
 from datetime import UTC, datetime, time, timedelta
 
-from api.areas.mandates.service.views import facts_of
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Call, Refusal
 from core.db.repositories import mandate_rows, mandates
+from core.db.repositories.mandate_rows import mandate_facts
 from core.domain.mandate.ledger import Kind
 from core.domain.mandate.outflows import outflows
 from core.domain.money import usdc_text
@@ -48,5 +48,5 @@ def spent_since_usdc_e6(call: Call, agent_id: int, since: datetime) -> int:
     spent = 0
     for mandate in mandates.spending_mandates_of_agent(call.db, agent_id, since):
         rows = mandate_rows.standing_since(call.db, mandate.id, since - INSTANT, (Kind.MOVE, Kind.BUY))
-        spent += sum(outflow.amount_usdc_e6 for outflow in outflows(rows, facts_of(mandate)))
+        spent += sum(outflow.amount_usdc_e6 for outflow in outflows(rows, mandate_facts(mandate)))
     return spent

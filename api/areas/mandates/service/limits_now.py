@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from api.areas.mandates.service.views import chain_now, facts_of, is_paper, rules_of, state_of, terms_of, vault_of
+from api.areas.mandates.service.views import chain_now, is_paper, rules_of, state_of, terms_of, vault_of
 from api.kernel.operation import Call
 from core.db.repositories import mandate_rows
+from core.db.repositories.mandate_rows import mandate_facts
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import Kind, MandateState
 from core.domain.mandate.lifecycle import Status
@@ -51,7 +52,7 @@ def standing_of(call: Call, mandate: Mandate) -> Standing:
     now = chain_now(call, mandate)
     day_start = datetime.fromtimestamp(now - DAY_S, UTC) - timedelta(seconds=1)
     rows = mandate_rows.standing_since(call.db, mandate.id, day_start, (Kind.MOVE, Kind.BUY))
-    return Standing(mandate, state_of(call, mandate), terms_of(mandate), outflows(rows, facts_of(mandate)), now)
+    return Standing(mandate, state_of(call, mandate), terms_of(mandate), outflows(rows, mandate_facts(mandate)), now)
 
 
 def limits_view(standing: Standing) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def limits_view(standing: Standing) -> dict[str, Any]:
     state = standing.state
     facts = LimitsFacts(
         status=standing.status,
-        market_mode=facts_of(standing.mandate).market_mode,
+        market_mode=mandate_facts(standing.mandate).market_mode,
         terms=standing.terms,
         cash_usdc_e6=state.cash_usdc_e6,
         window=standing.window,

@@ -12,7 +12,6 @@ from api.areas.mandates.service.steps_now import above_asking_line, pending_cons
 from api.areas.mandates.service.venues import spread_bps
 from api.areas.mandates.service.views import (
     digest_of,
-    facts_of,
     is_paper,
     mandate_view,
     signature_of,
@@ -27,6 +26,7 @@ from core.books import mandate_record
 from core.chain.signatures import recovered_address
 from core.chain.typed_data import terms_digest
 from core.db.repositories import identity, mandate_rows, mandates
+from core.db.repositories.mandate_rows import mandate_facts
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.agent_status import HeldMandate, agent_status
 from core.domain.mandate.clauses import card_footer, card_header, clauses
@@ -105,7 +105,7 @@ def _terms_status(call: Call, mandate: Mandate) -> dict[str, Any] | None:
 
 def _progress(call: Call, standing: Standing) -> dict[str, Any]:
     about = ProgressFacts(
-        facts=facts_of(standing.mandate),
+        facts=mandate_facts(standing.mandate),
         terms=standing.terms,
         spread_bps=spread_bps(call, standing.mandate),
         now=standing.now,

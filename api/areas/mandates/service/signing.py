@@ -3,12 +3,13 @@
 from api.areas.mandates.schemas import MandatePath, SignTerms
 from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.owner_calls import cancel_terms_call
-from api.areas.mandates.service.views import digest_of, facts_of, mandate_view, rules_of, terms_of, vault_of
+from api.areas.mandates.service.views import digest_of, mandate_view, rules_of, terms_of, vault_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from core.books import mandate_ledger
 from core.chain.signatures import verify_digest
 from core.chain.typed_data import terms_typed_data
+from core.db.repositories.mandate_rows import mandate_facts
 from core.domain.mandate.ledger import signed_rows
 from core.domain.mandate.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
 from core.domain.mandate.paper import cancel_row
@@ -47,7 +48,7 @@ def sign(call: Call, caller: OwnerCaller, command: SignTerms) -> Answer:
         )
     mandate.signature = bytes.fromhex(command.signature.removeprefix("0x"))
     call.db.flush()
-    rows = signed_rows(facts_of(mandate), terms_digest=digest_of(mandate), version=mandate.terms_version, now=call.now)
+    rows = signed_rows(mandate_facts(mandate), terms_digest=digest_of(mandate), version=mandate.terms_version, now=call.now)
     mandate_ledger.append_many(call.db, mandate.id, rows, call.now)
     return Answer({"mandate": mandate_view(call, mandate)})
 

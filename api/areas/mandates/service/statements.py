@@ -12,13 +12,14 @@ from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.owner_calls import lock_facts, stop_call_of, withdrawable_now
 from api.areas.mandates.service.steps_now import with_their_txs
 from api.areas.mandates.service.venues import NO_POSITIONS, AdapterPositions, adapter_positions, spread_bps
-from api.areas.mandates.service.views import chain_now, facts_of, is_paper, state_of, terms_of, vault_of
+from api.areas.mandates.service.views import chain_now, is_paper, state_of, terms_of, vault_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from core.books import mandate_ledger, mandate_record
 from core.chain import calldata
 from core.chain.rpc import RpcError
 from core.db.repositories import mandate_rows, mandates
+from core.db.repositories.mandate_rows import mandate_facts
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.close_plan import OwnerCall, PlanFacts, close_all_plan
 from core.domain.mandate.ledger import MandateState
@@ -102,7 +103,7 @@ def _end_of(mandate: Mandate, state: MandateState, week: IsoWeek) -> MandateStat
 def _about(mandate: Mandate) -> StatementOf:
     return StatementOf(
         public_id=mandate.public_id,
-        facts=facts_of(mandate),
+        facts=mandate_facts(mandate),
         terms=terms_of(mandate),
         purpose=mandate.purpose,
         agent_id=None if mandate.agent_id is None else str(mandate.agent_id),
@@ -119,7 +120,7 @@ def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
     state = state_of(call, mandate)
     positions = _positions(call, mandate, state)
     plan = PlanFacts(
-        facts=facts_of(mandate),
+        facts=mandate_facts(mandate),
         terms=terms_of(mandate),
         state=state,
         positions=() if positions is None else positions.known,

@@ -102,7 +102,7 @@ def _label(state: MandateState, adapter: str) -> str | None:
 
 
 def _unwind_data(adapter: str, units: int) -> str:
-    return calldata.unwind([calldata.Call(adapter, 0, calldata.venue_sell(units))])
+    return calldata.unwind([calldata.Call(adapter, 0, calldata.adapter_sell(units))])
 
 
 def unwind_call(call: Call, caller: AgentCaller | OwnerCaller, command: UnwindCall) -> Answer:

@@ -8,12 +8,11 @@ from api.kernel.operation import Call
 from core.books import mandate_ledger
 from core.db.repositories import identity, mandates
 from core.db.tables.mandate import Mandate
-from core.domain.mandate.ledger import LedgerRow, MandateFacts, MandateState
+from core.domain.mandate.ledger import LedgerRow, MandateState
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.record import row_body
 from core.domain.mandate.targets import Target, parse_targets, targets_to_json
 from core.domain.mandate.terms import MandateTerms, Rule, rules_from_json, terms_from_json
-from core.domain.mandate.unvalued import unvalued_functions
 from core.domain.money import usdc_text, usdc_text_or_none
 from core.domain.times import instant_text_or_none
 
@@ -44,14 +43,6 @@ def vault_of(mandate: Mandate) -> str | None:
 
 def is_paper(mandate: Mandate) -> bool:
     return mandate.market_mode == MarketMode.PAPER.value
-
-
-def facts_of(mandate: Mandate) -> MandateFacts:
-    return MandateFacts(
-        market_mode=MarketMode(mandate.market_mode),
-        budget_usdc_e6=int(mandate.budget_usdc_e6),
-        unvalued=unvalued_functions(rules_of(mandate)),
-    )
 
 
 def state_of(call: Call, mandate: Mandate) -> MandateState:

@@ -36,6 +36,7 @@ CONTRACTS = {
     "test_venue": address(0x1004),
     "test_venue_adapter": address(0x1005),
     "x402_adapter": address(0x1006),
+    "factory_validator": address(0x100A),
 }
 ADAPTER = CONTRACTS["test_venue_adapter"]
 BUY, SELL, PAY = "0xd96a094a", "0xe4849b32", "0x12345678"

@@ -8,11 +8,13 @@ import pytest
 
 from api.kernel.operation import Deps
 from core.chain import calldata
+from core.chain.abi import AbiDecodeError
+from core.chain.answers import refused
 from core.chain.reader import UNREAD_ADAPTER, AdapterReading
-from core.chain.rpc import RpcRevertedError
+from core.chain.rpc import RpcCodeFailedError, RpcRevertedError, RpcUnreachableError
 from core.domain.mandate.terms import Rule, RuleKind
 from tests.integration.api.conftest import Clock
-from tests.integration.api.mandates.stage import ADAPTER, BUY, CONTRACTS, SELL, USDC, Stage, StageChain, address
+from tests.integration.api.mandates.stage import ADAPTER, BUY, CONTRACTS, DRAFT, SELL, USDC, Stage, StageChain, address, reason
 from tests.integration.chain_fixtures import DeployedChain, anvil, deployed  # noqa: F401 (fixtures)
 
 OTHER, CLOSED, SILENT = address(0x1007), address(0x1008), address(0x1009)
@@ -23,16 +25,17 @@ LOCK = "0x0badc0de"  # an exit whose arguments nobody here knows
 
 @dataclass
 class ManyAdapters(StageChain):
-    """The stage's chain with three adapters more; `says` is what each of the mandate's adapters answers."""
+    """The stage's chain with three adapters more; `says` is what each of the mandate's adapters answers, `silence` why one has no rules."""
 
     says: Mapping[str, AdapterReading] = field(default_factory=dict)
+    silence: Exception = field(default_factory=lambda: RpcRevertedError("eth_call", 3, "execution reverted", b""))
 
     def is_adapter(self, adapter: str, at: Any = "latest") -> bool:
         return super().is_adapter(adapter, at) or adapter in (OTHER, CLOSED, SILENT)
 
     def adapter_rules(self, adapter: str, at: Any = "latest") -> tuple[Rule, ...]:
         if adapter == SILENT:
-            raise RpcRevertedError("eth_call", 3, "execution reverted", b"")
+            raise self.silence
         if adapter in (OTHER, CLOSED):
             leave = SELL if adapter == OTHER else LOCK
             return tuple(sorted((Rule(adapter, BUY, 255, RuleKind.VALUED), Rule(adapter, leave, 255, RuleKind.EXIT)), key=selector_of))
@@ -76,7 +79,7 @@ def unwinds(plan: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def sold(adapter: str) -> str:
-    return calldata.unwind([calldata.Call(adapter, 0, calldata.venue_sell(40 * USDC))])
+    return calldata.unwind([calldata.Call(adapter, 0, calldata.adapter_sell(40 * USDC))])
 
 
 def test_draft__an_adapter_that_publishes_no_rules__adds_none(stage: Stage) -> None:
@@ -84,6 +87,40 @@ def test_draft__an_adapter_that_publishes_no_rules__adds_none(stage: Stage) -> N
     targets = {rule["target"] for rule in stage.get(f"/mandates/{stage.draft()}/terms", stage.owner)["rules"]}
     assert {ADAPTER, OTHER} <= targets
     assert SILENT not in targets
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        refused("eth_call", {"code": -32000, "message": "invalid opcode: INVALID"}),
+        refused("eth_call", {"code": -32000, "message": "out of gas"}),
+        refused("eth_call", {"code": -32603, "message": "EVM error InvalidFEOpcode"}),
+        AbiDecodeError("0 bytes are no rules"),
+    ],
+    ids=str,
+)
+def test_draft__an_adapter_whose_code_fails_in_a_nodes_words__adds_none(stage: Stage, chain: ManyAdapters, failure: Exception) -> None:
+    chain.silence = failure
+    targets = {rule["target"] for rule in stage.get(f"/mandates/{stage.draft()}/terms", stage.owner)["rules"]}
+    assert OTHER in targets
+    assert SILENT not in targets
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        refused("eth_call", {"code": -32005, "message": "rate limit exceeded"}),
+        refused("eth_call", {"code": -32000, "message": "header not found"}),
+        RpcUnreachableError("eth_call", ["timeout"]),
+    ],
+    ids=str,
+)
+def test_draft__while_the_node_refuses_to_answer_for_an_adapter__says_try_later(
+    stage: Stage, chain: ManyAdapters, trouble: Exception
+) -> None:
+    """A moment's rate limit froze terms without that adapter before, and nobody was told."""
+    chain.silence = trouble
+    assert reason(stage.call("POST", "/mandates", stage.owner, DRAFT)) == (503, "temporarily_unavailable")
 
 
 def test_plan__positions_at_two_adapters__are_both_unwound(plan: Plan) -> None:
@@ -136,11 +173,23 @@ def code_that_returns(deployed: DeployedChain, code: str) -> str:  # noqa: F811
     return str(deployed._mined(receipt)["contractAddress"])
 
 
-@pytest.mark.parametrize(
-    "code",
-    ["60006000fd", "fe", "5b600056", "00", "60036000f3", "6000196000f3"],
-    ids=["reverts", "is invalid", "burns all gas", "answers nothing", "answers three bytes", "answers without end"],
-)
+HOSTILE = {
+    "reverts": "60006000fd",
+    "is invalid": "fe",
+    "burns all gas": "5b600056",
+    "answers nothing": "00",
+    "answers three bytes": "60036000f3",
+    "answers without end": "6000196000f3",
+}
+
+
+@pytest.mark.parametrize("code", HOSTILE.values(), ids=HOSTILE.keys())
+def test_rules__of_a_hostile_adapter__are_its_own_failure_and_not_the_nodes(deployed: DeployedChain, code: str) -> None:  # noqa: F811
+    with pytest.raises((RpcRevertedError, RpcCodeFailedError, AbiDecodeError)):
+        deployed.reader.adapter_rules(code_that_returns(deployed, code))
+
+
+@pytest.mark.parametrize("code", HOSTILE.values(), ids=HOSTILE.keys())
 def test_readings__beside_a_hostile_adapter__are_whole(deployed: DeployedChain, code: str) -> None:  # noqa: F811
     adapter, vault = deployed.contracts["test_venue_adapter"], deployed.create_vault(deployed.terms("m_4k2v7c3xqa"))
     deployed.buy(vault, 40 * USDC)

@@ -2,6 +2,8 @@ from typing import Any
 
 import pytest
 
+from api.areas.mandates.service.drafts import NEVER_TARGETS
+from core.domain.mandate.expansion import PERMIT2
 from tests.integration.api.mandates.stage import ADAPTER, CONTRACTS, DRAFT, Stage, address, reason
 
 
@@ -52,6 +54,19 @@ def test_create__a_broken_rule__is_refused_with_the_field_and_the_rule(stage: St
     answer = create(stage, **changes)
     assert reason(answer) == (400, kind)
     assert says in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [*((CONTRACTS[key], name) for key, name in NEVER_TARGETS.items()), (PERMIT2, "Permit2")],
+    ids=[*NEVER_TARGETS, "permit2"],
+)
+def test_create__a_contract_that_is_never_a_target__is_refused_by_its_name(stage: Stage, target: str, name: str) -> None:
+    """The factory's validator was let through: the factory refuses it, so the signed terms could never become a vault."""
+    functions = [{"signature": "transfer(address,uint256)", "recipient_word": 0}]
+    answer = create(stage, allowed_targets=[{"address": target, "functions": functions}])
+    assert reason(answer) == (400, "invalid_parameter")
+    assert f"allowed_targets[0].address: {name} is never a target" in answer.json()["detail"]
 
 
 def test_create__a_json_numbers_literal__is_read_without_binary_float(stage: Stage) -> None:

@@ -126,7 +126,7 @@ class Crowd:
         return [Deed(luck.choice((OWNER, KEEPER, STRANGER, *AGENTS)), place.vault, calldata.stop("enough"))]
 
     def _after_stop(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
-        sell = Call(self.chain.contracts["test_venue_adapter"], 0, calldata.venue_sell(luck.randint(1, 20) * USDC))
+        sell = Call(self.chain.contracts["test_venue_adapter"], 0, calldata.adapter_sell(luck.randint(1, 20) * USDC))
         return [Deed(OWNER, place.vault, calldata.unwind([sell])), Deed(OWNER, place.vault, calldata.settle())]
 
     # The agents
@@ -147,7 +147,7 @@ class Crowd:
         return [Deed(AGENT, place.vault, calldata.execute_batch([Call(adapter, one, calldata.venue_buy(one)) for one in amounts]))]
 
     def _sell(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
-        call = Call(self.chain.contracts["test_venue_adapter"], 0, calldata.venue_sell(luck.randint(1, 20) * USDC))
+        call = Call(self.chain.contracts["test_venue_adapter"], 0, calldata.adapter_sell(luck.randint(1, 20) * USDC))
         return [Deed(AGENT, place.vault, calldata.execute(call))]
 
     def _stranger(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:

@@ -8,7 +8,7 @@ from core.chain.calldata import Call
 
 ADAPTER = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 BUY = Call(ADAPTER, 101_000_000, calldata.venue_buy(101_000_000))
-SELL = Call(ADAPTER, 0, calldata.venue_sell(5))
+SELL = Call(ADAPTER, 0, calldata.adapter_sell(5))
 ASKED = {"target": ADAPTER, "selector": "0xd96a094a", "amount_usdc": "101.000000"}
 
 

@@ -13,7 +13,7 @@ TARGET = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 
 def test_buy__has_the_selector_that_the_adapter_publishes() -> None:
     assert calldata.venue_buy(5) == "0xd96a094a" + f"{5:064x}"
-    assert calldata.venue_sell(5)[:10] == "0xe4849b32"
+    assert calldata.adapter_sell(5)[:10] == "0xe4849b32"
 
 
 def test_execute__and_back__gives_the_call() -> None:
@@ -22,7 +22,7 @@ def test_execute__and_back__gives_the_call() -> None:
 
 
 def test_execute_batch__and_back__gives_the_calls() -> None:
-    calls = (Call(TARGET, 5, calldata.venue_buy(5)), Call(TARGET, 0, calldata.venue_sell(7)))
+    calls = (Call(TARGET, 5, calldata.venue_buy(5)), Call(TARGET, 0, calldata.adapter_sell(7)))
     assert calldata.calls_of(calldata.execute_batch(calls)) == calls
     assert calldata.calls_of(calldata.unwind(calls)) == calls
 
@@ -50,11 +50,6 @@ def test_function_of__names_the_function() -> None:
     assert found is not None
     assert found.signature == "withdraw(address,address,uint256)"
     assert calldata.function_of("0xffffffff") is None
-
-
-def test_stop__the_vaults_own_reason__is_refused() -> None:
-    with pytest.raises(AbiEncodeError, match="ReservedReason"):
-        calldata.stop("stop_line")
 
 
 def test_stop__a_reason_of_33_characters__is_refused() -> None:

@@ -36,8 +36,8 @@ MONDAY = datetime(2026, 2, 2, tzinfo=UTC)  # the start of 2026-W06
 START = MONDAY + timedelta(hours=9)
 DAY = timedelta(days=1)
 
-TESTNET = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=1_000_000_000)
-PAPER = MandateFacts(market_mode=MarketMode.PAPER, budget_usdc_e6=1_000_000_000)
+TESTNET = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=1_000_000_000, unvalued=frozenset())
+PAPER = MandateFacts(market_mode=MarketMode.PAPER, budget_usdc_e6=1_000_000_000, unvalued=frozenset())
 
 
 def e6(text: str) -> UsdcE6:

@@ -10,7 +10,7 @@ from core.domain.mandate.lifecycle import MarketMode
 from core.domain.mandate.limits import Call, Effect, VaultModel, VaultStatus, after_call
 from core.domain.mandate.progress import ProgressFacts, progress_block
 from core.domain.mandate.terms import UNPINNED, Rule, RuleKind
-from core.domain.mandate.unvalued import unvalued_functions, unvalued_out_after
+from core.domain.mandate.unvalued import WentOut, unvalued_functions, unvalued_out_after, went_out_after
 from core.domain.money import usdc_e6_from_text, usdc_text
 from tests.unit.core.domain.mandate.books import (
     AGENT,
@@ -130,6 +130,31 @@ def test_fold__a_reversed_row__never_went_out() -> None:
     book = working(FACTS)
     book.reverse(book.chain(executed("60", target=B)))
     assert book.state.unvalued_out_usdc_e6 == 0
+
+
+# When money went out
+
+
+def outings(*steps: tuple[str, int]) -> list[int]:
+    """What was out at each row by which money went out; `steps`: block hash and what is out after the row."""
+    book, before = working(FACTS), 0
+    went: tuple[WentOut, ...] = ()
+    for block_hash, out in steps:
+        row = replace(book.chain(executed("1")), block_hash=block_hash)
+        went = went_out_after(went, row, before_usdc_e6=before, out_usdc_e6=out)
+        before = out
+    return [one.out_usdc_e6 for one in went]
+
+
+def test_went_out__from_none_to_some__is_once_until_all_is_back() -> None:
+    assert outings(("a", 5), ("b", 9), ("c", 3)) == [5]
+    assert outings(("a", 5), ("b", 0), ("c", 3)) == [5, 3]
+
+
+def test_went_out__and_back_within_the_block__never_was() -> None:
+    assert outings(("a", 5), ("a", 0)) == []
+    assert outings(("a", 5), ("a", 0), ("a", 2)) == [2]
+    assert outings(("a", 5), ("b", 0)) == [5]
 
 
 # What a read says
