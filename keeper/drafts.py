@@ -98,6 +98,7 @@ class _Room:
     sight: Sight
     market: _Market
     kinds: Mapping[int, str]  # of live intents, by id
+    only_by_mark: frozenset[str]  # vaults whose stops do not go by `enforceStopLine`
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     overtaken: set[tuple[str, int]] = field(default_factory=set)  # pending nonces that a draft of this round replaces
 
@@ -134,15 +135,18 @@ class Drafter:
         self._addresses = addresses
         self._caps = caps
 
-    def drafts(self, live: Sequence[Intent], sight: Sight) -> tuple[list[Draft], list[Intent]]:
-        """What may be signed now, and the planned intents that nobody needs any more. Errors: RpcError, NoHeadError."""
+    def drafts(self, live: Sequence[Intent], sight: Sight, only_by_mark: frozenset[str]) -> tuple[list[Draft], list[Intent]]:
+        """What may be signed now, and the planned intents that nobody needs any more.
+
+        `only_by_mark`: vaults whose stops go by the keeper's mark, never by `enforceStopLine`. Errors: RpcError, NoHeadError.
+        """
         planned = sorted((i for i in live if i.state == State.PLANNED and self._has_key(i)), key=order_of)
         overdue = dict(self._overdue(live, sight))
         if not planned and not overdue:
             return [], []
         fresh = self._restated([*planned, *(i for i in live if i.id in overdue)], sight)
         needed = [intent for intent in (fresh[i.id] for i in planned) if intent is not None]
-        room = _Room(sight, self._market(), {intent.id: intent.kind for intent in live})
+        room = _Room(sight, self._market(), {intent.id: intent.kind for intent in live}, only_by_mark)
         drafts = list(self._first_attempts([i for i in needed if i.kind in URGENT], room))
         drafts += self._replacements({i.id: i for i in live}, fresh, overdue, room)
         drafts += self._first_attempts([i for i in needed if i.kind not in URGENT], room)
@@ -191,8 +195,8 @@ class Drafter:
                 yield draft
 
     def _best_trials(self, intents: Sequence[Intent], room: _Room) -> list[_Trial]:
-        """A stop goes by the key of its own, unless it is at cost; if that key is short of ETH or the vault refuses it from there, by
-        the keeper's."""
+        """A stop goes by the key of its own, unless it is at cost or one of its vault reverted before; if that key is short of ETH or
+        the vault refuses it from there, by the keeper's."""
         wanted = self._by_own_key(intents, room)
         trials = self._tried([(i, self._addresses[i.role], None) for i in wanted], room.sight)
         again = [n for n, trial in enumerate(trials) if trial.refused is not None and trial.intent.role != intents[n].role]
@@ -207,7 +211,7 @@ class Drafter:
         if own is None or fees is None:
             return list(intents)
         left = room.affords(own, FALLBACK_GAS * fees.max_fee_wei)
-        return [by_own_key(i) if is_for_anyone(i) and n < left else i for n, i in enumerate(intents)]
+        return [by_own_key(i) if is_for_anyone(i) and i.vault not in room.only_by_mark and n < left else i for n, i in enumerate(intents)]
 
     def _first_attempt(self, trial: _Trial, room: _Room) -> Draft | None:
         intent, signer, cap = trial.intent, trial.signer, self._caps.of(trial.intent.kind)

@@ -153,11 +153,19 @@ class Sender:
             if any(intent.state == State.PLANNED for intent in live):
                 log.warning("nothing is signed, the head is stale", head=sight.head.number, head_age_s=age_s)
             return list(live)
-        drafts, unneeded = self._drafter.drafts(live, sight)
+        drafts, unneeded = self._drafter.drafts(live, sight, self._only_by_mark(live))
         moves = [_Move(intent, State.SUPERSEDED) for intent in unneeded]
         drafted = {draft.intent.id for draft in drafts}
         moves += [_Move(intent, State.REFUSED) for intent in live if intent.id not in drafted and _is_refused_too_long(intent, now)]
         return self._committed(live, moves, now, [(draft, self._tx_of(draft, sight)) for draft in drafts])
+
+    def _only_by_mark(self, live: Sequence[Intent]) -> frozenset[str]:
+        """Vaults with a stop to sign whose last one reverted: whoever can make `enforceStopLine` revert can do it again."""
+        vaults = {i.vault for i in live if i.kind == Kind.STOP and i.state == State.PLANNED and i.vault is not None}
+        if not vaults:
+            return frozenset()
+        with self._database.read() as session:
+            return rows.vaults_with_reverted_stop(session, vaults)
 
     def _tx_of(self, draft: Draft, sight: Sight) -> NewTx:
         raw = self._signers[draft.signer].sign_transaction(draft.transaction())

@@ -19,7 +19,7 @@ from core.domain.events import VaultCreated
 from core.domain.mandate.lifecycle import MarketMode
 from core.domain.mandate.state import MandateFacts
 from core.domain.mandate.terms import MandateTerms, Rule, RuleKind, rules_from_json, terms_from_json
-from core.domain.mandate.unvalued import unvalued_functions
+from core.domain.mandate.unvalued import position_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ def subject_of(first: Mapping[str, Any], report: Report) -> Subject | None:
         rules = rules_from_json(first["rules"])
         version, factory = first["terms_version"], checksum_address(first["factory"])
         digest = terms_digest(terms, factory, first["chain_id"], version)
-        mode, unvalued = MarketMode(first["market_mode"]), unvalued_functions(rules)
-        facts = MandateFacts(market_mode=mode, budget_usdc_e6=terms.budget_usdc, unvalued=unvalued)
+        mode, positions = MarketMode(first["market_mode"]), position_rules(rules)
+        facts = MandateFacts(market_mode=mode, budget_usdc_e6=terms.budget_usdc, positions=positions)
         hashes = (rules_hash(rules), guard_targets_hash(first["guard_targets"]))
     except (MandateError, ValueError, TypeError, KeyError, AttributeError, EncodingError) as error:
         report.say("terms.form", None, f"{type(error).__name__}: {error}")

@@ -237,6 +237,13 @@ def live_intents(session: Session, chain_id: int) -> list[Intent]:
     return [_intent(row) for row in session.scalars(query.order_by(KeeperIntent.id))]
 
 
+def vaults_with_reverted_stop(session: Session, vaults: Collection[str]) -> frozenset[str]:
+    """Those of the vaults for which a stop was mined and reverted before."""
+    wanted = [_bytes(vault) for vault in vaults]
+    query = select(KeeperIntent.vault).where(KeeperIntent.vault.in_(wanted), KeeperIntent.kind == "stop", KeeperIntent.state == "reverted")
+    return frozenset(to_checksum_address(vault) for vault in session.scalars(query.distinct()) if vault is not None)
+
+
 def add_intent(session: WriteSession, intent: NewIntent, epoch: int, now: datetime, state: str = "planned") -> Intent | None:
     """Write a planned intent, or one that ends as it begins; None when one of this subject and kind is live already."""
     statement = (

@@ -18,7 +18,7 @@ from core.db.tables.mandate import CONTROL_ROWS, REPORTED_ACTIONS, Mandate, Mand
 from core.domain.mandate.ledger import Kind, LedgerRow, MandateFacts, ReportedBy
 from core.domain.mandate.lifecycle import MarketMode
 from core.domain.mandate.terms import rules_from_json
-from core.domain.mandate.unvalued import unvalued_functions
+from core.domain.mandate.unvalued import position_rules
 from core.domain.money import UsdcE6
 
 
@@ -52,7 +52,7 @@ def mandate_facts(mandate: Mandate) -> MandateFacts:
     return MandateFacts(
         market_mode=MarketMode(mandate.market_mode),
         budget_usdc_e6=int(mandate.budget_usdc_e6),
-        unvalued=unvalued_functions(rules_from_json(mandate.rules)),
+        positions=position_rules(rules_from_json(mandate.rules)),
     )
 
 

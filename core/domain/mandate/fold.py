@@ -32,7 +32,7 @@ from core.domain.mandate.state import (
     TargetFlow,
     changed,
 )
-from core.domain.mandate.unvalued import unvalued_out_after
+from core.domain.mandate.unvalued import unvalued_out_after, unvalued_out_after_proceeds
 
 KEPT = 64  # how many payments and refusals are remembered to find their doubles
 FEE_CLASSES: Mapping[str, str] = {
@@ -110,13 +110,18 @@ def spent_and_received(row: LedgerRow) -> tuple[int, int]:
 
 
 def _with_unvalued(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
-    """The vault's counter of money that no adapter values, which a call of the agent and an unwind move."""
-    called = (chain_fact(row, "executed") or chain_fact(row, "unwound")) if facts.unvalued else None
-    if called is None:
+    """The vault's counter of money that no adapter values, which a call of the agent, an unwind and proceeds move."""
+    if not facts.positions.unvalued:
         return state
-    spent, received = spent_and_received(row)
-    target, selector = str(called.get("target")), str(called.get("selector"))
-    out = unvalued_out_after(state.unvalued_out_usdc_e6, facts.unvalued, target, selector, spent_usdc_e6=spent, received_usdc_e6=received)
+    before = state.unvalued_out_usdc_e6
+    if proceeds := chain_fact(row, "proceeds"):
+        out = unvalued_out_after_proceeds(before, facts.positions, str(proceeds.get("adapter")), row.amount_usdc_e6 or 0)
+    elif called := chain_fact(row, "executed") or chain_fact(row, "unwound"):
+        spent, received = spent_and_received(row)
+        target, selector = str(called.get("target")), str(called.get("selector"))
+        out = unvalued_out_after(before, facts.positions, target, selector, spent_usdc_e6=spent, received_usdc_e6=received)
+    else:
+        return state
     return state if out == state.unvalued_out_usdc_e6 else changed(state, unvalued_out_usdc_e6=out)
 
 

@@ -28,7 +28,7 @@ from typing import Any, Final
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.refusals import NOT_SEEN
 from core.domain.mandate.terms import UNPINNED, ZERO_ADDRESS, MandateTerms, Rule, RuleKind
-from core.domain.mandate.unvalued import unvalued_functions, unvalued_out_after
+from core.domain.mandate.unvalued import position_rules, unvalued_out_after
 from core.domain.money import UsdcE6, usdc_text, usdc_text_or_none
 from core.domain.times import DAY_S, utc_text, utc_text_or_none
 
@@ -183,13 +183,13 @@ def after_call(vault: VaultModel, caller: str, calls: Sequence[Call], effects: S
     refused = check_call(vault, caller, calls, now)
     if refused:
         return refused
-    functions, unvalued_out = unvalued_functions(vault.rules), vault.unvalued_out
+    rules, unvalued_out = position_rules(vault.rules), vault.unvalued_out
     for call, effect in zip(calls, effects, strict=True):
         if effect.received_usdc_e6 < 0:
             return Refused("OverMaxSpend", (-effect.change_usdc_e6, effect.taken_usdc_e6))
         unvalued_out = unvalued_out_after(
             unvalued_out,
-            functions,
+            rules,
             call.target,
             _selector_of(call),
             spent_usdc_e6=effect.taken_usdc_e6,

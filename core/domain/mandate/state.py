@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from core.domain.mandate.lifecycle import MarketMode, Status
-from core.domain.mandate.unvalued import UnvaluedFunctions
+from core.domain.mandate.unvalued import PositionRules
 
 STATE_VERSION = 3
 
@@ -27,11 +27,11 @@ class StateVersionError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MandateFacts:
-    """The little of the mandate's own row that the fold needs. `unvalued`: the functions of its rules whose money no adapter values."""
+    """The little of the mandate's own row that the fold needs. `positions`: what of its rules moves the counter of unvalued money."""
 
     market_mode: MarketMode
     budget_usdc_e6: int
-    unvalued: UnvaluedFunctions
+    positions: PositionRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

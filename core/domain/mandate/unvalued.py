@@ -4,9 +4,10 @@ Laws
 - What is out counts at cost: what was spent there less what came back from there, never below 0. All such targets share one
   counter, as in the vault: what one brings back beyond its cost lowers what is out at another.
 - A target that has a rule of kind VALUED is valued by its adapter, whatever its other rules. A cost (x402) is no position.
-- Proceeds that an adapter brings by `receiveProceeds` belong to no target, and lower nothing.
+- Proceeds that an adapter brings by `receiveProceeds` lower the counter, unless a rule of kind VALUED names that adapter: what
+  the relay closes was out where nobody values it.
 
-Source: MandateVault._countUnvalued, RuleLib.isPositionKind and isValued.
+Source: MandateVault._countUnvalued and receiveProceeds, RuleLib.isPositionKind and isValued.
 """
 
 from collections.abc import Iterable
@@ -19,7 +20,16 @@ from core.domain.money import UsdcE6
 
 MONEY_OUT_UNVALUED: Final = "money_out_unvalued"  # why the public stop is off
 
-UnvaluedFunctions = frozenset[tuple[str, str]]  # (target in lower case, selector in lower case)
+
+@dataclass(frozen=True, slots=True)
+class PositionRules:
+    """What of a mandate's rules moves the counter. Addresses and selectors in lower case.
+
+    `unvalued`: the (target, selector) whose spending and receiving does. `valued`: the adapters whose proceeds do not.
+    """
+
+    unvalued: frozenset[tuple[str, str]] = frozenset()
+    valued: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +40,30 @@ class WentOut:
     out_usdc_e6: UsdcE6
 
 
-def unvalued_functions(rules: Iterable[Rule]) -> UnvaluedFunctions:
-    """The functions whose spending and receiving moves the counter."""
+def position_rules(rules: Iterable[Rule]) -> PositionRules:
+    """What of these rules moves the counter."""
     listed = tuple(rules)
-    valued = {rule.target for rule in listed if rule.kind is RuleKind.VALUED}
-    return frozenset(
-        _key(rule.target, rule.selector) for rule in listed if rule.kind in (RuleKind.SPEND, RuleKind.EXIT) and rule.target not in valued
+    valued = frozenset(rule.target.lower() for rule in listed if rule.kind is RuleKind.VALUED)
+    unvalued = (
+        _key(rule.target, rule.selector)
+        for rule in listed
+        if rule.kind in (RuleKind.SPEND, RuleKind.EXIT) and rule.target.lower() not in valued
     )
+    return PositionRules(frozenset(unvalued), valued)
 
 
 def unvalued_out_after(
-    out_usdc_e6: int, functions: UnvaluedFunctions, target: str, selector: str, *, spent_usdc_e6: int, received_usdc_e6: int
+    out_usdc_e6: int, rules: PositionRules, target: str, selector: str, *, spent_usdc_e6: int, received_usdc_e6: int
 ) -> UsdcE6:
     """The counter after one call of `target`, which took and brought so much."""
-    if _key(target, selector) not in functions:
+    if _key(target, selector) not in rules.unvalued:
         return UsdcE6(out_usdc_e6)
     return UsdcE6(max(0, out_usdc_e6 + spent_usdc_e6 - received_usdc_e6))
+
+
+def unvalued_out_after_proceeds(out_usdc_e6: int, rules: PositionRules, adapter: str, received_usdc_e6: int) -> UsdcE6:
+    """The counter after proceeds that `adapter` brought by itself."""
+    return UsdcE6(out_usdc_e6 if adapter.lower() in rules.valued else max(0, out_usdc_e6 - received_usdc_e6))
 
 
 def went_out_after(went: tuple[WentOut, ...], row: LedgerRow, *, before_usdc_e6: int, out_usdc_e6: int) -> tuple[WentOut, ...]:

@@ -11,6 +11,7 @@ from core.domain.mandate.lifecycle import MarketMode
 from core.domain.mandate.record import row_hash
 from core.domain.mandate.record_file import row_of_line, totals_of
 from core.domain.mandate.state import MandateFacts
+from core.domain.mandate.unvalued import PositionRules
 
 Line = dict[str, Any]
 
@@ -61,7 +62,9 @@ class Forgery:
             body["seq"] = index
             row["prev_hash"] = before
             row["row_hash"] = before = row_hash(before, canonical_json(body))
-        facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=int(self.first["terms"]["budgetUsdc"]), unvalued=frozenset())
+        facts = MandateFacts(
+            market_mode=MarketMode.TESTNET, budget_usdc_e6=int(self.first["terms"]["budgetUsdc"]), positions=PositionRules()
+        )
         self.head["totals"] = totals_of(fold([row_of_line(row) for row in self.rows], facts))
         self.head |= {"seq": len(self.rows), "row_hash": before}
 

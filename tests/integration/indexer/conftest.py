@@ -19,6 +19,7 @@ from core.domain.mandate.ledger import LedgerRow, MandateState, effective, signe
 from core.domain.mandate.lifecycle import MarketMode
 from core.domain.mandate.state import MandateFacts
 from core.domain.mandate.terms import MandateTerms, Rule, rules_to_json, terms_to_json
+from core.domain.mandate.unvalued import PositionRules
 from indexer.chain.context import ChainContext
 from indexer.chain.tip import Round, TipLoop
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
@@ -84,7 +85,7 @@ def issue(
     `rules`: those of the terms' hash, when they are not the test venue adapter's.
     """
     digest = deployed.digest(terms)
-    facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=terms.budget_usdc, unvalued=frozenset())
+    facts = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=terms.budget_usdc, positions=PositionRules())
     with database.write() as session:
         mandate = _mandate(_new_owner(session) if owner_id is None else owner_id, terms, digest, rules or deployed.rules())
         session.add(mandate)

@@ -16,7 +16,7 @@ from core.domain.events import Marked, Stopped
 from core.domain.mandate.selectors import selector_of
 from core.domain.mandate.terms import UNPINNED, Rule, RuleKind
 from tests.integration.chain_fixtures import DeployedChain
-from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, Stage
+from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KilledError, Stage
 from tests.personas import AGENT, KEEPER, STRANGER
 
 OUT = 50 * USDC
@@ -100,6 +100,23 @@ def test_money_goes_out_between_decision_and_signature__the_stop_is_read_again_a
     stage.keeper(before_signing=spend, stop_signer=STRANGER.signer).run()
     (intent,) = stage.intents()
     assert (stage.status(), intent.reason["source"], intent.role) == ("stopped", "vault.worth_at_cost", "keeper")
+
+
+def test_a_stop_that_was_made_to_revert__goes_by_the_keepers_mark_from_then_on(stage: Stage, venue: str) -> None:
+    """The agent can't hold the stop off by taking a base unit out before each `enforceStopLine` and bringing it back after."""
+    stage.set_price(PRICE_AT_FLOOR - 1)
+    first = stage.keeper(die_after="signed", stop_signer=STRANGER.signer)
+    with pytest.raises(KilledError):
+        first.run()
+    first.die()
+    stage.chain.succeed(AGENT, stage.vault, calldata.execute(Call(venue, 1, take(1))))
+    keeper = stage.keeper(stop_signer=STRANGER.signer)
+    keeper.run()
+    give = calldata.call_by_signature("give(uint256)", [1])
+    stage.chain.succeed(AGENT, stage.vault, calldata.execute(Call(venue, 0, give)))
+    keeper.run()
+    assert [intent.role for intent in stage.intents()] == ["stop", "keeper"]
+    assert stage.status() == "stopped"
 
 
 def test_dry_run__judges_at_cost_and_sends_nothing(out: Stage) -> None:

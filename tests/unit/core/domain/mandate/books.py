@@ -21,6 +21,7 @@ from core.domain.mandate.ledger import (
 from core.domain.mandate.lifecycle import MarketMode
 from core.domain.mandate.record import canonical_row, genesis_hash, row_hash
 from core.domain.mandate.terms import MandateTerms
+from core.domain.mandate.unvalued import PositionRules
 from core.domain.money import UsdcE6, usdc_e6_from_text
 
 OWNER = "0x00000000000000000000000000000000000000A1"
@@ -36,8 +37,8 @@ MONDAY = datetime(2026, 2, 2, tzinfo=UTC)  # the start of 2026-W06
 START = MONDAY + timedelta(hours=9)
 DAY = timedelta(days=1)
 
-TESTNET = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=1_000_000_000, unvalued=frozenset())
-PAPER = MandateFacts(market_mode=MarketMode.PAPER, budget_usdc_e6=1_000_000_000, unvalued=frozenset())
+TESTNET = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=1_000_000_000, positions=PositionRules())
+PAPER = MandateFacts(market_mode=MarketMode.PAPER, budget_usdc_e6=1_000_000_000, positions=PositionRules())
 
 
 def e6(text: str) -> UsdcE6:

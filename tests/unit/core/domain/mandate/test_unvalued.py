@@ -10,7 +10,7 @@ from core.domain.mandate.lifecycle import MarketMode
 from core.domain.mandate.limits import Call, Effect, VaultModel, VaultStatus, after_call
 from core.domain.mandate.progress import ProgressFacts, progress_block
 from core.domain.mandate.terms import UNPINNED, Rule, RuleKind
-from core.domain.mandate.unvalued import WentOut, unvalued_functions, unvalued_out_after, went_out_after
+from core.domain.mandate.unvalued import WentOut, position_rules, unvalued_out_after, unvalued_out_after_proceeds, went_out_after
 from core.domain.money import usdc_e6_from_text, usdc_text
 from tests.unit.core.domain.mandate.books import (
     AGENT,
@@ -47,7 +47,7 @@ RULES = (
     rule(C, SELL, RuleKind.EXIT),
     rule(X402, BUY, RuleKind.COST),
 )
-FACTS = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=1_000_000_000, unvalued=unvalued_functions(RULES))
+FACTS = MandateFacts(market_mode=MarketMode.TESTNET, budget_usdc_e6=1_000_000_000, positions=position_rules(RULES))
 MODEL = VaultModel(
     address=VAULT,
     status=VaultStatus.WORKING,
@@ -74,18 +74,31 @@ def public_stop(book: Book, now: int = AT) -> dict[str, Any]:
 # Which functions count
 
 
-def test_unvalued_functions__spends_and_exits_of_targets_that_no_rule_values() -> None:
-    assert unvalued_functions(RULES) == {(target.lower(), selector) for target in (B, C) for selector in (BUY, SELL)}
+def test_position_rules__spends_and_exits_of_targets_that_no_rule_values() -> None:
+    assert position_rules(RULES).unvalued == {(target.lower(), selector) for target in (B, C) for selector in (BUY, SELL)}
+
+
+def test_position_rules__adapters_that_a_rule_values() -> None:
+    assert position_rules(RULES).valued == {A.lower()}
+
+
+@pytest.mark.parametrize(("brought", "out"), [(0, 7), (6, 1), (7, 0), (8, 0)])
+def test_proceeds__of_an_adapter_that_values_nothing_here__lower_what_is_out(brought: int, out: int) -> None:
+    assert unvalued_out_after_proceeds(7, FACTS.positions, C.upper(), brought) == out
+
+
+def test_proceeds__of_an_adapter_that_values_positions__leave_what_is_out() -> None:
+    assert unvalued_out_after_proceeds(7, FACTS.positions, A, 7) == 7
 
 
 def test_unvalued_out__of_a_function_that_no_rule_counts__stays() -> None:
-    assert unvalued_out_after(7, FACTS.unvalued, A, BUY, spent_usdc_e6=5, received_usdc_e6=0) == 7
-    assert unvalued_out_after(7, FACTS.unvalued, X402, BUY, spent_usdc_e6=5, received_usdc_e6=0) == 7
+    assert unvalued_out_after(7, FACTS.positions, A, BUY, spent_usdc_e6=5, received_usdc_e6=0) == 7
+    assert unvalued_out_after(7, FACTS.positions, X402, BUY, spent_usdc_e6=5, received_usdc_e6=0) == 7
 
 
 @pytest.mark.parametrize(("spent", "received", "out"), [(5, 0, 12), (5, 4, 8), (0, 7, 0), (0, 8, 0), (5, 12, 0)])
 def test_unvalued_out__is_what_went_less_what_came_and_never_below_zero(spent: int, received: int, out: int) -> None:
-    assert unvalued_out_after(7, FACTS.unvalued, B.lower(), BUY.upper(), spent_usdc_e6=spent, received_usdc_e6=received) == out
+    assert unvalued_out_after(7, FACTS.positions, B.lower(), BUY.upper(), spent_usdc_e6=spent, received_usdc_e6=received) == out
 
 
 # The worked page, by the model and by the fold
