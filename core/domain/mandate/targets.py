@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from core.domain.errors import InvalidParameterError
-from core.domain.mandate.selectors import head_words, selector_from_text, selector_of
+from core.domain.mandate.selectors import OFFSET, argument_words, head_words, selector_from_text, selector_of
 from core.domain.mandate.terms import MAX_RULES, UNPINNED, address_from_text
 
 MAX_GUARD_ENTRIES: Final = 32  # hosts, and payees, of one x402 entry
@@ -25,6 +25,7 @@ KIND_VAULT: Final = "mandate_vault"
 KIND_CONTRACT: Final = "contract"
 KIND_X402: Final = "x402"
 
+_ADDRESS_BYTES: Final = 20
 _LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"(?=[^:]{{1,253}}(:|\Z)){_LABEL}(\.{_LABEL})*(:[1-9][0-9]{{0,4}})?", re.ASCII)
 
@@ -55,6 +56,24 @@ class TargetFunction:
     def is_tied(self) -> bool:
         """True when the pin holds the receiver to the vault; any other pinned word is a decoy."""
         return self.pinned_type == "address"
+
+    @property
+    def tied_argument(self) -> int | None:
+        """The number, from 1, of the only argument that is tied to the vault, where the caller may name another receiver.
+
+        None when nothing is tied, and when no other word of the head may hold an address: neither an `address`, `function`
+        or `bytes20` to `bytes32`, nor the offset of a dynamic argument. Of a tied tuple or array, one word alone is tied.
+        """
+        if not self.is_tied or self.signature is None or self.recipient_word is None:
+            return None
+        owners = [(number, word) for number, words in enumerate(argument_words(self.signature), 1) for word in words]
+        tied, _ = owners.pop(self.recipient_word)
+        return tied if any(_may_name_a_receiver(word) for _, word in owners) else None
+
+
+def _may_name_a_receiver(word: str) -> bool:
+    """Integers and shorter bytes are taken for amounts and numbers."""
+    return word in ("address", "function", OFFSET) or (word.startswith("bytes") and int(word.removeprefix("bytes")) >= _ADDRESS_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
