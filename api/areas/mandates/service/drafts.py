@@ -138,7 +138,9 @@ def require_same_rules(targets: Sequence[Target], written: Sequence[Rule], now: 
     """
     before, after = ({(rule.target, rule.selector): rule for rule in rules} for rules in (written, now))
     for index, target in enumerate(targets):
-        for place, function in enumerate((target.functions if isinstance(target, ContractTarget) else None) or ()):
+        if not isinstance(target, ContractTarget):
+            continue
+        for place, function in enumerate(target.functions or ()):
             key = target.address, function.selector
             if before.get(key) != after.get(key):
                 rule = (

@@ -110,7 +110,12 @@ def test_worst_signature_of_512_characters__is_read_in_work_that_is_linear_in_it
 def test_tuple_of_too_many_words_in_a_dynamic_argument__is_refused_at_its_first_word_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     whole = selectors._words
-    monkeypatch.setattr(selectors, "_words", lambda kind, depth: (seen.append(kind), whole(kind, depth))[1])
+
+    def watched(kind: str, depth: int) -> tuple[str, ...] | None:
+        seen.append(kind)
+        return whole(kind, depth)
+
+    monkeypatch.setattr(selectors, "_words", watched)
     with pytest.raises(InvalidParameterError, match="more than 255 words"):
         head_words(WORST["a wide tuple, deep"])
     assert seen.count("uint8[255]") == 2  # of 43
