@@ -19,7 +19,7 @@ from tests.integration.api.mandates.stage import ADAPTER, BUY, CHAIN_ID, CONTRAC
 VENUE, X402, FORGER = address(7), CONTRACTS["x402_adapter"], address(0x1007)
 SELECTOR_PIN = {"selector": "0x6e553f65", "recipient_word": 1}
 REAL_PIN = {"signature": "deposit(uint256,address)", "recipient_word": 1}
-REAL_PIN_SELECTOR = SELECTOR_PIN["selector"]
+REAL_PIN_SELECTOR = "0x6e553f65"
 GOAL = {name: DRAFT[name] for name in ("budget_usdc", "horizon_days", "stop_floor_bps")}
 
 
