@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from core.domain.mandate.selectors import argument_words
 from core.domain.mandate.targets import ContractTarget, Target, TargetFunction, VaultTarget, X402Target, targets_to_json
 from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms
 from core.domain.money import usdc_text, usdc_text_or_none
@@ -135,7 +136,12 @@ def _unvalued_addresses(targets: Iterable[Target]) -> tuple[str, ...]:
 
 def _markets(targets: Sequence[Target]) -> _Draft:
     items = [
-        {**shown, "text_en": _target_words(target), "enforced_by": RELAY_GUARD if isinstance(target, X402Target) else CONTRACT}
+        {
+            **shown,
+            **_partly_tied(target),
+            "text_en": _target_words(target),
+            "enforced_by": RELAY_GUARD if isinstance(target, X402Target) else CONTRACT,
+        }
         for target, shown in zip(targets, targets_to_json(targets), strict=True)
     ]
     text = f"The agent may only use: {'; '.join(item['text_en'] for item in items)}."
@@ -262,15 +268,35 @@ def _target_words(target: Target) -> str:
 
 
 def _contract_words(target: ContractTarget) -> str:
-    """Every function by name; those whose receiver is not tied to the vault are told apart from the others."""
+    """Every function by name; those whose receiver is not tied to the vault, or not alone, are told apart from the others."""
     if target.functions is None:
         return f"the published functions of {target.address}"
     words, untied = f"{_names(target.functions)} of {target.address}", target.untied
-    if not untied:
-        return words
-    if len(untied) == len(target.functions):
+    if untied and len(untied) == len(target.functions):
         return f"{words}, whose receiver is not tied to your vault"
-    return f"{words}, but the receiver is not tied to your vault in {_names(untied)}"
+    notes = [f"the receiver is not tied to your vault in {_names(untied)}"] if untied else []
+    notes += [
+        f"of {function.name} only {_argument_words(function, number)} is tied to your vault and the others are the agent's choice"
+        for function, number in _tied_in_one_argument(target.functions)
+    ]
+    return f"{words}, but {', and '.join(notes)}" if notes else words
+
+
+def _tied_in_one_argument(functions: Iterable[TargetFunction]) -> list[tuple[TargetFunction, int]]:
+    return [(function, number) for function in functions if (number := function.tied_argument) is not None]
+
+
+def _argument_words(function: TargetFunction, number: int) -> str:
+    """`argument 2`, or `one address in argument 2` where that argument is a tuple or an array."""
+    words = argument_words(function.signature or "")[number - 1]
+    return f"argument {number}" if len(words) == 1 else f"one address in argument {number}"
+
+
+def _partly_tied(target: Target) -> dict[str, Any]:
+    """{partly_tied: [{function, argument}]} where the agent may name other receivers beside the tied argument; else empty."""
+    functions = (target.functions if isinstance(target, ContractTarget) else None) or ()
+    found = [{"function": function.name, "argument": number} for function, number in _tied_in_one_argument(functions)]
+    return {"partly_tied": found} if found else {}
 
 
 def _names(functions: Sequence[TargetFunction]) -> str:

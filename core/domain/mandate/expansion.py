@@ -56,14 +56,23 @@ class ListedContracts:
 
 
 def rules_fault(adapter: str, rules: Sequence[Rule]) -> str | None:
-    """What is wrong with the rules that an adapter publishes; None: they are its own, 1 to 32, ascending, and of one trade."""
+    """What is wrong with the rules that an adapter publishes; None: they are its own, 1 to 32, ascending, and of one trade.
+
+    An adapter values what is spent at it: a SPEND rule without a VALUED one would count its money as unvalued, and the vault's
+    public stop would be off while any is there (unvalued.py).
+    """
     if not 1 <= len(rules) <= MAX_RULES:
         return f"publishes {len(rules)} functions, and 1 to {MAX_RULES} are possible"
     if any(rule.target != adapter for rule in rules):
         return "publishes functions of another contract"
     if any(low.selector >= high.selector for low, high in pairwise(rules)):
         return "publishes its functions out of order or twice"
-    return "mixes payments with other functions" if len({_is_cost(rule) for rule in rules}) > 1 else None
+    if len({_is_cost(rule) for rule in rules}) > 1:
+        return "mixes payments with other functions"
+    kinds = {rule.kind for rule in rules}
+    if RuleKind.SPEND in kinds and RuleKind.VALUED not in kinds:
+        return "publishes a function that spends and none of kind VALUED, so that it values nothing of what is spent at it"
+    return None
 
 
 def expand_rules(targets: Sequence[Target], listed: ListedContracts) -> tuple[Rule, ...]:

@@ -4,11 +4,13 @@ Laws
 - A signature is canonical or refused: no names, no spaces, no aliases (`uint`), or its hash would name nothing.
 - Only the words of the head stand at fixed places. What a dynamic argument holds lies where the caller's offset points,
   so a pin on a word behind the head would pin nothing: a caller moves the offset and leaves the pinned word as a decoy.
+- A signature may come from anybody, and stored ones are read at every reading: the work is linear in its text.
 
 Pure: keccak256 is a function of bytes. Source: Solidity ABI specification, function selector and argument encoding.
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from eth_utils.crypto import keccak
@@ -17,7 +19,7 @@ from core.domain.errors import InvalidParameterError
 
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
 _SELECTOR = re.compile(r"0[xX][0-9a-fA-F]{8}", re.ASCII)
-_SUFFIX = re.compile(r"\[([1-9][0-9]{0,3})?\]$", re.ASCII)
+_SUFFIX = re.compile(r"\[([1-9][0-9]{0,3})?\]\Z", re.ASCII)
 _WIDTHS = "|".join(str(bits) for bits in range(8, 257, 8))
 _ELEMENTARY = re.compile(rf"address|bool|function|string|bytes|bytes([1-9]|[12][0-9]|3[0-2])|u?int({_WIDTHS})", re.ASCII)
 _DYNAMIC_ELEMENTARY = frozenset({"string", "bytes"})
@@ -50,35 +52,75 @@ def head_words(signature: str, field: str = "signature") -> tuple[str, ...]:
     `f((address,uint8)[2],bytes,bool)` is (address, uint8, address, uint8, offset, bool). At most 255 words.
     Errors: InvalidParameterError when the signature is not canonical.
     """
-    name, bracket, rest = signature.partition("(")
-    if len(signature) > _MAX_LENGTH or not _NAME.fullmatch(name) or not bracket or not rest.endswith(")"):
-        raise InvalidParameterError(field, "write a function such as sell(uint256), types only, without spaces or names")
+    return tuple(word for words in argument_words(signature, field) for word in words)
+
+
+def argument_words(signature: str, field: str = "signature") -> tuple[tuple[str, ...], ...]:
+    """The words of the head, argument by argument. `f((address,uint8),bool)` is ((address, uint8), (bool,)).
+
+    Errors: InvalidParameterError when the signature is not canonical.
+    """
+    if len(signature) > _MAX_LENGTH:
+        raise InvalidParameterError(field, f"write a function such as sell(uint256), in at most {_MAX_LENGTH} characters")
     try:
-        words = tuple(word for part in _split(rest[:-1]) for word in _words(part, 0))
+        return _read(signature)
     except ValueError as error:
         raise InvalidParameterError(field, str(error)) from error
-    if len(words) > _MAX_WORDS:
-        raise InvalidParameterError(field, f"more than {_MAX_WORDS} words of arguments")
-    return words
 
 
-def _words(kind: str, depth: int) -> tuple[str, ...]:
+@lru_cache(maxsize=1_024)
+def _read(signature: str) -> tuple[tuple[str, ...], ...]:
+    """The words of each argument. Errors: ValueError, whose text is the rule."""
+    name, bracket, rest = signature.partition("(")
+    if not _NAME.fullmatch(name) or not bracket or not rest.endswith(")"):
+        raise ValueError("write a function such as sell(uint256), types only, without spaces or names")
+    arguments: list[tuple[str, ...]] = []
+    count = 0
+    for part in _split(rest[:-1]):
+        words = _words(part, 0)
+        arguments.append((OFFSET,) if words is None else words)
+        count = _bounded(count + len(arguments[-1]))
+    return tuple(arguments)
+
+
+def _words(kind: str, depth: int) -> tuple[str, ...] | None:
+    """The words of a static type; None for a dynamic one. Never more than 255, also where the type around it is dynamic.
+
+    That bound makes the work linear in the text: each type in it is read once, and copies 255 words at most per level.
+    """
     if depth > _MAX_DEPTH:
         raise ValueError("types are nested too deep")
     suffix = _SUFFIX.search(kind)
     if suffix:
         inner = _words(kind[: suffix.start()], depth + 1)
-        if suffix[1] is None or OFFSET in inner:
-            return (OFFSET,)
-        if len(inner) * int(suffix[1]) > _MAX_WORDS:
-            raise ValueError(f"more than {_MAX_WORDS} words of arguments")
+        if suffix[1] is None or inner is None:
+            return None
+        _bounded(len(inner) * int(suffix[1]))
         return inner * int(suffix[1])
     if kind.startswith("(") and kind.endswith(")"):
-        members = tuple(word for part in _split(kind[1:-1]) for word in _words(part, depth + 1))
-        return (OFFSET,) if OFFSET in members else members
+        return _member_words(kind[1:-1], depth + 1)
     if not _ELEMENTARY.fullmatch(kind):
         raise ValueError(f"{kind or 'an empty type'} is no canonical type; write uint256, not uint")
-    return (OFFSET,) if kind in _DYNAMIC_ELEMENTARY else (kind,)
+    return None if kind in _DYNAMIC_ELEMENTARY else (kind,)
+
+
+def _member_words(members: str, depth: int) -> tuple[str, ...] | None:
+    if not members:
+        raise ValueError("() is no type of an argument; leave the empty tuple out")
+    found: list[str] = []
+    is_dynamic = False
+    for part in _split(members):
+        words = _words(part, depth)
+        is_dynamic |= words is None
+        found += (OFFSET,) if words is None else words
+        _bounded(len(found))
+    return None if is_dynamic else tuple(found)
+
+
+def _bounded(count: int) -> int:
+    if count > _MAX_WORDS:
+        raise ValueError(f"more than {_MAX_WORDS} words of arguments")
+    return count
 
 
 def _split(parts: str) -> list[str]:

@@ -3,8 +3,8 @@
 Laws
 - A list of bare addresses is no safety boundary: an allowed venue's `withdraw(amount, to = thief)` never shows as a drop
   in USDC. So a rule is a function of a target with the word that must be the vault; leaving it unpinned is said aloud.
-- Reading says what was written, and takes every list that was ever stored. What may be written today is checked in
-  target_checks.py, and what a list means on chain is made in expansion.py.
+- Reading what is stored (`stored_targets`) takes every list that was ever stored. What may be written today is read by
+  `parse_targets` and checked in target_checks.py, and what a list means on chain is made in expansion.py.
 - A pin ties the receiver to the vault only on a word that the full signature makes a static `address`.
 
 Source: wallet spec 2.1, decision 44, "Targets that are not plain contracts".
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from core.domain.errors import InvalidParameterError
-from core.domain.mandate.selectors import head_words, selector_from_text, selector_of
+from core.domain.mandate.selectors import OFFSET, argument_words, head_words, selector_from_text, selector_of
 from core.domain.mandate.terms import MAX_RULES, UNPINNED, address_from_text
 
 MAX_GUARD_ENTRIES: Final = 32  # hosts, and payees, of one x402 entry
@@ -25,8 +25,9 @@ KIND_VAULT: Final = "mandate_vault"
 KIND_CONTRACT: Final = "contract"
 KIND_X402: Final = "x402"
 
+_ADDRESS_BYTES: Final = 20
 _LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
-_HOST = re.compile(rf"(?=[^:]{{1,253}}(:|$)){_LABEL}(\.{_LABEL})*(:[1-9][0-9]{{0,4}})?", re.ASCII)
+_HOST = re.compile(rf"(?=[^:]{{1,253}}(:|\Z)){_LABEL}(\.{_LABEL})*(:[1-9][0-9]{{0,4}})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,24 @@ class TargetFunction:
     def is_tied(self) -> bool:
         """True when the pin holds the receiver to the vault; any other pinned word is a decoy."""
         return self.pinned_type == "address"
+
+    @property
+    def tied_argument(self) -> int | None:
+        """The number, from 1, of the only argument that is tied to the vault, where the caller may name another receiver.
+
+        None when nothing is tied, and when no other word of the head may hold an address: neither an `address`, `function`
+        or `bytes20` to `bytes32`, nor the offset of a dynamic argument. Of a tied tuple or array, one word alone is tied.
+        """
+        if not self.is_tied or self.signature is None or self.recipient_word is None:
+            return None
+        owners = [(number, word) for number, words in enumerate(argument_words(self.signature), 1) for word in words]
+        tied, _ = owners.pop(self.recipient_word)
+        return tied if any(_may_name_a_receiver(word) for _, word in owners) else None
+
+
+def _may_name_a_receiver(word: str) -> bool:
+    """Integers and shorter bytes are taken for amounts and numbers."""
+    return word in ("address", "function", OFFSET) or (word.startswith("bytes") and int(word.removeprefix("bytes")) >= _ADDRESS_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +117,62 @@ Target = VaultTarget | ContractTarget | X402Target
 
 
 def parse_targets(items: Sequence[Any] | None, chain_id: int) -> tuple[Target, ...]:
-    """Read `allowed_targets` in any of the accepted forms; None is the default list.
+    """Read `allowed_targets` as it is written, in any of the accepted forms; None is the default list.
 
-    Also reads back what `targets_to_json` wrote, today or earlier, so that pins are not judged here (`check_targets`).
-    Order is kept. Errors: InvalidParameterError naming the entry.
+    Also reads back what `targets_to_json` wrote; pins are not judged here (`check_targets`). Order is kept.
+    Errors: InvalidParameterError naming the entry; a list that names more than 32 functions is refused before any is read.
     """
     if items is None:
         return (VaultTarget(chain_id), X402Target((), ()))
+    _refuse_other_forms(items)
+    named = sum(len(functions) for functions in map(_functions_as_written, items))
+    if named > MAX_RULES:
+        raise InvalidParameterError("allowed_targets", f"they name {named} functions; 1 to {MAX_RULES} are possible")
+    return _read_targets(items, chain_id)
+
+
+def stored_targets(items: Sequence[Any] | None, chain_id: int) -> tuple[Target, ...]:
+    """Read a list that was stored, today or earlier; None is the default list.
+
+    A signature that today's rules do not read gives way to the selector that was stored with it, so that one old row
+    stops no reading of many. Errors: InvalidParameterError for what was never stored.
+    """
+    if items is None:
+        return parse_targets(None, chain_id)
+    _refuse_other_forms(items)
+    return _read_targets([_readable(item) for item in items], chain_id)
+
+
+def _refuse_other_forms(items: object) -> None:
     if isinstance(items, str | bytes) or not isinstance(items, Sequence):
         raise InvalidParameterError("allowed_targets", "write a list, or leave it out for the default")
     if not 1 <= len(items) <= MAX_RULES:
         raise InvalidParameterError("allowed_targets", f"1 to {MAX_RULES} entries; leave it out for the default")
+
+
+def _functions_as_written(item: object) -> Sequence[Any]:
+    """The functions that an entry names, unread; none where it names no list of them."""
+    functions = item.get("functions") if isinstance(item, Mapping) else None
+    return functions if isinstance(functions, Sequence) and not isinstance(functions, str | bytes) else ()
+
+
+def _readable(item: Any) -> Any:
+    functions = _functions_as_written(item)
+    return {**item, "functions": [_readable_function(function) for function in functions]} if functions else item
+
+
+def _readable_function(item: Any) -> Any:
+    signature = item.get("signature") if isinstance(item, Mapping) else None
+    if not isinstance(signature, str) or item.get("selector") is None:
+        return item
+    try:
+        head_words(signature)
+    except InvalidParameterError:
+        return {**item, "signature": None}
+    return item
+
+
+def _read_targets(items: Sequence[Any], chain_id: int) -> tuple[Target, ...]:
     targets = tuple(_target(item, chain_id, f"allowed_targets[{index}]") for index, item in enumerate(items))
     _refuse_repeats(targets)
     return targets

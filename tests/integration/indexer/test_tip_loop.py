@@ -250,7 +250,7 @@ def test_the_finalized_height__is_written_down_and_only_rises(follower: Follower
 
 @pytest.mark.parametrize(("count", "stored"), [(32, 32), (33, 0)])
 def test_a_listed_contracts_rules__are_kept_up_to_32(follower: Follower, count: int, stored: int) -> None:
-    rules = [(FORGER, f"0x{n:08x}", UNPINNED, RuleKind.SPEND) for n in range(count)]
+    rules = [(FORGER, f"0x{n:08x}", UNPINNED, RuleKind.VALUED) for n in range(count)]
     assert rules_kept(follower, rules) == stored
 
 
@@ -262,8 +262,9 @@ def test_a_listed_contracts_rules__are_kept_up_to_32(follower: Follower, count: 
         [(FORGER, "0x00000001", UNPINNED, 0), (FORGER, "0x00000001", UNPINNED, 1)],
         [(FORGER, "0x00000001", UNPINNED, 4)],
         [(FORGER, "0x00000001", UNPINNED, 0), (FORGER, "0x00000002", UNPINNED, 3)],
+        [(FORGER, "0x00000001", UNPINNED, 0), (FORGER, "0x00000002", UNPINNED, 1)],
     ],
-    ids=["of another contract", "unsorted", "twice", "of an unknown kind", "payments among others"],
+    ids=["of another contract", "unsorted", "twice", "of an unknown kind", "payments among others", "spends, values nothing"],
 )
 def test_a_listed_contract__that_publishes_what_no_adapter_may__publishes_nothing(follower: Follower, rules: list[Any]) -> None:
     assert rules_kept(follower, rules) == 0

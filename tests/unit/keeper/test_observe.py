@@ -93,7 +93,8 @@ def test_numbers__at_cost_without_anything_at_cost__contradicts_itself_and_is_un
 
 
 def test_numbers__at_cost_in_anything_but_two_words__is_unknown() -> None:
-    for junk in (f"0x{955_000_000:064x}", "0x", "0xzz", None, 7):
+    two = f"0x{955_000_000:064x}{5_000_000:064x}"
+    for junk in (f"0x{955_000_000:064x}", "0x", "0xzz", None, 7, two + f"{1:064x}", two + "00", two[:-2]):
         found = at_cost({"result": junk})
         assert (found.worth_usdc_e6, found.source) == (None, "unreadable")
 
@@ -107,7 +108,7 @@ def test_numbers__another_error_of_worth__is_unknown_and_asks_no_second_time() -
 
 
 def test_numbers__an_answer_without_a_word__is_unknown_and_not_zero() -> None:
-    for junk in ("0x", "0x00", "0xzz", None, 7):
+    for junk in ("0x", "0x00", "0xzz", None, 7, f"0x{1:064x}{1:064x}", f"0x{1:064x}00"):
         found = observer(lambda vault, view, junk=junk: {"result": junk}).numbers([GOOD], HEAD)[GOOD]
         assert found == Numbers(None, None, None, "unreadable")
 

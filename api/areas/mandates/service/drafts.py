@@ -9,7 +9,7 @@ from typing import Any, Final
 from api.areas.mandates.schemas import AssignAgent, CreateDraft, DraftTerms, Propose, UpdateDraft
 from api.areas.mandates.service.access import agent_of_id, owned
 from api.areas.mandates.service.policy import current_policy
-from api.areas.mandates.service.views import mandate_view, targets_of
+from api.areas.mandates.service.views import mandate_view, rules_of, targets_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.fields import storable
 from api.kernel.operation import Answer, Call, NextCall, Refusal
@@ -23,7 +23,7 @@ from core.domain.errors import InvalidNumberError, InvalidParameterError
 from core.domain.mandate.expansion import ListedContracts, expand_rules
 from core.domain.mandate.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
 from core.domain.mandate.target_checks import check_targets
-from core.domain.mandate.targets import Target, guard_targets, parse_targets, targets_to_json
+from core.domain.mandate.targets import ContractTarget, Target, guard_targets, parse_targets, targets_to_json
 from core.domain.mandate.terms import (
     SHARE_OF_VERIFIED_GAIN,
     MandateTerms,
@@ -119,15 +119,40 @@ def update(call: Call, caller: OwnerCaller, command: UpdateDraft) -> Answer:
 
 
 def assign(call: Call, caller: OwnerCaller, command: AssignAgent) -> Answer:
-    """Designate the agent of a draft; its terms are frozen anew, since they name the agent's wallet."""
+    """Designate the agent of a draft; its terms are frozen anew, since they name the agent's wallet.
+
+    Errors: InvalidParameterError when the functions that the draft names would come to other rules than when it was written.
+    """
     mandate = owned(call, caller, command.id, lock=True)
     next_status(Status(mandate.status), Move.ASSIGN, MoveFacts())
     agent = designated(call, caller, command.agent_id)
     mandate.agent_id, mandate.open_board = agent.id, False
-    frozen = _frozen(call, caller.wallet_address, mandate, agent, targets_of(mandate), listed_contracts(call))
+    targets = targets_of(mandate)
+    frozen = _frozen(call, caller.wallet_address, mandate, agent, targets, listed_contracts(call))
+    require_same_rules(targets, rules_of(mandate), frozen.rules)
     _freeze_into(call, mandate, frozen)
     call.db.flush()
     return Answer({"mandate": mandate_view(call, mandate)})
+
+
+def require_same_rules(targets: Sequence[Target], written: Sequence[Rule], now: Sequence[Rule]) -> None:
+    """Refuse a change of pin or kind that the owner has not written: a named target was listed as an adapter since, or is no more.
+
+    A draft of before today's checks passes while its named functions come to the rules that it froze. Targets that name no
+    functions stand for what is published at the moment. Errors: InvalidParameterError naming the function.
+    """
+    before, after = ({(rule.target, rule.selector): rule for rule in rules} for rules in (written, now))
+    for index, target in enumerate(targets):
+        if not isinstance(target, ContractTarget):
+            continue
+        for place, function in enumerate(target.functions or ()):
+            key = target.address, function.selector
+            if before.get(key) != after.get(key):
+                rule = (
+                    f"the adapters that are listed have changed since the draft was written, and {function.name} of {target.address} "
+                    "would now be signed with another pin or kind; write the targets again"
+                )
+                raise InvalidParameterError(f"allowed_targets[{index}].functions[{place}]", rule)
 
 
 def designated(call: Call, caller: OwnerCaller, agent_id: str) -> Account:

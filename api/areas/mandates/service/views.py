@@ -11,7 +11,7 @@ from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import LedgerRow, MandateState
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.record import row_body
-from core.domain.mandate.targets import Target, parse_targets, targets_to_json
+from core.domain.mandate.targets import Target, stored_targets, targets_to_json
 from core.domain.mandate.terms import MandateTerms, Rule, rules_from_json, terms_from_json
 from core.domain.money import usdc_text, usdc_text_or_none
 from core.domain.times import instant_text_or_none
@@ -26,7 +26,7 @@ def rules_of(mandate: Mandate) -> tuple[Rule, ...]:
 
 
 def targets_of(mandate: Mandate) -> tuple[Target, ...]:
-    return parse_targets(mandate.allowed_targets, mandate.chain_id)
+    return stored_targets(mandate.allowed_targets, mandate.chain_id)
 
 
 def digest_of(mandate: Mandate) -> str:

@@ -13,12 +13,13 @@ from core.db.repositories import chain as chain_repository
 from core.db.repositories import mandates
 from core.db.tables.mandate import Mandate
 from core.domain.blocks import BlockHeader
-from core.domain.mandate.terms import UNPINNED, Rule, RuleKind, rules_from_json
+from core.domain.mandate.terms import UNPINNED, Rule, RuleKind, rules_from_json, rules_to_json
 from tests.integration.api.mandates.stage import ADAPTER, BUY, CHAIN_ID, CONTRACTS, DRAFT, PAY, SELL, Stage, StageChain, address, reason
 
 VENUE, X402, FORGER = address(7), CONTRACTS["x402_adapter"], address(0x1007)
 SELECTOR_PIN = {"selector": "0x6e553f65", "recipient_word": 1}
 REAL_PIN = {"signature": "deposit(uint256,address)", "recipient_word": 1}
+REAL_PIN_SELECTOR = "0x6e553f65"
 GOAL = {name: DRAFT[name] for name in ("budget_usdc", "horizon_days", "stop_floor_bps")}
 
 
@@ -103,8 +104,10 @@ def old_draft(stage: Stage) -> str:
         {"selector": "0xfc68521a", "signature": "f(address)", "recipient_word": 0, "exit": False},
     ]
     stored = [{"kind": "contract", "chain_id": CHAIN_ID, "address": VENUE, "functions": functions, "unpinned": False}]
+    rules = [Rule(VENUE, "0x6e553f65", 1, RuleKind.SPEND), Rule(VENUE, "0xfc68521a", 0, RuleKind.SPEND)]
     with stage.database.write() as session:
-        session.execute(update(Mandate).where(Mandate.public_id == mandate_id).values(allowed_targets=stored))
+        frozen = {"allowed_targets": stored, "rules": rules_to_json(rules)}
+        session.execute(update(Mandate).where(Mandate.public_id == mandate_id).values(**frozen))
     return mandate_id
 
 
@@ -129,6 +132,46 @@ def test_stored_draft_with_a_decoy__written_again__is_refused_until_the_pin_hold
     answer = stage.call("PUT", f"/mandates/{old_draft}", stage.owner, {**DRAFT, "allowed_targets": venue(REAL_PIN)})
     assert answer.status_code == 200
     assert "not tied" not in markets(stage, old_draft)
+
+
+# Listings that change between a draft and its assignment
+
+
+VENUE_RULES = (Rule(VENUE, REAL_PIN_SELECTOR, UNPINNED, RuleKind.VALUED),)
+
+
+def assigned(stage: Stage, mandate_id: str) -> Any:
+    return stage.call("POST", f"/mandates/{mandate_id}/assign", stage.owner, {"agent_id": stage.agent_id})
+
+
+def test_assign__of_a_named_target_that_became_a_listed_adapter__is_refused_until_the_targets_are_written_again(stage: Stage) -> None:
+    mandate_id = stage.draft(allowed_targets=venue(REAL_PIN))
+    before = stage.get(f"/mandates/{mandate_id}", stage.owner)["mandate"]
+    listed(stage, GOOD, TILL, (VENUE, VENUE_RULES))
+    answer = assigned(stage, mandate_id)
+    assert reason(answer) == (400, "invalid_parameter")
+    assert "allowed_targets[0].functions[0]: the adapters that are listed have changed" in answer.json()["detail"]
+    assert "write the targets again" in answer.json()["detail"]
+    assert stage.get(f"/mandates/{mandate_id}", stage.owner)["mandate"] == before
+    targets = venue({"signature": "deposit(uint256,address)"})
+    assert stage.call("PUT", f"/mandates/{mandate_id}", stage.owner, {**DRAFT, "allowed_targets": targets}).status_code == 200
+    assert assigned(stage, mandate_id).status_code == 200
+
+
+def test_assign__of_a_named_adapter_that_is_listed_no_more__is_refused_since_its_kind_would_change(stage: Stage) -> None:
+    pinned = (Rule(VENUE, REAL_PIN_SELECTOR, 1, RuleKind.VALUED),)
+    listed(stage, GOOD, TILL, (VENUE, pinned))
+    mandate_id = stage.draft(allowed_targets=venue(REAL_PIN))
+    with stage.database.write() as session:
+        chain_repository.delist_adapter(session, CHAIN_ID, BlockHeader(2, "0x" + "02" * 32, "0x" + "01" * 32, 2, 0, ()), VENUE)
+    assert "write the targets again" in assigned(stage, mandate_id).json()["detail"]
+
+
+def test_assign__of_targets_that_name_no_functions__takes_what_is_listed_now(stage: Stage) -> None:
+    mandate_id = stage.draft()
+    listed(stage, GOOD, TILL, (VENUE, VENUE_RULES))
+    assert assigned(stage, mandate_id).status_code == 200
+    assert (VENUE, REAL_PIN_SELECTOR) in rules_of(stage, mandate_id)
 
 
 # Adapters that misbehave

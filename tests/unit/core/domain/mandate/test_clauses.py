@@ -205,6 +205,51 @@ def test_markets__say_of_each_function_whether_its_receiver_is_tied(functions: A
 
 
 @pytest.mark.parametrize(
+    ("signature", "word", "tied", "argument"),
+    [
+        ("withdraw(uint256,address,address)", 2, "argument 3", 3),  # ERC-4626: the owner is pinned and the receiver is free
+        ("withdraw(uint256,address,address)", 1, "argument 2", 2),
+        ("transferFrom(address,address,uint256)", 0, "argument 1", 1),
+        ("f(address,bytes)", 0, "argument 1", 1),
+        ("f(uint8[3],address,string)", 3, "argument 2", 2),
+        ("f(address,(bytes,bool))", 0, "argument 1", 1),
+        ("f(address,bytes32)", 0, "argument 1", 1),
+        ("f(address,bytes20)", 0, "argument 1", 1),
+        ("f(address,function)", 0, "argument 1", 1),
+        ("f(bool,(address,uint8)[2])", 3, "one address in argument 2", 2),
+    ],
+)
+def test_markets__of_a_pin_beside_which_the_agent_may_name_a_receiver__say_which_argument_is_tied(
+    signature: str, word: int, tied: str, argument: int
+) -> None:
+    targets = parse_targets([{"address": VENUE, "functions": [{"signature": signature, "recipient_word": word}]}], CHAIN)
+    (item,) = by_key(targets=targets)["markets"]["params"]["items"]
+    assert item["text_en"] == (
+        f"{signature} of {VENUE}, but of {signature} only {tied} is tied to your vault and the others are the agent's choice"
+    )
+    assert item["partly_tied"] == [{"function": signature, "argument": argument}]
+
+
+@pytest.mark.parametrize("signature", ["f(address)", "f(address,uint256,bool,bytes4)", "f(address,(int8,bytes19)[2])"])
+def test_markets__of_a_pin_on_the_only_word_that_may_be_a_receiver__say_nothing_of_others(signature: str) -> None:
+    targets = parse_targets([{"address": VENUE, "functions": [{"signature": signature, "recipient_word": 0}]}], CHAIN)
+    (item,) = by_key(targets=targets)["markets"]["params"]["items"]
+    assert item["text_en"] == f"{signature} of {VENUE}"
+    assert "partly_tied" not in item
+
+
+def test_markets__of_pins_of_every_worth__tell_each_apart() -> None:
+    move = {"signature": "transferFrom(address,address,uint256)", "recipient_word": 1}
+    targets = parse_targets([{"address": VENUE, "functions": [TIED, OPEN, move], "unpinned": True}], CHAIN)
+    (item,) = by_key(targets=targets)["markets"]["params"]["items"]
+    assert item["text_en"] == (
+        f"deposit(uint256,address), buy(uint256) and transferFrom(address,address,uint256) of {VENUE}, but the receiver is not tied to "
+        "your vault in buy(uint256), and of transferFrom(address,address,uint256) only argument 2 is tied to your vault and the others are "
+        "the agent's choice"
+    )
+
+
+@pytest.mark.parametrize(
     ("hosts", "payees", "words"),
     [
         ([], [], "paid reads of this service"),

@@ -39,6 +39,10 @@ FAULTS: dict[str, tuple[tuple[Rule, ...], str]] = {
     "twice the same": ((rule(1), rule(1)), "publishes its functions out of order or twice"),
     "twice, of two kinds": ((rule(1), rule(1, RuleKind.EXIT)), "publishes its functions out of order or twice"),
     "payments among others": ((rule(1), rule(2, RuleKind.COST)), "mixes payments with other functions"),
+    "spends, values nothing": (
+        (rule(1), rule(2, RuleKind.EXIT)),
+        "publishes a function that spends and none of kind VALUED, so that it values nothing of what is spent at it",
+    ),
     "payments": ((rule(1, RuleKind.COST),), "publishes payments, which only the x402 adapter may"),
 }
 
@@ -68,7 +72,12 @@ def test_adapter_with_a_fault__does_not_touch_a_draft_that_names_another(name: s
 
 
 def test_thirty_two_functions__are_no_fault() -> None:
-    assert rules_fault(BAD, [rule(n) for n in range(32)]) is None
+    assert rules_fault(BAD, [rule(n, RuleKind.VALUED) for n in range(32)]) is None
+
+
+@pytest.mark.parametrize("kinds", [(RuleKind.SPEND, RuleKind.VALUED), (RuleKind.VALUED, RuleKind.EXIT), (RuleKind.EXIT,)])
+def test_adapter_that_values_what_is_spent_at_it__has_no_fault(kinds: tuple[RuleKind, ...]) -> None:
+    assert rules_fault(BAD, [rule(n, kind) for n, kind in enumerate(kinds)]) is None
 
 
 def test_listed_usdc__stays_no_target_by_default() -> None:

@@ -201,7 +201,7 @@ def test_function_of_an_adapter__that_contradicts_what_is_published__is_refused(
 
 def test_text_whose_pinned_word_an_adapter_publishes_and_the_text_does_not_have__is_refused() -> None:
     """The adapter publishes word 1 as the vault's; under this text it would be a number."""
-    rule = Rule(ADAPTER, "0xb6b55f25", 0, RuleKind.SPEND)  # deposit(uint256)
+    rule = Rule(ADAPTER, "0xb6b55f25", 0, RuleKind.VALUED)  # deposit(uint256)
     listed = ListedContracts(CHAIN, {ADAPTER: (rule,)}, {}, None, {})
     items = [{"address": ADAPTER, "functions": [{"signature": "deposit(uint256)", "recipient_word": 0}]}]
     with pytest.raises(InvalidParameterError) as caught:

@@ -17,6 +17,7 @@ from core.domain.mandate.targets import (
     X402Target,
     guard_targets,
     parse_targets,
+    stored_targets,
     targets_to_json,
 )
 from core.domain.mandate.terms import UNPINNED, Rule, RuleKind
@@ -212,6 +213,18 @@ def test_rules__thirty_three_are_refused() -> None:
     assert refused_field([*many(31), ADAPTER]) == "allowed_targets"
 
 
+def test_functions_over_all_targets__more_than_32__are_refused_before_any_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[object] = []
+    monkeypatch.setattr("core.domain.mandate.targets.head_words", read.append)
+    monkeypatch.setattr("core.domain.mandate.targets.selector_of", lambda *text: read.append(text))
+    functions = [{"signature": f"f{n}(address)", "recipient_word": 0} for n in range(32)]
+    items = [{"address": f"0x{n + 1:040x}", "functions": functions} for n in range(32)]
+    with pytest.raises(InvalidParameterError) as refused:
+        parse_targets(items, CHAIN)
+    assert (refused.value.field, refused.value.rule) == ("allowed_targets", "they name 1024 functions; 1 to 32 are possible")
+    assert read == []
+
+
 @given(st.permutations(list(range(20))))
 def test_rules__are_strictly_ascending_whatever_the_order_written(order: list[int]) -> None:
     first = {"address": VENUE, "functions": [{"selector": f"0x{n * 7:08x}"} for n in order], "unpinned": True}
@@ -261,6 +274,27 @@ def test_x402__host_in_another_form__is_refused(host: object) -> None:
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8000", "xn--4ca.example", "a-b.example"])
 def test_x402__plain_hosts__are_taken(host: str) -> None:
     assert parse_targets([{"kind": "x402", "hosts": [host]}], CHAIN) == (X402Target((host,), ()),)
+
+
+# Stored lists
+
+
+@pytest.mark.parametrize("signature", ["f((),address)", "f(address[1]\n)", "f(((uint8[255],uint8)[]),address)", "f(" * 300])
+def test_stored_signature_that_is_refused_today__is_read_by_its_selector(signature: str) -> None:
+    function = {"selector": "0xaabbccdd", "signature": signature, "recipient_word": 0, "exit": True}
+    item = {"kind": "contract", "chain_id": CHAIN, "address": VENUE, "functions": [function, PINNED], "unpinned": False}
+    (target,) = stored_targets([item], CHAIN)
+    assert isinstance(target, ContractTarget) and target.functions is not None
+    assert target.functions[0] == TargetFunction("0xaabbccdd", None, 0, is_exit=True)
+    assert target.untied == target.functions[:1]
+    with pytest.raises(InvalidParameterError):
+        parse_targets([item], CHAIN)
+
+
+def test_stored_list__of_today__is_read_as_it_was_written() -> None:
+    targets = parse_targets([{"kind": "x402"}, ADAPTER, {"address": VENUE, "functions": [PINNED]}], CHAIN)
+    assert stored_targets(targets_to_json(targets), CHAIN) == targets
+    assert stored_targets(None, CHAIN) == parse_targets(None, CHAIN)
 
 
 # Round trip
