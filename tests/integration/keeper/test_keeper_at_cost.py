@@ -7,7 +7,7 @@ vault is worth 950 at cost: 850 + 50 + 50.
 import pytest
 
 from core.chain import calldata
-from core.chain.abi import hex_bytes
+from core.chain.abi import hex_bytes, hex_text
 from core.chain.calldata import Call
 from core.chain.decode import decode_log
 from core.chain.reader import refusal_name
@@ -16,10 +16,11 @@ from core.domain.events import Marked, Stopped
 from core.domain.mandate.selectors import selector_of
 from core.domain.mandate.terms import UNPINNED, Rule, RuleKind
 from tests.integration.chain_fixtures import DeployedChain
-from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KilledError, Stage
+from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, Stage
 from tests.personas import AGENT, KEEPER, STRANGER
 
 OUT = 50 * USDC
+GWEI = 10**9
 
 
 def take(amount: int) -> str:
@@ -102,21 +103,37 @@ def test_money_goes_out_between_decision_and_signature__the_stop_is_read_again_a
     assert (stage.status(), intent.reason["source"], intent.role) == ("stopped", "vault.worth_at_cost", "keeper")
 
 
-def test_a_stop_that_was_made_to_revert__goes_by_the_keepers_mark_from_then_on(stage: Stage, venue: str) -> None:
-    """The agent can't hold the stop off by taking a base unit out before each `enforceStopLine` and bringing it back after."""
+def test_agent_that_makes_each_public_stop_revert__is_stopped_by_the_keepers_mark(stage: Stage, venue: str) -> None:
+    """In every block the agent takes a base unit out before `enforceStopLine` and brings it back after it."""
     stage.set_price(PRICE_AT_FLOOR - 1)
-    first = stage.keeper(die_after="signed", stop_signer=STRANGER.signer)
-    with pytest.raises(KilledError):
-        first.run()
-    first.die()
-    stage.chain.succeed(AGENT, stage.vault, calldata.execute(Call(venue, 1, take(1))))
     keeper = stage.keeper(stop_signer=STRANGER.signer)
-    keeper.run()
     give = calldata.call_by_signature("give(uint256)", [1])
-    stage.chain.succeed(AGENT, stage.vault, calldata.execute(Call(venue, 0, give)))
-    keeper.run()
-    assert [intent.role for intent in stage.intents()] == ["stop", "keeper"]
+    sandwich = ((Call(venue, 1, take(1)), 500 * GWEI), (Call(venue, 0, give), 1))
+    with stage.no_blocks():
+        for _ in range(4):
+            keeper.run()
+            nonce = stage.chain.reader.transaction_count(AGENT.address)
+            for n, (call, tip_wei) in enumerate(sandwich if stage.status() == "working" else ()):
+                stage.chain.rpc.call("eth_sendRawTransaction", [signed_by_agent(stage, calldata.execute(call), nonce + n, tip_wei)])
+            stage.chain.anvil.mine(1)
+    first, second = stage.intents()[:2]
+    assert (first.role, first.state) == ("stop", "reverted")
+    assert second.role == "keeper"
     assert stage.status() == "stopped"
+
+
+def signed_by_agent(stage: Stage, data: str, nonce: int, tip_wei: int) -> str:
+    transaction = {
+        "chainId": stage.chain.chain_id,
+        "nonce": nonce,
+        "to": stage.vault,
+        "data": data,
+        "value": 0,
+        "gas": 500_000,
+        "maxFeePerGas": max(tip_wei, GWEI),
+        "maxPriorityFeePerGas": tip_wei,
+    }
+    return hex_text(AGENT.signer.sign_transaction(transaction))
 
 
 def test_dry_run__judges_at_cost_and_sends_nothing(out: Stage) -> None:
