@@ -34,7 +34,7 @@ class Office:
 OFFICES = {
     "admin": Office("ADMIN_ADDRESS", "admin of factory and reserve token"),
     "pauser": Office("PAUSER_ADDRESS", "pauser"),
-    "keeper_admin": Office("KEEPER_ADMIN_ADDRESS", "who proposes keepers and guards"),
+    "keeper_admin": Office("KEEPER_ADMIN_ADDRESS", "account that proposes keepers and guards"),
     "keeper": Office("KEEPER_ADDRESS", "keeper", may_be_deployer=True),
     "guard": Office("GUARD_ADDRESS", "guard", may_be_deployer=True),
     "operator": Office("OPERATOR_ADDRESS", "operator of the test venue"),

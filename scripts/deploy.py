@@ -48,13 +48,19 @@ class Step:
     before: Callable[[dict[str, str], AccountAPI], None] | None = None  # what the constructor needs to find done
 
 
+def require_reserve_seed(record: Record, signer: AccountAPI) -> None:
+    """Before anything is deployed: off the devnet the deployer brings the USDC that the reserve token begins with."""
+    at = {name: one.address for name, one in record.by_name().items()}
+    if on_devnet() or "reserve_token" in at or project.MockUSDC.at(at["usdc"]).balanceOf(signer.address) >= RESERVE_SEED_USDC_E6:
+        return
+    raise click.ClickException(f"nothing was sent.\n{signer.address} needs 1 USDC at {at['usdc']} to seed the reserve token")
+
+
 def allow_reserve_seed(at: dict[str, str], signer: AccountAPI) -> None:
     """The reserve token takes its first USDC from its creator, so the address that it will have is allowed it before."""
     usdc = project.MockUSDC.at(at["usdc"])
     if on_devnet():
         usdc.mint(signer.address, RESERVE_SEED_USDC_E6, sender=signer)
-    if usdc.balanceOf(signer.address) < RESERVE_SEED_USDC_E6:
-        raise click.ClickException(f"{signer.address} needs 1 USDC at {at['usdc']} to seed the reserve token")
     future = create_address(signer.address, signer.nonce + 1)
     usdc.approve(future, RESERVE_SEED_USDC_E6, sender=signer)
 
@@ -204,6 +210,7 @@ def cli(alias: str | None, record_file: Path | None) -> None:
     except OfficesRefusedError as refused:
         raise click.ClickException(f"nothing was sent.\n{refused}") from None
     ensure_usdc(record)
+    require_reserve_seed(record, signer)
     for step in STEPS:
         if not belongs_on(step.name, record.chain_id):
             click.echo(f"{step.name:<21} skipped: a test contract, and chain {record.chain_id} is not a test chain of this project")

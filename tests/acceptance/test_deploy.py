@@ -104,10 +104,13 @@ def sent_by(stack: Stack, persona: str) -> int:
 
 
 def place_usdc(stack: Stack) -> None:
-    """Somebody's USDC at the address of Base Sepolia's, one of it for the deployer."""
-    deployer = personas()["deployer"]["address"]
+    """Somebody's USDC at the address of Base Sepolia's."""
     set_code(stack, BASE_SEPOLIA_USDC, bytearray.fromhex(artifact_of("MockUSDC")["deployedBytecode"]["object"].removeprefix("0x")))
-    data = calldata.call_by_signature("mint(address,uint256)", [deployer, 1_000_000])
+
+
+def mint_seed(stack: Stack) -> None:
+    """The USDC that the reserve token begins with, for the deployer."""
+    data = calldata.call_by_signature("mint(address,uint256)", [personas()["deployer"]["address"], 1_000_000])
     stack._rpc("eth_sendTransaction", {"from": personas()["stranger"]["address"], "to": BASE_SEPOLIA_USDC, "data": data})
     wait_for(lambda: sent_by(stack, "stranger") == 1)
 
@@ -148,6 +151,12 @@ def test_a_deployment_off_the_devnet__trusts_no_nodes_word_and_leaves_the_office
         assert (code_of(stack, BASE_SEPOLIA_USDC), sent_by(stack, "deployer")) == (bytearray(), 0)
 
         place_usdc(stack)
+        poor = deploy(**apart)
+        assert poor.returncode == 1
+        assert "needs 1 USDC" in poor.stderr, poor.stdout + poor.stderr
+        assert sent_by(stack, "deployer") == 0
+
+        mint_seed(stack)
         done = deploy(**apart)
         assert done.returncode == 0, done.stdout + done.stderr
         left = re.findall(r"calls (\w+)\(.*\n +to +(0x\w+) .*\n +data (0x\w+)", done.stdout)

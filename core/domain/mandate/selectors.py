@@ -99,6 +99,8 @@ def _words(kind: str, depth: int) -> tuple[str, ...] | None:
         return inner * int(suffix[1])
     if kind.startswith("(") and kind.endswith(")"):
         return _member_words(kind[1:-1], depth + 1)
+    if " " in kind:
+        raise ValueError(f"{kind} has a name or a space; write types only, such as sell(uint256)")
     if not _ELEMENTARY.fullmatch(kind):
         raise ValueError(f"{kind or 'an empty type'} is no canonical type; write uint256, not uint")
     return None if kind in _DYNAMIC_ELEMENTARY else (kind,)

@@ -137,3 +137,9 @@ def test_selector__in_any_case__is_lower_case() -> None:
 def test_selector__in_another_form__is_refused(text: object) -> None:
     with pytest.raises(InvalidParameterError):
         selector_from_text(text)
+
+
+def test_signature_with_names__is_told_to_leave_them_out() -> None:
+    with pytest.raises(InvalidParameterError) as refused:
+        head_words("deposit(uint256 amount,address receiver)")
+    assert "types only" in str(refused.value)
