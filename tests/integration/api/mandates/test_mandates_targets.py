@@ -7,7 +7,8 @@ import pytest
 from sqlalchemy import update
 
 from core.chain.abi import AbiDecodeError
-from core.chain.rpc import RpcRefusedError, RpcRevertedError
+from core.chain.answers import RpcCodeFailedError
+from core.chain.rpc import RpcRevertedError
 from core.chain.typed_data import rules_hash
 from core.db.repositories import chain as chain_repository
 from core.db.repositories import mandates
@@ -179,7 +180,7 @@ def test_assign__of_targets_that_name_no_functions__takes_what_is_listed_now(sta
 
 FAILURES = [
     RpcRevertedError("eth_call", 3, "execution reverted", b""),
-    RpcRefusedError("eth_call", -32603, "EVM error InvalidFEOpcode"),
+    RpcCodeFailedError("eth_call", -32603, "EVM error InvalidFEOpcode"),
     AbiDecodeError("not ((address,bytes4,uint8,uint8)[])"),
 ]
 
