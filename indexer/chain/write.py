@@ -20,7 +20,7 @@ from core.domain.mandate.ledger import NewRow, row_from_event
 from core.domain.mandate.terms import ZERO_ADDRESS, Rule
 from indexer.chain.books import Books
 from indexer.chain.context import ChainContext
-from indexer.chain.factory_notes import alert_owners, factory_notes, is_noted
+from indexer.chain.factory_notes import is_noted, note_block
 from indexer.chain.facts import BlockFacts, Found
 from indexer.chain.payments import deposit_of
 from indexer.chain.watch import WatchList
@@ -105,10 +105,7 @@ def _take(
     entries = _entries(session, chain, facts, watch, created)
     if is_noted(facts):
         written = pending.flush(session, chain.books, now)  # who is told depends on what the books say of earlier blocks
-        notes = factory_notes(session, chain.chain_id, facts, chain.usdc)
-        if chain.books.tells_owners:
-            alert_owners(session, notes, now)
-        entries += notes
+        written += note_block(session, chain, facts, now)
     for mandate, _, row in sorted(entries, key=lambda entry: entry[1].ref.log_index):
         pending.mandates.setdefault(mandate, []).append(row)
     for payment in facts.payments:
