@@ -122,8 +122,9 @@ def test_stop_line__of_a_list_that_lets_money_go_where_no_adapter_values_it__say
     targets = parse_targets([named(VENUE, ("buy(uint256)", False), ("sell(uint256)", True)), named(SELLER, ("sell(uint256)", True))], CHAIN)
     clause = by_key(targets=targets)["stop_line"]
     assert clause["text_en"].endswith(
-        f" While money is at {VENUE}, unless an adapter of this service values it there, nobody but the keeper can stop the mandate by its "
-        "worth. The keeper counts that money at cost, so a loss there shows only when the money comes back."
+        f" While money is at {VENUE}, unless this mandate has a function there that an adapter of this service values, nobody but the "
+        "keeper can stop the mandate by its worth. The keeper counts that money at cost, so a loss there shows only when the money "
+        "comes back."
     )
     assert clause["params"]["unvalued_targets"] == [VENUE]
     assert clause["signed_fields"] == ["stopFloor", "stopFloorBps", "allowedTargetsHash"]
