@@ -17,10 +17,12 @@ from eth_abi.exceptions import DecodingError, EncodingError
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
+from core.chain.known_signatures import WELL_KNOWN
 from core.domain.errors import MandateError, OutsideError
 
 ABIS = Path(__file__).parent / "abis"
 CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
+ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")  # contracts of this repository whose functions are known by name only
 SELECTOR_BYTES = 4
 WORD_BYTES = 32
 
@@ -244,8 +246,9 @@ def functions_by_selector(contract: str) -> dict[str, FunctionAbi]:
 
 @cache
 def signatures_by_selector() -> Mapping[str, str]:
-    """The signature behind a selector, of every function of every contract: USDC's, so any ERC-20's, among them."""
-    return {entry.selector: entry.signature for contract in CONTRACTS for entry in functions(contract).values()}
+    """The signature behind a selector: every function of this repository's contracts, and the well-known ones of others'."""
+    ours = (entry.signature for contract in (*CONTRACTS, *ALSO_KNOWN) for entry in functions(contract).values())
+    return {hex_text(keccak(text=signature)[:SELECTOR_BYTES]): signature for signature in (*WELL_KNOWN, *ours)}
 
 
 @cache

@@ -23,6 +23,7 @@ from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal
 from api.kernel.pagination import Page, page_of
 from core.books import mandate_record
+from core.chain.abi import signatures_by_selector
 from core.chain.signatures import recovered_address
 from core.chain.typed_data import terms_digest
 from core.db.repositories import identity, mandate_rows, mandates
@@ -80,7 +81,7 @@ def _card(call: Call, mandate: Mandate, state: MandateState) -> dict[str, Any]:
         last_chain_agent=state.last_agent_set,
         strategy=mandate.strategy,
     )
-    shown = clauses(terms, targets_of(mandate), version=mandate.terms_version)
+    shown = clauses(terms, targets_of(mandate), known=signatures_by_selector(), version=mandate.terms_version)
     return {"clauses": shown, "card_header": header, "card_footer": card_footer()}
 
 

@@ -122,7 +122,9 @@ def old_draft(stage: Stage) -> str:
 def test_stored_draft_with_a_decoy__is_shown_as_it_was_and_its_clause_says_what_the_pin_is_worth(stage: Stage, old_draft: str) -> None:
     shown = stage.get(f"/mandates/{old_draft}", stage.owner)["mandate"]["allowed_targets"][0]
     assert [function["recipient_word"] for function in shown["functions"]] == [1, 0]
-    assert markets(stage, old_draft).endswith("but the receiver is not tied to your vault in 0x6e553f65.")
+    assert "but the receiver is not tied to your vault in 0x6e553f65. The name f(address) is the proposer's word" in markets(
+        stage, old_draft
+    )
 
 
 def test_stored_draft_with_a_decoy__can_be_assigned_signed_and_exported(stage: Stage, old_draft: str) -> None:
