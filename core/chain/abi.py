@@ -13,12 +13,13 @@ from typing import Any
 
 from eth_abi.abi import decode as abi_decode
 from eth_abi.abi import encode as abi_encode
-from eth_abi.exceptions import DecodingError, EncodingError
+from eth_abi.exceptions import DecodingError, EncodingError, ParseError
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from core.chain.known_signatures import WELL_KNOWN
 from core.domain.errors import MandateError, OutsideError
+from core.domain.mandate.selectors import element_type, member_types
 
 ABIS = Path(__file__).parent / "abis"
 CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
@@ -68,6 +69,14 @@ class Parameter:
             kind = "(" + ",".join(member.type for member in components) + ")" + kind.removeprefix("tuple")
         return cls(entry.get("name", ""), kind, entry.get("indexed", False), components)
 
+    @classmethod
+    def of_type(cls, kind: str) -> "Parameter":
+        """A parameter without a name, of a type that is known to be canonical."""
+        base = kind
+        while (element := element_type(base)) is not None:
+            base = element
+        return cls("", kind, False, tuple(cls.of_type(member) for member in member_types(base)))
+
 
 def _types(parameters: Iterable[Parameter]) -> list[str]:
     return [parameter.type for parameter in parameters]
@@ -78,12 +87,14 @@ def _signature(name: str, parameters: Iterable[Parameter]) -> str:
 
 
 def _inward(parameter: Parameter, value: Any) -> Any:
+    if (parameter.type.endswith("]") or parameter.components) and not isinstance(value, list | tuple):
+        raise TypeError(f"{parameter.type} takes a list, not {type(value).__name__}")
     if parameter.type.endswith("]"):
         element = Parameter(parameter.name, parameter.type[: parameter.type.rindex("[")], False, parameter.components)
         return [_inward(element, item) for item in value]
     if parameter.components:
         return tuple(_inward(member, item) for member, item in zip(parameter.components, value, strict=True))
-    return hex_bytes(value) if parameter.type.startswith("bytes") and isinstance(value, str) else value
+    return hex_bytes(value) if parameter.type.startswith(("bytes", "function")) and isinstance(value, str) else value
 
 
 def _outward(parameter: Parameter, value: Any) -> Any:
@@ -144,7 +155,7 @@ def encode_values(parameters: Sequence[Parameter], values: Sequence[Any]) -> byt
     """ABI-encode domain values. Errors: AbiEncodeError."""
     try:
         return abi_encode(_types(parameters), [_inward(p, v) for p, v in zip(parameters, values, strict=True)])
-    except (EncodingError, ValueError, TypeError) as error:
+    except (EncodingError, ParseError, ValueError, TypeError, OverflowError) as error:
         raise AbiEncodeError(f"arguments do not fit ({', '.join(_types(parameters))}): {error}") from error
 
 
