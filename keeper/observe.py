@@ -11,9 +11,9 @@ Laws
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Any
 
-from core.chain.abi import AbiDecodeError, function, hex_bytes
+from core.chain.abi import AbiDecodeError, answer_words, function, hex_bytes
 from core.chain.reader import ChainReader, refusal_name
 from core.chain.rpc import Request, RpcRevertedError
 from core.db.repositories.keeper import SourcedMark, WatchedVault
@@ -32,7 +32,6 @@ from keeper.state import (
 )
 
 CALLS_A_BATCH = 400
-WORD: Final = 32  # bytes
 UNREADABLE = "unreadable"
 WORTH_UNKNOWN = "WorthUnknown"
 
@@ -158,8 +157,8 @@ def _worth_at_cost(answer: Any) -> _Worth:
     if not isinstance(answer, str):
         return _Worth(None, _why_unknown(answer))
     try:
-        worth_usdc_e6, unvalued_out_usdc_e6 = _AT_COST.decode_output(_bytes_of(answer, words=2))
-    except (AbiDecodeError, ValueError):
+        worth_usdc_e6, unvalued_out_usdc_e6 = _AT_COST.decode_output(answer_words(answer, 2))
+    except AbiDecodeError:
         return _Worth(None, UNREADABLE)
     return _Worth(UsdcE6(int(worth_usdc_e6)), SOURCE_AT_COST) if unvalued_out_usdc_e6 else _Worth(None, UNREADABLE)
 
@@ -174,18 +173,10 @@ def _uint(answer: Any) -> int | None:
     if not isinstance(answer, str):
         return None
     try:
-        (value,) = _WORTH.decode_output(_bytes_of(answer, words=1))
-    except (AbiDecodeError, ValueError):
+        (value,) = _WORTH.decode_output(answer_words(answer, 1))
+    except AbiDecodeError:
         return None
     return int(value)
-
-
-def _bytes_of(answer: str, *, words: int) -> bytes:
-    """An answer of exactly so many words of 32 bytes; the decoder alone would take a longer one. Errors: ValueError."""
-    data = hex_bytes(answer)
-    if len(data) != words * WORD:
-        raise ValueError(f"{len(data)} bytes, not {words} words")
-    return data
 
 
 def _why_unknown(answer: Any) -> str:

@@ -46,6 +46,17 @@ def hex_bytes(text: str) -> bytes:
     return bytes.fromhex(text.removeprefix("0x"))
 
 
+def answer_words(answer: Any, count: int) -> bytes:
+    """A node's answer of exactly so many words of 32 bytes; the decoder alone takes a longer one. Errors: AbiDecodeError."""
+    try:
+        data = hex_bytes(answer)
+    except (AttributeError, ValueError) as error:
+        raise AbiDecodeError(f"{answer!r:.80} is no hex text") from error
+    if len(data) != count * WORD_BYTES:
+        raise AbiDecodeError(f"{len(data)} bytes, not {count} words")
+    return data
+
+
 @lru_cache(maxsize=65_536)
 def checksum_address(address: str) -> str:
     """The checksum form of a 0x address, remembered: a checksum is a hash, and a chain names the same accounts again and again."""

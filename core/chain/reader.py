@@ -13,7 +13,7 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 
 from core.chain import calldata
-from core.chain.abi import WORD_BYTES, AbiDecodeError, checksum_address, function, hex_bytes, hex_text
+from core.chain.abi import WORD_BYTES, AbiDecodeError, answer_words, checksum_address, function, hex_bytes, hex_text
 from core.chain.calldata import Call
 from core.chain.revert import decode_revert
 from core.chain.rpc import Rpc, RpcRefusedError, RpcRevertedError
@@ -428,7 +428,7 @@ def _answer_or_none(view: str, answer: Any | RpcRefusedError) -> Any:
     if isinstance(answer, RpcRefusedError):
         return None
     try:
-        return function("IAdapter", view).decode_output(hex_bytes(answer))[0]
+        return function("IAdapter", view).decode_output(answer_words(answer, 1))[0]
     except AbiDecodeError:
         return None
 

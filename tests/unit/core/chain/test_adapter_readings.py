@@ -78,8 +78,13 @@ def test_readings__of_no_adapter__ask_nothing() -> None:
         {"error": {"code": -32015, "message": "VM execution error: invalid opcode"}},
         {"result": "0x"},
         {"result": "0xc0ffee"},
+        {"result": f"0x{1:064x}{0:064x}"},
+        {"result": f"0x{1:064x}00"},
+        {"result": "0x" + "zz" * 32},
+        {"result": None},
+        {"result": 1},
     ],
-    ids=["reverts", "fails in a node's own words", "no code", "garbage"],
+    ids=["reverts", "fails in a node's own words", "no code", "garbage", "two words", "a word and a byte", "no hex", "null", "a number"],
 )
 @pytest.mark.parametrize(
     ("view", "field"), [("positionOf", "units"), ("valueOf", "worth_usdc_e6"), ("unitPrice", "unit_price_e6"), ("isLinear", "is_linear")]
