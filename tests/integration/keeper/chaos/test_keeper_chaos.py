@@ -24,16 +24,17 @@ from tests.integration.chaos.server import Server
 from tests.integration.chaos.traps import TEST, Traps
 from tests.integration.keeper.chaos.conftest import SEEDS
 from tests.integration.keeper.chaos.mempool import Mempool
-from tests.integration.keeper.chaos.node import BadNode
+from tests.integration.keeper.chaos.node import BadNode, Ill
 from tests.integration.keeper.chaos.oracle import Oracle, happened
 from tests.integration.keeper.chaos.record import Record
-from tests.integration.keeper.chaos.story import Story
+from tests.integration.keeper.chaos.story import Story, due_ill
 from tests.integration.keeper.chaos.traps import Point
 from tests.integration.keeper.chaos.world import World
 from tests.personas import KEEPER, STRANGER, Persona
 
 SHORT, STEPS, DEEP_STEPS = range(1, 2), 6, 14  # the seeds of every run have short stories
 CALM_BLOCKS = 12  # the most that may pass until nothing of the keeper waits any more
+BESIDE_AN_HONEST_ONE = (Ill.SWALLOWS, Ill.ABSURD_FEES)
 SAFE_BLOCKS = 34  # anvil calls what is 32 blocks below the head safe
 
 
@@ -92,9 +93,13 @@ def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, fol
         world = World(chain, luck, pool)
         world.build(database, luck.randint(3, 8))
         port, is_committed = int(anvil.url.rpartition(":")[2]), Committed(dsn_of(server, name))
+        names: tuple[str, ...] = luck.choice((("only",), ("first", "second"), ("first", "second")))
+        ill = due_ill(seed)
         nodes = [
-            BadNode(which, seed, port, pool, is_committed) for which in luck.choice((("only",), ("first", "second"), ("first", "second")))
+            BadNode(which, seed, port, pool, is_committed) for which in (("first", "second") if ill in BESIDE_AN_HONEST_ONE else names)
         ]
+        for node in nodes if ill is Ill.SMALL_BATCHES else nodes[:1]:
+            node.ill = ill
         servers = [Server(node) for node in nodes]
         for one in servers:
             stack.callback(one.stop)
