@@ -78,6 +78,11 @@ class Oracle:
             *self._logs(),
         ]
 
+    def of_stops(self) -> list[str]:
+        """The part that holds while transactions may still be under way: what is stopped, how, and for how much."""
+        chain = self._chain()
+        return [*self._stopped(chain), *self._sent(chain), *self._paid(chain)]
+
     def counts(self) -> str:
         """What happened, for people."""
         chain = self._chain()

@@ -106,7 +106,7 @@ def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, fol
         signers = (KEEPER, STRANGER) if luck.random() < 0.5 else (KEEPER,)
         if luck.random() < 0.2:
             anvil.rpc.call("anvil_setBalance", [STRANGER.address, "0x0"])
-        settings = _settings(chain, url_of(server, name), servers, folder, signers, luck)
+        settings = settings_of(chain, url_of(server, name), servers, folder, signers) | _drawn_settings(luck)
         crew = Crew(nursery, settings, folder, size=luck.choice((1, 2, 2)))
         stack.callback(crew.end)
         record = Record(chain, database, url_of(server, name))
@@ -129,13 +129,13 @@ class Committed:
             return None
 
 
-def _settings(
-    chain: DeployedChain, database_url: str, servers: list[Server], folder: Path, signers: tuple[Persona, ...], luck: random.Random
+def settings_of(
+    chain: DeployedChain, database_url: str, servers: list[Server], folder: Path, signers: tuple[Persona, ...]
 ) -> dict[str, str]:
+    """The environment of a keeper before these nodes, with these keys."""
     contracts = [{"name": name, "address": address} for name, address in chain.contracts.items()]
     record = {"chain_id": CHAIN_ID, "block": chain.start_block, "commit": "0" * 40, "contracts": contracts}
     (folder / "deployment.json").write_text(json.dumps(record))
-    cap, stop_cap = luck.choice(((3, 20), (50, 500), (50, 500)))
     return {
         "DATABASE_URL": database_url,
         "RPC_URLS": ",".join(server.url for server in servers),
@@ -143,8 +143,14 @@ def _settings(
         "KEEPER_PRIVATE_KEY": KEEPER.private_key,
         **({"KEEPER_STOP_PRIVATE_KEY": STRANGER.private_key} if STRANGER in signers else {}),
         "KEEPER_TICK_S": "0.1",
+        "LOG_FORMAT": "json",
+    }
+
+
+def _drawn_settings(luck: random.Random) -> dict[str, str]:
+    cap, stop_cap = luck.choice(((3, 20), (50, 500), (50, 500)))
+    return {
         "KEEPER_MAX_HEAD_AGE_S": luck.choice(("60", "60", "3")),
         "KEEPER_MAX_FEE_GWEI": str(cap),
         "KEEPER_STOP_MAX_FEE_GWEI": str(stop_cap),
-        "LOG_FORMAT": "json",
     }
