@@ -11,9 +11,11 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from eth_abi.abi import decode as abi_decode
 from eth_abi.abi import encode as abi_encode
+from eth_abi.codec import ABIDecoder
+from eth_abi.decoding import ContextFramesBytesIO
 from eth_abi.exceptions import DecodingError, EncodingError
+from eth_abi.registry import registry
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
@@ -23,6 +25,7 @@ ABIS = Path(__file__).parent / "abis"
 CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
 SELECTOR_BYTES = 4
 WORD_BYTES = 32
+MOST_READS = 4  # of each byte of encoded values, on average: an encoder's own output takes three, its offsets are looked at twice
 
 
 class AbiDecodeError(OutsideError):
@@ -41,6 +44,14 @@ def hex_text(data: bytes) -> str:
 def hex_bytes(text: str) -> bytes:
     """Read 0x-prefixed hex. Errors: ValueError."""
     return bytes.fromhex(text.removeprefix("0x"))
+
+
+def _told_bytes(text: str) -> bytes:
+    """As `hex_bytes`. Errors: AbiDecodeError."""
+    try:
+        return hex_bytes(text)
+    except ValueError as error:
+        raise AbiDecodeError(f"no hex: {error}") from error
 
 
 @lru_cache(maxsize=65_536)
@@ -138,6 +149,28 @@ _WORDS: Mapping[str, Callable[[bytes], Any]] = {
 }
 
 
+class _BoundedStream(ContextFramesBytesIO):
+    """Offsets may overlap, so that a few KB unfold into GBs. What is read in all is bounded by what is there."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)  # type: ignore[no-untyped-call]  # of the library
+        self._left = MOST_READS * (len(data) + WORD_BYTES)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        self._left -= len(found)
+        if self._left < 0:
+            raise DecodingError("it unfolds into more than it is")
+        return found
+
+
+class _BoundedDecoder(ABIDecoder):
+    stream_class = _BoundedStream
+
+
+_DECODER = _BoundedDecoder(registry)
+
+
 def encode_values(parameters: Sequence[Parameter], values: Sequence[Any]) -> bytes:
     """ABI-encode domain values. Errors: AbiEncodeError."""
     try:
@@ -147,13 +180,13 @@ def encode_values(parameters: Sequence[Parameter], values: Sequence[Any]) -> byt
 
 
 def decode_values(parameters: Sequence[Parameter], data: bytes) -> tuple[Any, ...]:
-    """Read ABI-encoded bytes into domain values. Errors: AbiDecodeError."""
+    """Read ABI-encoded bytes into domain values, at a cost that the number of bytes bounds. Errors: AbiDecodeError."""
     readers = [_WORDS.get(parameter.type) for parameter in parameters]
     if len(data) == WORD_BYTES * len(readers) and None not in readers:
         words = (data[start : start + WORD_BYTES] for start in range(0, len(data), WORD_BYTES))
         return tuple(reader(word) for reader, word in zip(readers, words, strict=True) if reader is not None)
     try:
-        values = abi_decode(_types(parameters), data)
+        values = _DECODER.decode(_types(parameters), data)
     except (DecodingError, ValueError, OverflowError) as error:
         raise AbiDecodeError(f"not ({', '.join(_types(parameters))}): {error}") from error
     return tuple(_outward(p, v) for p, v in zip(parameters, values, strict=True))
@@ -174,7 +207,7 @@ class FunctionAbi:
 
     def decode_input(self, data: str) -> tuple[Any, ...]:
         """The arguments of call data, selector included. Errors: AbiDecodeError."""
-        return decode_values(self.inputs, hex_bytes(data)[SELECTOR_BYTES:])
+        return decode_values(self.inputs, _told_bytes(data)[SELECTOR_BYTES:])
 
     def decode_output(self, data: bytes) -> tuple[Any, ...]:
         """What the function returned. Errors: AbiDecodeError."""
@@ -194,10 +227,11 @@ class EventAbi:
         """
         indexed = [p for p in self.inputs if p.indexed]
         plain = [p for p in self.inputs if not p.indexed]
-        if len(topics) != len(indexed) + 1:
-            raise AbiDecodeError(f"{self.name} has {len(indexed)} indexed arguments, the log {len(topics) - 1}")
-        values = dict(zip((p.name for p in indexed), decode_values(indexed, b"".join(map(hex_bytes, topics[1:]))), strict=True))
-        return values | dict(zip((p.name for p in plain), decode_values(plain, hex_bytes(data)), strict=True))
+        words = [_told_bytes(topic) for topic in topics[1:]]
+        if len(words) != len(indexed) or any(len(word) != WORD_BYTES for word in words):
+            raise AbiDecodeError(f"{self.name} has {len(indexed)} indexed arguments, the log {len(words)}, or of another length")
+        values = dict(zip((p.name for p in indexed), decode_values(indexed, b"".join(words)), strict=True))
+        return values | dict(zip((p.name for p in plain), decode_values(plain, _told_bytes(data)), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from eth_utils.address import to_checksum_address
 from sqlalchemy import text
 
 from core.chain.decode import decode_log
-from core.chain.reader import receipt_of, refusal_name
+from core.chain.reader import refusal_name
+from core.chain.results import receipt_of
 from core.chain.rpc import RpcRevertedError
 from core.db.engine import Database
 from core.domain.blocks import Receipt
