@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from tests.integration.chaos.server import Answer, DropError, ok
+from tests.integration.chaos.server import Answer, DropError, capped, ok
 from tests.integration.indexer.chaos.lies import RANGE_LIES, Lie, tell
 from tests.integration.indexer.chaos.views import Branch, View
 
@@ -48,6 +48,7 @@ class FaultyNode:
     def answer(self, raw: bytes, ask: Callable[[Any], Any]) -> Answer:
         """The answer to one HTTP request. `ask` passes a JSON-RPC body on. Errors: DropError."""
         request = json.loads(raw)
+        request = [capped(call) for call in request] if isinstance(request, list) else capped(request)
         if not self.is_faulty:
             return ok(ask(request))
         with self._lock:

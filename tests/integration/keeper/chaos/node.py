@@ -16,7 +16,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from tests.integration.chaos.server import Answer, DropError, ok
+from tests.integration.chaos.server import Answer, DropError, capped, ok
 from tests.integration.keeper.chaos.mempool import REFUSED_CODE, Mempool, hex_of
 
 TRANSPORT_SHARE = 0.05
@@ -24,9 +24,9 @@ SLOW_SHARE, SLOW_S = 0.05, 0.12
 SEND_SHARE = 0.12
 GARBAGE_SHARE = 0.1
 ABSURD_FEE_WEI = 10**24  # 10^15 gwei
-CALL_GAS = 50_000_000  # what nodes give an eth_call at most
 BATCH_TOO_LARGE = {"code": -32600, "message": "batch too large"}
-GARBAGE: tuple[Any, ...] = (None, 7, {}, [], True, "0x", "0xzz", "", "worth", "0x" + "f" * 10_000, "0x" + "00" * 31)
+GARBAGE: tuple[Any, ...] = (7, {}, [], True, "0xzz", "", "worth", "0x" + "f" * 10_000)
+WORTHLESS: tuple[Any, ...] = (*GARBAGE, None, "0x", "0x" + "00" * 31)  # of a word
 SEND = "eth_sendRawTransaction"
 BY_HASH = "eth_getTransactionByHash"
 
@@ -112,7 +112,7 @@ class BadNode:
         return Answer(200, b"<html>") if fault == "no JSON" else Answer(int(fault), b"slow down")
 
     def _answers(self, number: int, calls: list[Body], ask: Callable[[Any], Any]) -> list[Body]:
-        others = [_capped(call) for call in calls if call["method"] != SEND]
+        others = [capped(call) for call in calls if call["method"] != SEND]
         by_id = {answer["id"]: answer for answer in (ask(others) if others else [])}
         for index, call in enumerate(calls):
             if call["method"] == SEND:
@@ -146,10 +146,12 @@ class BadNode:
             self.note(Ill.ABSURD_FEES)
 
     def _garble(self, number: int, calls: list[Body], answers: list[Body]) -> None:
-        asked = [answer for call, answer in zip(calls, answers, strict=True) if call["method"] == "eth_call" and "result" in answer]
+        asked = [(call["method"], answer) for call, answer in zip(calls, answers, strict=True) if call["method"] != SEND]
+        asked = [(method, answer) for method, answer in asked if answer.get("result") is not None]
         if len(asked) > 1 and self._happens("garbage", number, GARBAGE_SHARE):
             self.note(Ill.GARBAGE)
-            self._pick("garbled", number, tuple(asked))["result"] = self._pick("garbage", number, GARBAGE)
+            method, garbled = self._pick("garbled", number, tuple(asked))
+            garbled["result"] = self._pick("garbage", number, WORTHLESS if method == "eth_call" else GARBAGE)
 
     def _sent(self, number: str, call: Body) -> Body:
         """One in a few is refused, or taken and forgotten at once."""
@@ -185,10 +187,3 @@ class BadNode:
 
     def _pick(self, what: str, number: int | str, choices: tuple[Any, ...]) -> Any:
         return choices[int(self._chance(f"pick {what}", number) * len(choices))]
-
-
-def _capped(call: Body) -> Body:
-    """An `eth_call` with no more gas than nodes give; anvil gives it a whole block's."""
-    if call["method"] != "eth_call" or "gas" in call["params"][0]:
-        return call
-    return {**call, "params": [{**call["params"][0], "gas": hex(CALL_GAS)}, *call["params"][1:]]}
