@@ -13,7 +13,7 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 
 from core.chain import calldata, results
-from core.chain.abi import WORD_BYTES, AbiDecodeError, function, hex_bytes, hex_text
+from core.chain.abi import WORD_BYTES, AbiDecodeError, FunctionAbi, function, hex_bytes, hex_text
 from core.chain.calldata import Call
 from core.chain.results import Parse
 from core.chain.revert import decode_revert
@@ -26,6 +26,7 @@ LATEST = "latest"
 INVALID_PARAMS_CODE = -32602
 HASH_CHARACTERS = 66
 MOST_RULES_BYTES = WORD_BYTES * (2 + 4 * MAX_RULES)  # offset and length, then four words a rule
+POSITION_CALLS = 99  # a request: three a vault
 ERC1271_MAGIC = "0x1626ba7e"
 VAULT_STATUSES = ("funding", "working", "stopped", "settled")
 
@@ -61,6 +62,15 @@ class VaultTotals:
     unvalued_out: int
     nonce: int
     last_mark_block: int
+
+
+@dataclass(frozen=True, slots=True)
+class VaultPosition:
+    """What the chain says of a vault at one block. `balance`: USDC, with what anybody sent to it; `agent` zero: none."""
+
+    totals: VaultTotals
+    agent: str
+    balance: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +112,24 @@ def _receipt_of(tx_hash: str) -> Parse[Receipt | None]:
 
 def _logs_between(first: int, last: int) -> Parse[list[RawLog] | None]:
     return results.only(results.logs, lambda found: all(first <= log.block_number <= last for log in found))
+
+
+def _output_of(view: FunctionAbi) -> Parse[Any]:
+    """What a view of our own contracts returns: a node that answers anything else garbles it."""
+
+    def parse(content: bytes) -> Any:
+        try:
+            return view.decode_output(results.code(content))[0]
+        except AbiDecodeError as error:
+            raise ValueError(str(error)) from error
+
+    return parse
+
+
+def _position(totals: Any, agent: Any, balance: Any) -> VaultPosition | None:
+    if any(isinstance(answer, RpcRefusedError) for answer in (totals, agent, balance)):
+        return None
+    return VaultPosition(VaultTotals(*totals), agent, balance)
 
 
 def rule_of(value: tuple[Any, ...]) -> Rule:
@@ -307,6 +335,19 @@ class ChainReader:
 
     def totals(self, vault: str, at: At = LATEST) -> VaultTotals:
         return VaultTotals(*self._vault(vault, "totals", at))
+
+    def vault_positions(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
+        """Of each, at one block's hash; None where the node refuses: it has that state no more. Errors: RpcUnreachableError."""
+        usdc, balance = self.contracts["usdc"], function("MockUSDC", "balanceOf")
+        views = [function("MandateVault", "totals"), function("MandateVault", "agent"), balance]
+        calls = [(vault, views[0].encode()) for vault in vaults], [(vault, views[1].encode()) for vault in vaults]
+        asked = [call for one in zip(*calls, [(usdc, balance.encode(vault)) for vault in vaults], strict=True) for call in one]
+        requests = [("eth_call", [{"to": to, "data": data}, block_argument(at)]) for to, data in asked]
+        parsers = [_output_of(view) for view in views] * len(vaults)
+        answers = list[Any]()
+        for start in range(0, len(requests), POSITION_CALLS):
+            answers += self.rpc.batch_settled(requests[start : start + POSITION_CALLS], parsers[start : start + POSITION_CALLS])
+        return [_position(*answers[start : start + len(views)]) for start in range(0, len(answers), len(views))]
 
     def check(self, vault: str, calls: Sequence[Call], at: At = LATEST) -> bytes:
         """The error data that the agent's execute or executeBatch would revert with; empty: the vault would let it pass."""
