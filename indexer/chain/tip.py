@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from core.books import mandate_ledger
 from core.chain.rpc import RpcRefusedError
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import FINALIZED, SAFE, TIP, Cursor, LinkedWallet
@@ -124,6 +125,8 @@ class TipLoop:
             if repository.canonical_hash(session, self._chain.chain_id, at.number) != at.hash:
                 return  # Before our first block, or a reorg is under way.
             repository.save_mark(session, tag, self._chain.chain_id, at, self._chain.epoch, self._clock())
+            if tag == FINALIZED:
+                mandate_ledger.forget_final(session, at.number)
 
     def _follow(self, head: BlockHeader, seen_at: datetime) -> Round:
         if head.number <= self._cursor.number:
