@@ -21,6 +21,7 @@ from core.domain.mandate.terms import ZERO_ADDRESS
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.chaos.people import Place
 from tests.integration.indexer.conftest import Issued
+from tests.personas import STRANGER
 
 NOTED = (
     ev.KeeperProposed,
@@ -72,13 +73,14 @@ class _Vault:
 
 @dataclass(slots=True)
 class Expected:
-    """Tables by name; `ledger` and `sums` by mandate id, `deposits` by account id."""
+    """Tables by name; `ledger` and `sums` by mandate id, `deposits` by account id. `foreign`: the strangers' vaults."""
 
     head: tuple[int, str]
     tables: dict[str, list[Row]]
     ledger: dict[int, list[Row]]
     sums: dict[int, Sums]
     deposits: dict[int, list[Row]]
+    foreign: frozenset[str] = frozenset()
 
 
 def fold(chain: DeployedChain, places: Sequence[Place], wallets: Mapping[str, int]) -> Expected:
@@ -92,7 +94,8 @@ def fold(chain: DeployedChain, places: Sequence[Place], wallets: Mapping[str, in
         receipts = reader.receipts(header.hash) if header.transaction_hashes else ()
         assert receipts is not None
         folding.block(header, receipts)
-    return Expected((head.number, head.hash), folding.tables, folding.ledger, folding.sums, folding.deposits)
+    foreign = frozenset(address for address, vault in folding.vaults.items() if vault.mandate is None and vault.owner == STRANGER.address)
+    return Expected((head.number, head.hash), folding.tables, folding.ledger, folding.sums, folding.deposits, foreign)
 
 
 class _Fold:
