@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.chain.reader import ChainReader, header_of, receipt_of
+from core.chain.reader import ChainReader
+from core.chain.results import header_of, receipt_of
 from core.chain.rpc import Request, RpcRefusedError
 from core.db.repositories.keeper import Tx
 from core.domain.blocks import Receipt

@@ -10,6 +10,7 @@ COPIED = (
     "reported_by",
     "base_key",
     "incarnation",
+    "reverses_id",
     "amount_usdc_e6",
     "cash_delta_usdc_e6",
     "chain_id",
@@ -26,7 +27,7 @@ COPIED = (
 
 
 def line_of(row: LedgerRow, payload: bytes) -> str:
-    """A row that reverses nothing, as COPY takes it: the columns of COPIED in their order."""
+    """A row as COPY takes it: the columns of COPIED in their order."""
     return "\t".join(
         (
             str(row.mandate_id),
@@ -35,6 +36,7 @@ def line_of(row: LedgerRow, payload: bytes) -> str:
             row.reported_by.value,
             text_cell(row.base_key),
             str(row.incarnation),
+            number_cell(row.reverses_id),
             number_cell(row.amount_usdc_e6),
             str(row.cash_delta_usdc_e6),
             number_cell(row.chain_id),

@@ -9,42 +9,43 @@ Laws
 - Balances follow in the same call. Nothing here commits.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import BigInteger, Numeric, Text, any_, cast, func, insert, literal, select, update
+from sqlalchemy import BigInteger, Numeric, Row, Select, Text, and_, any_, cast, func, insert, literal, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session, aliased
 
 from core.books.chain import Facts, KnownKeys, Link, chain_faults, facts_of, genesis, known_keys, link_hash, lock_head, plain_payload
-from core.db.copying import copy_lines, hex_cell, json_cell, text_cell, time_cell
+from core.books.transfer_copy import COPIED, STATES, Linked, NewTransfer, canonical_entry, line_of, of_states
+from core.db.arrays import Columns, table_of
+from core.db.copying import copy_lines
 from core.db.engine import WriteSession
 from core.db.tables.transfers import TransferBalance, TransferEntry, TransferHead
-from core.domain.canonical import canonical_json, canonical_text, chain_hash
+from core.domain.canonical import canonical_json, chain_hash
 from core.domain.mandate.record import utc_text
 from core.domain.transfers import FourStates
 
 BOOK = "transfer"
+__all__ = [
+    "NewTransfer",
+    "load_balance",
+    "load_balances",
+    "load_sum",
+    "lock_balance",
+    "lock_books",
+    "post",
+    "post_books",
+    "reverse",
+    "reverse_deposits",
+    "reverse_facts",
+    "verify",
+]
+
 DEPOSIT = "deposit"  # kind of an entry that the chain showed and nobody reported
-STATES = ("idle", "reserved", "in_transit", "delivered")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewTransfer:
-    """What a writer hands to the book. `tx_hash` is 0x hex; the payload holds no float."""
-
-    kind: str
-    base_key: str
-    chain_id: int
-    asset: str
-    deltas: FourStates
-    reported_by: str
-    tx_hash: str | None = None
-    payload: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,9 @@ class Posted:
     is_new: bool
 
 
+_Sums = dict[tuple[int, int, str], list[int]]  # by account, chain and asset what entries add to the four states
+
+
 @dataclass(slots=True)
 class _Tip:
     """A locked head, moved in memory."""
@@ -64,6 +68,16 @@ class _Tip:
     account_id: int
     seq: int
     row_hash: bytes
+
+    def link(self, transfer: NewTransfer, incarnation: int, reverses_id: int | None, created_at: datetime, sums: _Sums) -> str:
+        """The transfer as the book's next entry, as COPY takes it; what it moves is added to `sums`."""
+        payload, prev_hash, seq = canonical_json(transfer.payload), self.row_hash, self.seq + 1
+        body = canonical_entry(transfer, seq, incarnation, created_at, payload, is_reversal=reverses_id is not None)
+        self.row_hash, self.seq = chain_hash(prev_hash, body), seq
+        total = sums.setdefault((self.account_id, transfer.chain_id, transfer.asset), [0] * len(STATES))
+        for index, delta in enumerate(of_states(transfer.deltas)):
+            total[index] += delta
+        return line_of(Linked(self.account_id, seq, incarnation, reverses_id, transfer, payload, created_at, prev_hash, self.row_hash))
 
 
 def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: datetime) -> Posted:
@@ -74,7 +88,7 @@ def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: dat
     if standing is not None:
         return Posted(standing.id, standing.seq, standing.incarnation, is_new=False)
     incarnation = known.incarnations.get(transfer.base_key, 0) + 1
-    return _write(session, account_id, head, _entry(transfer, incarnation, None), now)
+    return _write(session, account_id, head, _entry(transfer, incarnation), now)
 
 
 def post_books(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
@@ -84,53 +98,57 @@ def post_books(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]
     """
     tips = _lock_many(session, sorted(books), now)
     known = _known_keys(session, books)
-    sums: dict[tuple[int, int, str], list[int]] = {}
-    count = copy_lines(session, TransferEntry.__tablename__, COPIED, _lines(tips, books, known, sums, now.astimezone(UTC)))
-    _save_tips(session, tips, now)
-    _add_to_balances(session, sums, now)
-    return count
+    sums: _Sums = {}
+    return _copy(session, tips, sums, _lines(tips, books, known, sums, now.astimezone(UTC)), now)
 
 
 def _lines(
     tips: Sequence[_Tip],
     books: Mapping[int, Sequence[NewTransfer]],
     known: Mapping[int, KnownKeys],
-    sums: dict[tuple[int, int, str], list[int]],
+    sums: _Sums,
     created_at: datetime,
 ) -> Iterator[str]:
     """Each book's new entries as COPY takes them, chained and summed as they are asked for."""
     for head in tips:
         facts = known[head.account_id]
         for transfer in books[head.account_id]:
-            if transfer.base_key in facts.standing:
-                continue
-            facts.standing.add(transfer.base_key)
-            incarnation = facts.incarnations.get(transfer.base_key, 0) + 1
-            payload, prev_hash, seq = canonical_json(transfer.payload), head.row_hash, head.seq + 1
-            head.row_hash, head.seq = chain_hash(prev_hash, _canonical(transfer, seq, incarnation, created_at, payload)), seq
-            total = sums.setdefault((head.account_id, transfer.chain_id, transfer.asset), [0] * len(STATES))
-            for index, delta in enumerate(_of_states(transfer.deltas)):
-                total[index] += delta
-            yield _line(head, transfer, incarnation, created_at, payload, prev_hash)
+            if transfer.base_key not in facts.standing:
+                facts.standing.add(transfer.base_key)
+                yield head.link(transfer, facts.incarnations.get(transfer.base_key, 0) + 1, None, created_at, sums)
+
+
+def _copy(session: WriteSession, tips: Sequence[_Tip], sums: _Sums, lines: Iterator[str], now: datetime) -> int:
+    """Write the entries, then the heads and balances that they moved; how many entries."""
+    count = copy_lines(session, TransferEntry.__tablename__, COPIED, lines)
+    if count:
+        _save_tips(session, tips, now)
+        _add_to_balances(session, sums, now)
+    return count
 
 
 def reverse_facts(session: WriteSession, chain_id: int, facts: Sequence[tuple[str, str]], cause: str, now: datetime) -> int:
     """Reverse every standing entry of these facts, (tx hash, base key), in whosever book it stands; the number reversed."""
     if not facts:
         return 0
-    hashes, keys = {bytes.fromhex(tx_hash[2:]) for tx_hash, _ in facts}, {key for _, key in facts}
-    place = (TransferEntry.chain_id == chain_id, TransferEntry.tx_hash.in_(hashes), TransferEntry.base_key.in_(keys))
-    query = select(TransferEntry.account_id, TransferEntry.base_key).where(*place).distinct()
-    books = sorted((account_id, key) for account_id, key in session.execute(query))
-    return sum(reverse(session, account_id, key, cause, now) is not None for account_id, key in books)
+    columns: Columns = {
+        "tx_hash": (BYTEA, [bytes.fromhex(tx_hash[2:]) for tx_hash, _ in facts]),
+        "base_key": (Text, [key for _, key in facts]),
+    }
+    asked = table_of("asked", columns)
+    same = and_(TransferEntry.tx_hash == asked.c.tx_hash, TransferEntry.base_key == asked.c.base_key)
+    query = select(TransferEntry.account_id, TransferEntry.base_key).join(asked, same).where(TransferEntry.chain_id == chain_id)
+    books: dict[int, list[str]] = {}
+    for account_id, key in session.execute(query.distinct()):
+        books.setdefault(account_id, []).append(key)
+    return reverse(session, books, cause, now)
 
 
 def reverse_deposits(session: WriteSession, account_id: int, chain_id: int, tx_hash: str, cause: str, now: datetime) -> int:
     """Reverse what the chain by itself showed of a transaction in one account's book; the number reversed."""
     place = (TransferEntry.account_id == account_id, TransferEntry.chain_id == chain_id, TransferEntry.kind == DEPOSIT)
     query = select(TransferEntry.base_key).where(*place, TransferEntry.tx_hash == bytes.fromhex(tx_hash[2:])).distinct()
-    keys = sorted(session.scalars(query))
-    return sum(reverse(session, account_id, key, cause, now) is not None for key in keys)
+    return reverse(session, {account_id: session.scalars(query).all()}, cause, now)
 
 
 def lock_books(session: WriteSession, account_ids: Sequence[int], now: datetime) -> None:
@@ -138,23 +156,46 @@ def lock_books(session: WriteSession, account_ids: Sequence[int], now: datetime)
     _lock_many(session, account_ids, now)
 
 
-def reverse(session: WriteSession, account_id: int, base_key: str, cause: str, now: datetime) -> Posted | None:
-    """Reverse the standing entry of a fact; None when none stands."""
-    head = _lock(session, account_id, now)
-    standing = _known(session, account_id, base_key).standing.get(base_key)
-    if standing is None:
-        return None
-    compensation = NewTransfer(
-        kind=standing.kind,
-        base_key=f"reversal:{base_key}",
-        chain_id=standing.chain_id,
-        asset=standing.asset,
-        deltas=_deltas(standing).negated(),
-        reported_by=standing.reported_by,
-        tx_hash=None if standing.tx_hash is None else "0x" + standing.tx_hash.hex(),
-        payload={"reversal": True, "reverses_seq": standing.seq, "cause": cause},
+def reverse(session: WriteSession, books: Mapping[int, Collection[str]], cause: str, now: datetime) -> int:
+    """Reverse the standing entries of these facts, base keys by account id, the newest of a book first; the number reversed.
+
+    Heads are locked by rising account id.
+    """
+    if not any(books.values()):
+        return 0
+    tips, sums, created_at = _lock_many(session, sorted(books), now), _Sums(), now.astimezone(UTC)
+    standing: dict[int, list[Row[Any]]] = {}
+    for entry in session.execute(_standing(books)):
+        standing.setdefault(entry.account_id, []).append(entry)
+    lines = (
+        tip.link(_compensation(entry, cause), entry.incarnation, entry.id, created_at, sums)
+        for tip in tips
+        for entry in standing.get(tip.account_id, ())
     )
-    return _write(session, account_id, head, _entry(compensation, standing.incarnation, standing.id), now)
+    return _copy(session, tips, sums, lines, now)
+
+
+def _standing(books: Mapping[int, Collection[str]]) -> Select[Any]:
+    """The entries of these facts that no entry reverses, a book's newest first."""
+    pairs = [(account_id, key) for account_id, keys in books.items() for key in keys]
+    columns: Columns = {"account_id": (BigInteger, [account_id for account_id, _ in pairs]), "base_key": (Text, [key for _, key in pairs])}
+    asked, entry, reversal = table_of("asked", columns), TransferEntry.__table__, aliased(TransferEntry)
+    same = and_(entry.c.account_id == asked.c.account_id, entry.c.base_key == asked.c.base_key)
+    query = select(entry).join(asked, same).outerjoin(reversal, reversal.reverses_id == entry.c.id)
+    return query.where(entry.c.reverses_id.is_(None), reversal.id.is_(None)).order_by(entry.c.account_id, entry.c.seq.desc())
+
+
+def _compensation(entry: Row[Any], cause: str) -> NewTransfer:
+    return NewTransfer(
+        kind=entry.kind,
+        base_key=f"reversal:{entry.base_key}",
+        chain_id=entry.chain_id,
+        asset=entry.asset,
+        deltas=FourStates(**{f"{state}_e6": int(getattr(entry, f"{state}_delta_e6")) for state in STATES}).negated(),
+        reported_by=entry.reported_by,
+        tx_hash=None if entry.tx_hash is None else "0x" + entry.tx_hash.hex(),
+        payload={"reversal": True, "reverses_seq": entry.seq, "cause": cause},
+    )
 
 
 def lock_balance(session: WriteSession, account_id: int, chain_id: int, asset: str, now: datetime) -> FourStates:
@@ -206,12 +247,11 @@ def _known(session: WriteSession, account_id: int, base_key: str) -> Facts:
     return facts_of(session, TransferEntry, TransferEntry.account_id == account_id, [base_key])
 
 
-def _entry(transfer: NewTransfer, incarnation: int, reverses_id: int | None) -> TransferEntry:
+def _entry(transfer: NewTransfer, incarnation: int) -> TransferEntry:
     return TransferEntry(
         kind=transfer.kind,
         base_key=transfer.base_key,
         incarnation=incarnation,
-        reverses_id=reverses_id,
         chain_id=transfer.chain_id,
         asset=transfer.asset,
         **{f"{state}_delta_e6": getattr(transfer.deltas, f"{state}_e6") for state in STATES},
@@ -226,80 +266,12 @@ def _write(session: WriteSession, account_id: int, head: TransferHead, entry: Tr
     entry.account_id, entry.seq = account_id, head.seq + 1
     entry.created_at, entry.prev_hash = now.astimezone(UTC), head.row_hash
     entry.row_hash = link_hash(entry.prev_hash, _body(entry))
-    columns = {column.name: getattr(entry, column.name) for column in TransferEntry.__table__.columns if column.name != "id"}
+    columns: Columns = {column.name: getattr(entry, column.name) for column in TransferEntry.__table__.columns if column.name != "id"}
     entry_id = session.scalars(insert(TransferEntry).returning(TransferEntry.id), columns).one()
     head.seq, head.row_hash, head.updated_at = entry.seq, entry.row_hash, now
     session.flush()
     _add_to_balance(session, entry, now)
     return Posted(entry_id, entry.seq, entry.incarnation, is_new=True)
-
-
-_of_states = attrgetter(*(f"{state}_e6" for state in STATES))
-
-COPIED = (
-    "account_id",
-    "seq",
-    "kind",
-    "base_key",
-    "incarnation",
-    "chain_id",
-    "asset",
-    *(f"{state}_delta_e6" for state in STATES),
-    "tx_hash",
-    "reported_by",
-    "payload",
-    "created_at",
-    "prev_hash",
-    "row_hash",
-)
-
-
-def _canonical(transfer: NewTransfer, seq: int, incarnation: int, created_at: datetime, payload: bytes) -> bytes:
-    """What is hashed of a fact that reverses nothing: the canonical JSON of its entry's `_body`, written at once (its keys are
-    known and sorted)."""
-    deltas = transfer.deltas
-    return b"".join(
-        (
-            b'{"asset":',
-            canonical_text(transfer.asset),
-            b',"base_key":',
-            canonical_text(transfer.base_key),
-            b',"chain_id":%d,"created_at":"%b"' % (transfer.chain_id, utc_text(created_at).encode()),
-            b',"delivered_delta_e6":"%d","idle_delta_e6":"%d"' % (deltas.delivered_e6, deltas.idle_e6),
-            b',"in_transit_delta_e6":"%d","incarnation":%d' % (deltas.in_transit_e6, incarnation),
-            b',"is_reversal":false,"kind":',
-            canonical_text(transfer.kind),
-            b',"payload":',
-            payload,
-            b',"reported_by":',
-            canonical_text(transfer.reported_by),
-            b',"reserved_delta_e6":"%d","seq":%d,"tx_hash":' % (deltas.reserved_e6, seq),
-            b"null" if transfer.tx_hash is None else canonical_text(transfer.tx_hash.lower()),
-            b"}",
-        )
-    )
-
-
-def _line(head: _Tip, transfer: NewTransfer, incarnation: int, created_at: datetime, payload: bytes, prev_hash: bytes) -> str:
-    """The entry at the head as COPY takes it: the columns of COPIED in their order."""
-    return "\t".join(
-        (
-            str(head.account_id),
-            str(head.seq),
-            text_cell(transfer.kind),
-            text_cell(transfer.base_key),
-            str(incarnation),
-            str(transfer.chain_id),
-            text_cell(transfer.asset),
-            *map(str, _of_states(transfer.deltas)),
-            hex_cell(transfer.tx_hash),
-            text_cell(transfer.reported_by),
-            json_cell(payload.decode()),
-            time_cell(created_at),
-            hex_cell("0x" + prev_hash.hex()),
-            hex_cell("0x" + head.row_hash.hex()),
-        )
-    )
 
 
 def _lock_many(session: WriteSession, account_ids: Sequence[int], now: datetime) -> list[_Tip]:
@@ -317,9 +289,12 @@ def _lock_many(session: WriteSession, account_ids: Sequence[int], now: datetime)
 
 def _save_tips(session: WriteSession, tips: Sequence[_Tip], now: datetime) -> None:
     """All heads in one statement."""
-    columns = [tip.account_id for tip in tips], [tip.seq for tip in tips], [tip.row_hash for tip in tips]
-    arrays: list[Any] = [cast(values, ARRAY(kind)) for values, kind in zip(columns, (BigInteger, BigInteger, BYTEA), strict=True)]
-    moved = func.unnest(*arrays).table_valued("account_id", "seq", "row_hash").render_derived("moved")
+    columns: Columns = {
+        "account_id": (BigInteger, [tip.account_id for tip in tips]),
+        "seq": (BigInteger, [tip.seq for tip in tips]),
+        "row_hash": (BYTEA, [tip.row_hash for tip in tips]),
+    }
+    moved = table_of("moved", columns)
     statement = update(TransferHead).where(TransferHead.account_id == moved.c.account_id)
     values = {"seq": moved.c.seq, "row_hash": moved.c.row_hash, "updated_at": now}
     session.execute(statement.values(values).execution_options(synchronize_session=False))
@@ -354,11 +329,10 @@ def _add_to_balances(session: WriteSession, sums: Mapping[tuple[int, int, str], 
     if not sums:
         return
     names = [f"{state}_e6" for state in STATES]
+    keys = ["account_id", "chain_id", "asset"]
     columns = [*zip(*sums, strict=True), *zip(*sums.values(), strict=True)]
     kinds: list[Any] = [BigInteger, BigInteger, Text, *[Numeric] * len(STATES)]
-    arrays = [cast(list(values), ARRAY(kind)) for values, kind in zip(columns, kinds, strict=True)]
-    keys = ["account_id", "chain_id", "asset"]
-    added = func.unnest(*arrays).table_valued(*keys, *names).render_derived("added")
+    added = table_of("added", dict(zip([*keys, *names], zip(kinds, columns, strict=True), strict=True)))
     rows = select(*(added.c[name] for name in (*keys, *names)), literal(now))
     statement = upsert(TransferBalance).from_select([*keys, *names, "updated_at"], rows)
     sum_of: dict[str, Any] = {name: getattr(TransferBalance, name) + getattr(statement.excluded, name) for name in names}
@@ -371,10 +345,6 @@ def _add_to_balance(session: WriteSession, entry: TransferEntry, now: datetime) 
     sums: dict[str, Any] = {name: getattr(TransferBalance, name) + delta for name, delta in deltas.items()}
     statement = upsert(TransferBalance).values(**key, **deltas, updated_at=now)
     session.execute(statement.on_conflict_do_update(index_elements=list(key), set_=sums | {"updated_at": now}))
-
-
-def _deltas(entry: TransferEntry) -> FourStates:
-    return FourStates(**{f"{state}_e6": getattr(entry, f"{state}_delta_e6") for state in STATES})
 
 
 def _body(entry: TransferEntry) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def confirm(session: WriteSession, report: TransferReport, sighting: Sighting, n
     """The chain bears the report out; after a failure the failure is reversed first and the report restored."""
     was_failed = report.state == State.FAILED
     if was_failed:
-        transfer_ledger.reverse(session, report.account_id, _key(report, State.FAILED), "restored", now)
+        transfer_ledger.reverse(session, {report.account_id: [_key(report, State.FAILED)]}, "restored", now)
     report.state, report.failure = State.CONFIRMED.value, None
     report.confirmed_at, report.next_look_at = now, None
     _place(report, sighting)
@@ -115,14 +115,23 @@ def confirm(session: WriteSession, report: TransferReport, sighting: Sighting, n
 
 def fail(session: WriteSession, report: TransferReport, failure: Failure, sighting: Sighting | None, now: datetime) -> None:
     """The report's place in the balances is given back. It may come back within a day, unless the chain contradicts it."""
-    if report.state == State.CONFIRMED:
-        transfer_ledger.reverse(session, report.account_id, _key(report, State.CONFIRMED), failure.value, now)
-    report.state, report.failure, report.confirmed_at = State.FAILED.value, failure.value, None
-    report.deadline_at = now + timedelta(seconds=RESTORED_WITHIN_S)
-    report.next_look_at = None if failure is Failure.CONTRADICTED else now
-    _place(report, sighting)
-    deltas = move(Direction(report.direction), report.amount_e6, State.REPORTED, State.FAILED)
-    _post(session, report, "failed", deltas, now, {"failure": failure.value})
+    _fail_all(session, [report], failure, sighting, now)
+
+
+def _fail_all(session: WriteSession, reports: Sequence[TransferReport], failure: Failure, sighting: Sighting | None, now: datetime) -> None:
+    confirmed, entries = dict[int, list[str]](), dict[int, list[NewTransfer]]()
+    for report in reports:
+        if report.state == State.CONFIRMED:
+            confirmed.setdefault(report.account_id, []).append(_key(report, State.CONFIRMED))
+    transfer_ledger.reverse(session, confirmed, failure.value, now)
+    for report in reports:
+        report.state, report.failure, report.confirmed_at = State.FAILED.value, failure.value, None
+        report.deadline_at = now + timedelta(seconds=RESTORED_WITHIN_S)
+        report.next_look_at = None if failure is Failure.CONTRADICTED else now
+        _place(report, sighting)
+        deltas = move(Direction(report.direction), report.amount_e6, State.REPORTED, State.FAILED)
+        entries.setdefault(report.account_id, []).append(_entry(report, "failed", deltas, {"failure": failure.value}))
+    transfer_ledger.post_books(session, entries, now)
 
 
 def close(report: TransferReport) -> None:
@@ -133,12 +142,13 @@ def close(report: TransferReport) -> None:
 def replace_blocks(session: WriteSession, chain_id: int, block_hashes: Collection[str], now: datetime) -> int:
     """Take back what those orphaned blocks said: confirmed reports fail, seen ones are reported again. How many moved."""
     reports = repository.lock_reports_in_blocks(session, chain_id, block_hashes)
+    confirmed = [one for one in reports if one.state == State.CONFIRMED]
     for one in reports:
-        if one.state == State.CONFIRMED:
-            fail(session, one, Failure.BLOCK_REPLACED, None, now)
-        else:
+        if one.state != State.CONFIRMED:
             see(one, None, now)
             one.next_look_at = now
+    if confirmed:
+        _fail_all(session, confirmed, Failure.BLOCK_REPLACED, None, now)
     session.flush()
     return len(reports)
 
@@ -165,7 +175,11 @@ def _key(report: TransferReport, state: State) -> str:
 
 
 def _post(session: WriteSession, report: TransferReport, kind: str, deltas: FourStates, now: datetime, payload: dict[str, Any]) -> None:
-    entry = NewTransfer(
+    transfer_ledger.post(session, report.account_id, _entry(report, kind, deltas, payload), now.astimezone(UTC))
+
+
+def _entry(report: TransferReport, kind: str, deltas: FourStates, payload: dict[str, Any]) -> NewTransfer:
+    return NewTransfer(
         kind=kind,
         base_key=_key(report, State.CONFIRMED if kind == "restored" else State(kind)),
         chain_id=report.chain_id,
@@ -175,4 +189,3 @@ def _post(session: WriteSession, report: TransferReport, kind: str, deltas: Four
         tx_hash=hex_of(report.tx_hash),
         payload={"direction": report.direction, **payload},
     )
-    transfer_ledger.post(session, report.account_id, entry, now.astimezone(UTC))

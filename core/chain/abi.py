@@ -11,9 +11,11 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from eth_abi.abi import decode as abi_decode
 from eth_abi.abi import encode as abi_encode
+from eth_abi.codec import ABIDecoder
+from eth_abi.decoding import ContextFramesBytesIO
 from eth_abi.exceptions import DecodingError, EncodingError, ParseError
+from eth_abi.registry import registry
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
@@ -26,6 +28,7 @@ CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "Tes
 ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")  # contracts of this repository whose functions are known by name only
 SELECTOR_BYTES = 4
 WORD_BYTES = 32
+MOST_READS = 4  # of each byte of encoded values, on average: an encoder's own output takes three, its offsets are looked at twice
 
 
 class AbiDecodeError(OutsideError):
@@ -47,14 +50,21 @@ def hex_bytes(text: str) -> bytes:
 
 
 def answer_words(answer: Any, count: int) -> bytes:
-    """A node's answer of exactly so many words of 32 bytes; the decoder alone takes a longer one. Errors: AbiDecodeError."""
-    try:
-        data = hex_bytes(answer)
-    except (AttributeError, ValueError) as error:
-        raise AbiDecodeError(f"{answer!r:.80} is no hex text") from error
+    """A node's answer, bytes or hex, of exactly so many words of 32 bytes; the decoder alone takes a longer one. Errors: AbiDecodeError."""
+    if not isinstance(answer, str | bytes):
+        raise AbiDecodeError(f"{answer!r:.80} is no hex text")
+    data = answer if isinstance(answer, bytes) else _told_bytes(answer)
     if len(data) != count * WORD_BYTES:
         raise AbiDecodeError(f"{len(data)} bytes, not {count} words")
     return data
+
+
+def _told_bytes(text: str) -> bytes:
+    """As `hex_bytes`. Errors: AbiDecodeError."""
+    try:
+        return hex_bytes(text)
+    except ValueError as error:
+        raise AbiDecodeError(f"no hex: {error}") from error
 
 
 @lru_cache(maxsize=65_536)
@@ -162,6 +172,28 @@ _WORDS: Mapping[str, Callable[[bytes], Any]] = {
 }
 
 
+class _BoundedStream(ContextFramesBytesIO):
+    """Offsets may overlap, so that a few KB unfold into GBs. What is read in all is bounded by what is there."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)  # type: ignore[no-untyped-call]  # of the library
+        self._left = MOST_READS * (len(data) + WORD_BYTES)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        self._left -= len(found)
+        if self._left < 0:
+            raise DecodingError("it unfolds into more than it is")
+        return found
+
+
+class _BoundedDecoder(ABIDecoder):
+    stream_class = _BoundedStream
+
+
+_DECODER = _BoundedDecoder(registry)
+
+
 def encode_values(parameters: Sequence[Parameter], values: Sequence[Any]) -> bytes:
     """ABI-encode domain values. Errors: AbiEncodeError."""
     try:
@@ -171,13 +203,13 @@ def encode_values(parameters: Sequence[Parameter], values: Sequence[Any]) -> byt
 
 
 def decode_values(parameters: Sequence[Parameter], data: bytes) -> tuple[Any, ...]:
-    """Read ABI-encoded bytes into domain values. Errors: AbiDecodeError."""
+    """Read ABI-encoded bytes into domain values, at a cost that the number of bytes bounds. Errors: AbiDecodeError."""
     readers = [_WORDS.get(parameter.type) for parameter in parameters]
     if len(data) == WORD_BYTES * len(readers) and None not in readers:
         words = (data[start : start + WORD_BYTES] for start in range(0, len(data), WORD_BYTES))
         return tuple(reader(word) for reader, word in zip(readers, words, strict=True) if reader is not None)
     try:
-        values = abi_decode(_types(parameters), data)
+        values = _DECODER.decode(_types(parameters), data)
     except (DecodingError, ValueError, OverflowError) as error:
         raise AbiDecodeError(f"not ({', '.join(_types(parameters))}): {error}") from error
     return tuple(_outward(p, v) for p, v in zip(parameters, values, strict=True))
@@ -198,7 +230,7 @@ class FunctionAbi:
 
     def decode_input(self, data: str) -> tuple[Any, ...]:
         """The arguments of call data, selector included. Errors: AbiDecodeError."""
-        return decode_values(self.inputs, hex_bytes(data)[SELECTOR_BYTES:])
+        return decode_values(self.inputs, _told_bytes(data)[SELECTOR_BYTES:])
 
     def decode_output(self, data: bytes) -> tuple[Any, ...]:
         """What the function returned. Errors: AbiDecodeError."""
@@ -218,10 +250,11 @@ class EventAbi:
         """
         indexed = [p for p in self.inputs if p.indexed]
         plain = [p for p in self.inputs if not p.indexed]
-        if len(topics) != len(indexed) + 1:
-            raise AbiDecodeError(f"{self.name} has {len(indexed)} indexed arguments, the log {len(topics) - 1}")
-        values = dict(zip((p.name for p in indexed), decode_values(indexed, b"".join(map(hex_bytes, topics[1:]))), strict=True))
-        return values | dict(zip((p.name for p in plain), decode_values(plain, hex_bytes(data)), strict=True))
+        words = [_told_bytes(topic) for topic in topics[1:]]
+        if len(words) != len(indexed) or any(len(word) != WORD_BYTES for word in words):
+            raise AbiDecodeError(f"{self.name} has {len(indexed)} indexed arguments, the log {len(words)}, or of another length")
+        values = dict(zip((p.name for p in indexed), decode_values(indexed, b"".join(words)), strict=True))
+        return values | dict(zip((p.name for p in plain), decode_values(plain, _told_bytes(data)), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

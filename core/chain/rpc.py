@@ -9,6 +9,8 @@ Laws
 - A call ends within `deadline_s` (and what a node's last piece takes): the first half may be waited away for budget, the
   second is for asking, and no node may use up the time of those that were not asked yet. Nothing waits without a sleep.
 - What a node *says* (a revert, an invalid argument) is an answer, not a failure: it is raised at once, from that node.
+- A result is read as its method promises it while the node is still being asked, so that one that garbles it has failed and the
+  next is asked within the same call. Without `parse` a result is plain JSON, checked all the same (results.py).
 - A batch costs the budget one token a call: providers bill calls, not requests. A setting for it would be one to get wrong.
 - Within `pinned` one node gives all the answers. When it fails, the caller is told; another node's answer is never mixed in.
 - Errors are typed and are OutsideErrors; none carries a URL, since URLs hold provider keys.
@@ -25,19 +27,20 @@ from typing import Any, TypeVar
 import httpx
 
 from core.chain.answers import (
+    Asked,
     NodeFailure,
     RpcCodeFailedError,
     RpcError,
     RpcRefusedError,
     RpcRevertedError,
     RpcUnreachableError,
-    object_of,
-    objects_of,
     refused,
-    settled,
+    result_of,
+    results_of,
 )
 from core.chain.budget import Budget
 from core.chain.provider import Entry, Provider, ProviderStats, names_of
+from core.chain.results import Parse, promised
 
 __all__ = [
     "ProviderStats",
@@ -104,17 +107,22 @@ class Rpc:
         self._ids = itertools.count(1)
         self._pins = _Pins()
 
-    def call(self, method: str, params: Sequence[Any] = ()) -> Any:
+    def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
         """The result of one call. Errors: RpcUnreachableError, RpcRefusedError, RpcRevertedError."""
-        return _result(method, self._ask(method, self._body(method, params), 1, object_of))
+        body = self._body(method, params)
+        asked = Asked(body["id"], method, parse or promised(method))
+        return _result(self._ask(method, body, 1, lambda content: result_of(content, asked)))
 
-    def batch(self, requests: Sequence[Request]) -> list[Any]:
+    def batch(self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None = None) -> list[Any]:
         """The results of several calls in one HTTP request, in order. The first refused one raises for all."""
-        return [_result(method, answer) for (method, _), answer in zip(requests, self._batch(requests), strict=True)]
+        return [_result(answer) for answer in self._batch(requests, parse, is_settled=False)]
 
-    def batch_settled(self, requests: Sequence[Request]) -> list[Any | RpcRefusedError]:
-        """As `batch`, but a refused call yields its error in place. Errors: RpcUnreachableError."""
-        return [settled(method, answer) for (method, _), answer in zip(requests, self._batch(requests), strict=True)]
+    def batch_settled(self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None = None) -> list[Any | RpcRefusedError]:
+        """As `batch`, but a refused call yields its error in place; so does one that no node answered, when one node answered others.
+
+        Errors: RpcUnreachableError, RpcRefusedError when a node refuses the batch as a whole.
+        """
+        return self._batch(requests, parse, is_settled=True)
 
     @contextmanager
     def pinned(self) -> Iterator[None]:
@@ -151,15 +159,20 @@ class Rpc:
     def _body(self, method: str, params: Sequence[Any]) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": list(params)}
 
-    def _batch(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
+    def _batch(self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None, *, is_settled: bool) -> list[Any]:
         if not requests:
             return []
         bodies = [self._body(method, params) for method, params in requests]
-        wanted = [body["id"] for body in bodies]
-        answers = self._ask(requests[0][0], bodies, len(bodies), lambda answer: objects_of(answer, wanted))
-        return [answers[identifier] for identifier in wanted]
+        parsers = parse or [promised(method) for method, _ in requests]
+        asked = [Asked(body["id"], body["method"], one) for body, one in zip(bodies, parsers, strict=True)]
+        try:
+            return self._ask(requests[0][0], bodies, len(bodies), lambda content: results_of(content, asked))
+        except _PartlyAnsweredError as partly:
+            if is_settled:
+                return list(partly.results)
+            raise partly.otherwise from None
 
-    def _ask(self, method: str, body: Any, cost: int, read: Callable[[Any], T]) -> T:
+    def _ask(self, method: str, body: Any, cost: int, read: Callable[[bytes], T]) -> T:
         pin = self._pins.pin
         begun = self._clock()
         untried = list(self._nodes) if pin is None or pin.node is None else [pin.node]
@@ -184,10 +197,7 @@ class Rpc:
                 if pin is not None:
                     pin.node = node
                 return answer
-        said = next((failure.answer for failure in failures if failure.answer is not None), None)
-        if said is not None:
-            raise refused(method, said)
-        raise RpcUnreachableError(method, told)
+        raise _outcome(method, failures, told)
 
     def _enter(self, nodes: Sequence[Provider], cost: int, until: float) -> tuple[Provider, Entry] | None:
         """The node to ask, its budget paid; waits for budget, at most `until`. None: nobody has budget by then."""
@@ -219,8 +229,24 @@ class Rpc:
             waited_for.waited(wait_s)
 
 
-def _result(method: str, answer: dict[str, Any]) -> Any:
-    found = settled(method, answer)
+class _PartlyAnsweredError(RpcError):
+    """No node answered a whole batch, and one answered a part of it. `otherwise`: the error for those who want all or nothing."""
+
+    def __init__(self, results: Sequence[Any], otherwise: RpcError) -> None:
+        super().__init__(str(otherwise))
+        self.results = results
+        self.otherwise = otherwise
+
+
+def _outcome(method: str, failures: Sequence[NodeFailure], told: Sequence[str]) -> RpcError:
+    """What a call ends with that no node answered."""
+    said = next((failure.answer for failure in failures if failure.answer is not None), None)
+    error = RpcUnreachableError(method, told) if said is None else refused(method, said)
+    partly = next((failure.partly for failure in failures if failure.partly is not None), None)
+    return error if partly is None else _PartlyAnsweredError(partly, error)
+
+
+def _result(found: Any) -> Any:
     if isinstance(found, RpcRefusedError):
         raise found
     return found

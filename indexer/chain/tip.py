@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from core.books import mandate_ledger
 from core.chain.rpc import RpcRefusedError
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import FINALIZED, SAFE, TIP, Cursor, LinkedWallet
@@ -70,6 +71,7 @@ class TipLoop:
         self._watch = self._read_watch_list()
         self._patience = Patience()
         self._backfill = Backfill(chain, clock, self._patience)
+        self._scan_size = revert_scan.step_size()
         self._owes_reverts = self._may_have_pending_reverts = True  # until a look says otherwise
 
     @property
@@ -123,6 +125,8 @@ class TipLoop:
             if repository.canonical_hash(session, self._chain.chain_id, at.number) != at.hash:
                 return  # Before our first block, or a reorg is under way.
             repository.save_mark(session, tag, self._chain.chain_id, at, self._chain.epoch, self._clock())
+            if tag == FINALIZED:
+                mandate_ledger.forget_final(session, at.number)
 
     def _follow(self, head: BlockHeader, seen_at: datetime) -> Round:
         if head.number <= self._cursor.number:
@@ -177,7 +181,7 @@ class TipLoop:
 
     def _scan_owed_reverts(self) -> None:
         if self._owes_reverts:
-            left = revert_scan.scan(self._chain, self._watch, self._clock())
+            left = revert_scan.scan(self._chain, self._watch, self._scan_size, self._clock())
             self._owes_reverts = bool(left)
             self._may_have_pending_reverts = True
 

@@ -89,13 +89,13 @@ def unwind(session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, n
     Errors: LeadershipLostError, CursorMovedError.
     """
     chain.fence(session)
-    rows_reversed = sum(mandate_ledger.reverse_block(session, block.hash, now) for block in fork.orphans)
-    for block in fork.orphans:
-        paid = [log for log in repository.logs_of_block(session, chain.chain_id, block.hash) if log.address == chain.usdc]
-        keys = [(log.tx_hash, deposit_key(log.tx_hash, log.log_index)) for log in paid]
-        rows_reversed += transfer_ledger.reverse_facts(session, chain.chain_id, keys, "reorg", now)
-    transfer_reports.replace_blocks(session, chain.chain_id, [block.hash for block in fork.orphans], now)
-    alerts.withdraw(session, chain.chain_id, [block.hash for block in fork.orphans], now)
+    orphans = [block.hash for block in fork.orphans]
+    rows_reversed = mandate_ledger.reverse_blocks(session, orphans, now)
+    paid = repository.logs_of_blocks(session, chain.chain_id, orphans, chain.usdc)
+    keys = [(log.tx_hash, deposit_key(log.tx_hash, log.log_index)) for log in paid]
+    rows_reversed += transfer_ledger.reverse_facts(session, chain.chain_id, keys, "reorg", now)
+    transfer_reports.replace_blocks(session, chain.chain_id, orphans, now)
+    alerts.withdraw(session, chain.chain_id, orphans, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
     repository.add_reorg(session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now)

@@ -12,7 +12,7 @@ from api.client.verify.findings import Report
 from api.client.verify.node import Block, Node
 from api.client.verify.terms_check import Subject
 from core.chain.reader import ChainReader
-from core.domain.mandate.fold import apply, fold
+from core.domain.mandate.fold import effective, fold, fold_on
 from core.domain.mandate.lifecycle import Status
 from core.domain.mandate.limits import left_today_usdc_e6
 from core.domain.mandate.outflows import spend_window
@@ -20,6 +20,7 @@ from core.domain.mandate.paper import priced
 from core.domain.mandate.record_file import totals_of
 from core.domain.mandate.rows import LedgerRow, NewRow
 from core.domain.mandate.state import EMPTY_STATE, MandateFacts, MandateState
+from core.domain.mandate.told import ToldByTx
 from core.domain.money import usdc_text
 
 VAULT_STATUS: Mapping[str, Status] = {
@@ -33,27 +34,28 @@ MOVED = ("status", "cash_usdc", "deposited_usdc", "spent_usdc", "received_usdc",
 
 def fold_rows(rows: Sequence[LedgerRow], expected: Mapping[str, NewRow], facts: MandateFacts, report: Report) -> MandateState:
     """The fold of the rows; each row's cash delta is compared with what it had to be when it was written."""
-    state, is_stale = EMPTY_STATE, False
+    state, told, is_stale = EMPTY_STATE, ToldByTx(), False
     for index, row in enumerate(rows):
         if row.reverses_id is not None:
             is_stale = True  # a reversal changes the past: fold again before the next row, once for all that come together
             continue
         if is_stale:
-            state, is_stale = fold(rows[:index], facts), False
+            told, is_stale = ToldByTx(), False
+            state = fold_on(EMPTY_STATE, effective(rows[:index]), facts, told)
         wanted = priced(expected.get(row.base_key, row), state, facts).cash_delta_usdc_e6
         if row.cash_delta_usdc_e6 != wanted:
             name = "row.cash_delta" if row.base_key.startswith("log:") else "row.cash_without_proof"
             report.say(name, row.seq, f"moves {usdc_text(row.cash_delta_usdc_e6)} of cash, it had to be {usdc_text(wanted)}")
-        state = apply(state, row, facts)
+        state = fold_on(state, [row], facts, told)
     return fold(rows, facts) if is_stale else state
 
 
 def replay_logs(expected: Iterable[NewRow], facts: MandateFacts) -> tuple[MandateState, list[LedgerRow]]:
     """The fold of the vault's logs alone, and the rows that they make."""
-    state, rows = EMPTY_STATE, list[LedgerRow]()
+    state, told, rows = EMPTY_STATE, ToldByTx(), list[LedgerRow]()
     for seq, wanted in enumerate(expected, start=1):
         row = _row(priced(wanted, state, facts), seq)
-        state = apply(state, row, facts)
+        state = fold_on(state, [row], facts, told)
         rows.append(row)
     return state, rows
 

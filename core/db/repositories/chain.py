@@ -10,7 +10,7 @@ Laws
 - Addresses are checksum strings and hashes 0x lower-case hex outside, bytes inside.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -209,6 +209,13 @@ def logs_of_block(session: Session, chain_id: int, block_hash: str) -> list[bloc
     """The kept logs of one block, in order."""
     query = select(RawLog).where(RawLog.chain_id == chain_id, RawLog.block_hash == bytes_of(block_hash)).order_by(RawLog.log_index)
     return [_raw_log(row) for row in session.scalars(query)]
+
+
+def logs_of_blocks(session: Session, chain_id: int, block_hashes: Collection[str], address: str) -> list[blocks.RawLog]:
+    """The kept logs that a contract wrote in these blocks."""
+    wanted = RawLog.block_hash.in_([bytes_of(block_hash) for block_hash in block_hashes])
+    query = select(RawLog).where(RawLog.chain_id == chain_id, wanted, RawLog.address == bytes_of(address))
+    return [_raw_log(row) for row in session.scalars(query.order_by(RawLog.number, RawLog.log_index))]
 
 
 def newest_log(session: Session, chain_id: int, address: str, topic: str) -> blocks.RawLog | None:

@@ -6,14 +6,15 @@ Laws
 - Rows come oldest first, unless a name says otherwise.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, CompoundSelect, Select, any_, cast, func, select, text, union
+from sqlalchemy import BigInteger, ColumnElement, CompoundSelect, Row, Select, and_, any_, cast, func, select, text, union
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.orm import Session, aliased
 
+from core.db.arrays import table_of
 from core.db.tables.mandate import CONTROL_ROWS, REPORTED_ACTIONS, Mandate, MandateEvent
 from core.domain.mandate.ledger import Kind, LedgerRow, MandateFacts, ReportedBy
 from core.domain.mandate.lifecycle import MarketMode
@@ -22,7 +23,8 @@ from core.domain.mandate.unvalued import position_rules
 from core.domain.money import UsdcE6
 
 
-def ledger_row(row: MandateEvent) -> LedgerRow:
+def ledger_row(row: MandateEvent | Row[Any]) -> LedgerRow:
+    """A row of the book, read as an object or as the table's columns."""
     return LedgerRow(
         id=row.id,
         mandate_id=row.mandate_id,
@@ -47,7 +49,7 @@ def ledger_row(row: MandateEvent) -> LedgerRow:
     )
 
 
-def mandate_facts(mandate: Mandate) -> MandateFacts:
+def mandate_facts(mandate: Mandate | Row[Any]) -> MandateFacts:
     """What the fold of its ledger needs of the mandate's own row."""
     return MandateFacts(
         market_mode=MarketMode(mandate.market_mode),
@@ -144,6 +146,52 @@ def standing_of_txs(session: Session, mandate_id: int, tx_hashes: Collection[str
     wanted = cast([bytes.fromhex(tx_hash.removeprefix("0x")) for tx_hash in tx_hashes], ARRAY(BYTEA))
     query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id, MandateEvent.tx_hash == any_(wanted), _standing())
     return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
+
+
+def standing_told(session: Session, transactions: Collection[tuple[int, str]]) -> dict[int, list[LedgerRow]]:
+    """By mandate the fees and notes of these transactions, (mandate id, tx hash): those that later rows of them may tell again."""
+    found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id, _ in transactions}
+    if not transactions:
+        return found
+    ids, hashes = [mandate_id for mandate_id, _ in transactions], [bytes.fromhex(tx_hash[2:]) for _, tx_hash in transactions]
+    asked = table_of("asked", {"mandate_id": (BigInteger, ids), "tx_hash": (BYTEA, hashes)})
+    ours = and_(MandateEvent.mandate_id == asked.c.mandate_id, MandateEvent.tx_hash == asked.c.tx_hash)
+    query = select(MandateEvent.__table__).join(asked, ours).where(MandateEvent.kind.in_([Kind.FEE.value, Kind.NOTE.value]), _standing())
+    for row in session.execute(query.order_by(MandateEvent.mandate_id, MandateEvent.seq)):
+        found[row.mandate_id].append(ledger_row(row))
+    return found
+
+
+def mandates_in_blocks(session: Session, block_hashes: Collection[bytes]) -> list[int]:
+    """The mandates with a row of these blocks, rising."""
+    return sorted(session.scalars(select(MandateEvent.mandate_id).where(_of_blocks(block_hashes), _standing()).distinct()))
+
+
+def _of_blocks(block_hashes: Collection[bytes]) -> ColumnElement[bool]:
+    return MandateEvent.block_hash.is_not(None) & (MandateEvent.block_hash == any_(cast(list(block_hashes), ARRAY(BYTEA))))
+
+
+def standing_of_blocks(session: Session, block_hashes: Collection[bytes]) -> dict[int, list[LedgerRow]]:
+    """By mandate every row of these blocks; of mandates that have one."""
+    query = select(MandateEvent.__table__).where(_of_blocks(block_hashes), _standing())
+    found: dict[int, list[LedgerRow]] = {}
+    for row in session.execute(query.order_by(MandateEvent.mandate_id, MandateEvent.seq)):
+        found.setdefault(row.mandate_id, []).append(ledger_row(row))
+    return found
+
+
+def rows_from(session: Session, seqs: Mapping[int, int]) -> dict[int, list[LedgerRow]]:
+    """By mandate its rows from that seq on (inclusive), oldest first, reversed ones and reversals included.
+
+    Each book is read by its own index scan (LATERAL): a join might read the whole table.
+    """
+    asked = table_of("asked", {"mandate_id": (BigInteger, [*seqs]), "first_seq": (BigInteger, [*seqs.values()])})
+    event = MandateEvent.__table__
+    since = select(event).where(event.c.mandate_id == asked.c.mandate_id, event.c.seq >= asked.c.first_seq).order_by(event.c.seq)
+    found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id in seqs}
+    for row in session.execute(select(since.lateral("since")).select_from(asked)):
+        found[row.mandate_id].append(ledger_row(row))
+    return found
 
 
 def control_rows(session: Session, mandate_id: int) -> list[LedgerRow]:

@@ -143,3 +143,17 @@ class MandateWeek(Base):
     mandate_id: Mapped[int] = mapped_column(ForeignKey("mandate.id"), primary_key=True)
     starts_at: Mapped[datetime] = mapped_column(primary_key=True)  # Monday 00:00:00 UTC
     state: Mapped[dict[str, Any]]
+
+
+class MandateUndo(Base):
+    """The fold of a book before its row `seq`, the first that a call wrote of one block: what a rollback of that block goes back to.
+
+    Kept until the block is final, and only while the rows before `seq` stand as they did."""
+
+    __tablename__ = "mandate_undo"
+    __table_args__ = (Index("ix_mandate_undo_block_number", "block_number"),)
+
+    mandate_id: Mapped[int] = mapped_column(primary_key=True)
+    seq: Mapped[int] = mapped_column(primary_key=True)
+    block_number: Mapped[int]
+    state: Mapped[dict[str, Any]]

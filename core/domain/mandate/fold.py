@@ -3,6 +3,7 @@
 Laws
 - fold(rows) = apply(... apply(apply(EMPTY_STATE, r1), r2) ..., rn) over the effective rows: one by one or all at once,
   the state is the same. A reversed row counts as if it had never been written.
+- A row is applied with what earlier rows of its transaction told (told.py): the state alone need not remember them.
 - What the chain, the owner and the keeper say is read from their rows only: an agent's payload may hold any key.
 - The chain's row of a payment replaces the agent's report of the same payment: a fee is counted once.
 - Money out where no adapter values it is counted as the vault counts it: row by row, all such targets together.
@@ -28,29 +29,23 @@ from core.domain.mandate.state import (
     LastBatch,
     MandateFacts,
     MandateState,
-    SeenFee,
     TargetFlow,
     changed,
 )
+from core.domain.mandate.told import PROVABLE_CLASSES, Told, ToldByTx, fee_class_of, is_refusal
 from core.domain.mandate.unvalued import unvalued_out_after, unvalued_out_after_proceeds
-
-KEPT = 64  # how many payments and refusals are remembered to find their doubles
-FEE_CLASSES: Mapping[str, str] = {
-    "x402": "tools",
-    "tools": "tools",
-    "paid_read": "tools",
-    "venue": "venue",
-    "gas": "network",
-    "network": "network",
-}
-UNCLASSIFIED = "unclassified"
 
 
 def fold(rows: Iterable[LedgerRow], facts: MandateFacts) -> MandateState:
     """The state after `rows`, oldest first, reversals included or already left out."""
-    state = EMPTY_STATE
-    for row in effective(rows):
-        state = apply(state, row, facts)
+    return fold_on(EMPTY_STATE, effective(rows), facts, ToldByTx())
+
+
+def fold_on(state: MandateState, rows: Iterable[LedgerRow], facts: MandateFacts, told: ToldByTx) -> MandateState:
+    """The state after more rows that count, oldest first. `told`: by the rows before them; these are added to it."""
+    for row in rows:
+        state = apply(state, row, facts, told.of(row))
+        told.add(row)
     return state
 
 
@@ -61,12 +56,18 @@ def effective(rows: Iterable[LedgerRow]) -> list[LedgerRow]:
     return [row for row in listed if row.reverses_id is None and row.id not in reversed_ids]
 
 
-def apply(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
-    """The state after one more row. Errors: ValueError for a reversal, which needs a fold of the whole book."""
+def apply(state: MandateState, row: LedgerRow, facts: MandateFacts, told: Told) -> MandateState:
+    """The state after one more row. `told`: by the rows before it of its transaction.
+
+    Errors: ValueError for a reversal, which needs a fold of the rows that are left.
+    """
     if row.reverses_id is not None:
         raise ValueError(f"row {row.seq} reverses another: fold the effective rows instead")
     state = _with_cash(state, row)
-    state = _BY_KIND[row.kind](_with_unvalued(state, row, facts), row, facts)
+    state = _with_unvalued(state, row, facts)
+    state = _fee(state, row, told) if row.kind is Kind.FEE else _BY_KIND[row.kind](state, row, facts)
+    if is_refusal(row):
+        state = _refused(state, row, told)
     if row.reported_by is ReportedBy.AGENT:
         state = _with_report(state, row, facts)
     if state.status is Status.SIGNED and state.vault_address and state.deposited_usdc_e6 >= facts.budget_usdc_e6:
@@ -189,34 +190,19 @@ def _with_flow(state: MandateState, target: str, *, spent: int = 0, received: in
     return changed(state, targets=tuple(flows.values()), positions_basis_usdc_e6=basis)
 
 
-def _fee(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
-    """A fee with a transaction is compared with those seen: the chain's word replaces the agent's, never adds to it."""
+def _fee(state: MandateState, row: LedgerRow, told: Told) -> MandateState:
+    """A fee with a transaction is compared with what was told: the chain's word replaces the agent's, never adds to it."""
     amount, fee_class = row.amount_usdc_e6 or 0, fee_class_of(row)
     by_agent = row.reported_by is ReportedBy.AGENT
     if not by_agent and "adapter" in row.payload:
         state = _with_flow(state, str(row.payload["adapter"]), cost=amount)
-    if row.tx_hash is None:
-        return _with_fee(state, fee_class, amount, 1)
-    same = [fee for fee in state.seen_fees if fee.tx_hash == row.tx_hash and _same_payment(fee, fee_class)]
-    if by_agent and any(not fee.by_agent for fee in same):
-        return state
-    replaced = [] if by_agent else [fee for fee in same if fee.by_agent]
-    for fee in replaced:
-        state = _with_fee(state, fee.fee_class, -fee.amount_usdc_e6, -1)
-    kept = [fee for fee in state.seen_fees if fee not in replaced]
-    seen = SeenFee(tx_hash=row.tx_hash, fee_class=fee_class, amount_usdc_e6=amount, by_agent=by_agent)
-    return _with_fee(changed(state, seen_fees=(*kept, seen)[-KEPT:]), fee_class, amount, 1)
-
-
-def _same_payment(seen: SeenFee, fee_class: str) -> bool:
-    """The chain proves payments for tools; an agent may have reported one without its class."""
-    return {seen.fee_class, fee_class} <= {"tools", UNCLASSIFIED}
-
-
-def fee_class_of(row: LedgerRow) -> str:
-    """tools, venue, network or unclassified; a fee without a known payload.fee_kind is never folded into venue."""
-    kind = row.payload.get("fee_kind")
-    return FEE_CLASSES.get(kind, UNCLASSIFIED) if isinstance(kind, str) else UNCLASSIFIED
+    if fee_class in PROVABLE_CLASSES:
+        if by_agent and told.is_paid:
+            return state
+        if not by_agent and not told.is_paid:
+            for reported_class, (reported, count) in told.reported.items():
+                state = _with_fee(state, reported_class, -reported, -count)
+    return _with_fee(state, fee_class, amount, 1)
 
 
 def _with_fee(state: MandateState, fee_class: str, amount: int, count: int) -> MandateState:
@@ -284,7 +270,7 @@ def _note(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateSt
                 state = read(state, row, fact if isinstance(fact, Mapping) else {})
     elif row.payload.get("stop_requested") is True:
         state = changed(state, stop_requested_at=state.stop_requested_at or row.occurred_at)
-    return _refused(state, row) if isinstance(row.payload.get("refusal"), Mapping) else state
+    return state
 
 
 def _vault_created(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
@@ -337,15 +323,13 @@ def _cancelled(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> 
     return state if state.vault_address else _end(state, Status.CANCELLED, row.occurred_at)
 
 
-def _refused(state: MandateState, row: LedgerRow) -> MandateState:
+def _refused(state: MandateState, row: LedgerRow, told: Told) -> MandateState:
     """Count an attempt once: by its transaction, or by the proof's own word for which report it proves."""
     refusal, by_agent = row.payload["refusal"], row.reported_by is ReportedBy.AGENT
-    known = row.payload.get("proves_event_id") is not None or row.tx_hash in state.seen_refusals
+    known = row.payload.get("proves_event_id") is not None or told.is_refused
     is_confirmed = not by_agent or refusal.get("server_check") == "confirmed"
     if by_agent and known:
         return state
-    if not known and row.tx_hash is not None:
-        state = changed(state, seen_refusals=(*state.seen_refusals, row.tx_hash)[-KEPT:])
     return changed(
         state,
         reverts_count=state.reverts_count + (not by_agent and row.payload.get("reverted") is True),
@@ -388,7 +372,6 @@ _BY_KIND: Mapping[Kind, _Fold] = {
     Kind.MOVE: _trade,
     Kind.BUY: _trade,
     Kind.SELL: _trade,
-    Kind.FEE: _fee,
     Kind.RESOLVE: _resolve,
     Kind.STOP: _stop,
     Kind.WITHDRAW: _unchanged,

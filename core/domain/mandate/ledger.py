@@ -1,7 +1,8 @@
 """The mandate ledger: what a row is, how chain events become rows, and the fold that turns rows into state.
 
 Import from here; the pieces stand in rows.py (row types), state.py (the state and its JSON), fold.py (rows to state),
-chain_rows.py (chain events to rows), agent_rows.py (what an agent sends) and paper.py (what a row of a paper mandate does to its cash).
+told.py (which rows tell of the same payment or refusal), chain_rows.py (chain events to rows), agent_rows.py (what an agent
+sends) and paper.py (what a row of a paper mandate does to its cash).
 
 Laws
 - Nothing in the book is changed. A correction is a row with `reverses_id`; a reversed row and its reversal count for
@@ -15,7 +16,7 @@ Laws
 
 from core.domain.mandate.agent_rows import after_stop_note, event_row, guard_refusal_note, refusal_note, stop_request_note
 from core.domain.mandate.chain_rows import mark_note, revert_note, row_from_event
-from core.domain.mandate.fold import apply, effective, fold
+from core.domain.mandate.fold import apply, effective, fold, fold_on
 from core.domain.mandate.paper import cancel_row, priced, signed_rows, stop_row
 from core.domain.mandate.rows import Kind, LedgerRow, NewRow, ReportedBy
 from core.domain.mandate.state import (
@@ -29,6 +30,7 @@ from core.domain.mandate.state import (
     state_from_json,
     state_to_json,
 )
+from core.domain.mandate.told import ToldByTx, tells
 
 __all__ = [
     "EMPTY_STATE",
@@ -42,12 +44,14 @@ __all__ = [
     "ReportedBy",
     "StateVersionError",
     "TargetFlow",
+    "ToldByTx",
     "after_stop_note",
     "apply",
     "cancel_row",
     "effective",
     "event_row",
     "fold",
+    "fold_on",
     "guard_refusal_note",
     "mark_note",
     "priced",
@@ -59,4 +63,5 @@ __all__ = [
     "state_to_json",
     "stop_request_note",
     "stop_row",
+    "tells",
 ]

@@ -15,7 +15,7 @@ from typing import Any
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.unvalued import PositionRules
 
-STATE_VERSION = 3
+STATE_VERSION = 4
 
 
 class StateVersionError(ValueError):
@@ -81,16 +81,6 @@ class TargetFlow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenFee:
-    """A fee with a transaction, kept for a while: the chain's row replaces the agent's report of the same payment."""
-
-    tx_hash: str
-    fee_class: str
-    amount_usdc_e6: int
-    by_agent: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LastBatch:
     """The calls of one `executeBatch` share a transaction and a nonce; caps look at the sum of their `spent`."""
 
@@ -119,7 +109,6 @@ class MandateState:
     fees_network_usdc_e6: int = 0
     fees_unclassified_usdc_e6: int = 0
     fees_unclassified_count: int = 0
-    seen_fees: tuple[SeenFee, ...] = ()  # newest last, at most 64
     # life
     signed_at: datetime | None = None
     vault_address: str | None = None
@@ -151,7 +140,6 @@ class MandateState:
     reverts_count: int = 0  # from rows that a chain, owner or keeper wrote
     refusals_count: int = 0  # a report and its proof count once
     refusals_confirmed_count: int = 0  # server_check confirmed or proven by the chain
-    seen_refusals: tuple[str, ...] = ()  # tx hashes, newest last, at most 64
     violation_codes: tuple[str, ...] = ()  # sorted, each once
     violations_count: int = 0
     moves_count: int = 0
@@ -240,8 +228,6 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "mark": _mark,
     "positions": lambda rows: tuple(_position(row) for row in rows),
     "targets": lambda rows: tuple(TargetFlow(**row) for row in rows),
-    "seen_fees": lambda rows: tuple(SeenFee(**row) for row in rows),
-    "seen_refusals": tuple,
     "violation_codes": tuple,
     "last_batch": lambda row: None if row is None else LastBatch(**row),
 }

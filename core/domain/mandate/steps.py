@@ -21,11 +21,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.domain.mandate.clauses import CLAUSE_NUMBERS
-from core.domain.mandate.fold import effective, fee_class_of
+from core.domain.mandate.fold import effective
 from core.domain.mandate.lifecycle import ACTIVE, Status
 from core.domain.mandate.refusals import reason_code
 from core.domain.mandate.rows import Kind, LedgerRow, ReportedBy
 from core.domain.mandate.step_kinds import ALL_CLAUSES, StepKind, described, reported_target
+from core.domain.mandate.told import PROVABLE_CLASSES, fee_class_of
 from core.domain.mandate.violations import CLAUSE_OF_CODE
 from core.domain.money import usdc_text, usdc_text_or_none
 from core.domain.times import instant_text
@@ -136,7 +137,7 @@ def _doubles(rows: Sequence[LedgerRow]) -> dict[int, int]:
                 found[row.seq] = proof.seq
     payments = {row.tx_hash: row.seq for row in rows if row.kind is Kind.FEE and row.block_hash}
     for row in rows:
-        is_payment = row.kind is Kind.FEE and row.reported_by is ReportedBy.AGENT and fee_class_of(row) in ("tools", "unclassified")
+        is_payment = row.kind is Kind.FEE and row.reported_by is ReportedBy.AGENT and fee_class_of(row) in PROVABLE_CLASSES
         if is_payment and row.tx_hash in payments:
             found[row.seq] = payments[row.tx_hash]
     return found

@@ -133,21 +133,21 @@ def test_append__beside_writers_that_hold_the_mandate_first__does_not_deadlock(d
 # Reorganisations
 
 
-def test_reverse_block__equals_a_book_without_the_block(write: WriteSession) -> None:
+def test_reverse_blocks__equals_a_book_without_the_block(write: WriteSession) -> None:
     mandate_id, untouched = add_mandate(write), add_mandate(write, "m_bbbbbbbbbb")
     mandate_ledger.append_many(write, mandate_id, [signed(), vault_created(), note(1), deposited(), note(2)], NOW)
     mandate_ledger.append_many(write, untouched, [signed(), note(1), note(2)], NOW)
-    assert mandate_ledger.reverse_block(write, BLOCK_A, LATER) == 2
+    assert mandate_ledger.reverse_blocks(write, [BLOCK_A], LATER) == 2
     assert mandate_ledger.load_head(write, mandate_id) == mandate_ledger.load_head(write, untouched)
     mandate = write.get_one(Mandate, mandate_id)
     assert (mandate.status, mandate.vault_address) == ("signed", None)
     assert mandate_ledger.verify(write, mandate_id) == []
 
 
-def test_reverse_block__writes_compensating_rows_newest_first(write: WriteSession) -> None:
+def test_reverse_blocks__writes_compensating_rows_newest_first(write: WriteSession) -> None:
     mandate_id = add_mandate(write)
     mandate_ledger.append_many(write, mandate_id, [vault_created(), deposited()], NOW)
-    mandate_ledger.reverse_block(write, BLOCK_A, LATER)
+    mandate_ledger.reverse_blocks(write, [BLOCK_A], LATER)
     created, funded, *reversals = mandate_ledger.load_rows(write, mandate_id)
     assert [row.reverses_id for row in reversals] == [funded.id, created.id]
     assert [row.cash_delta_usdc_e6 for row in reversals] == [-BUDGET, 0]
@@ -155,33 +155,33 @@ def test_reverse_block__writes_compensating_rows_newest_first(write: WriteSessio
     assert (reversals[0].kind, reversals[0].base_key) == (funded.kind, f"reversal:{funded.base_key}")
 
 
-def test_reverse_block__a_second_time__finds_nothing(write: WriteSession) -> None:
+def test_reverse_blocks__a_second_time__finds_nothing(write: WriteSession) -> None:
     mandate_id = add_mandate(write)
     mandate_ledger.append(write, mandate_id, deposited(), NOW)
-    assert [mandate_ledger.reverse_block(write, BLOCK_A, LATER) for _ in range(2)] == [1, 0]
+    assert [mandate_ledger.reverse_blocks(write, [BLOCK_A], LATER) for _ in range(2)] == [1, 0]
 
 
-def test_reverse_block__reaches_every_book_of_the_block(write: WriteSession) -> None:
+def test_reverse_blocks__reaches_every_book_of_the_block(write: WriteSession) -> None:
     books = [add_mandate(write, f"m_{letter * 10}") for letter in "abc"]
     for mandate_id in books:
         mandate_ledger.append_many(write, mandate_id, [vault_created(), deposited()], NOW)
-    assert mandate_ledger.reverse_block(write, BLOCK_A, LATER) == 6
+    assert mandate_ledger.reverse_blocks(write, [BLOCK_A], LATER) == 6
     assert [mandate_ledger.load_head(write, mandate_id).cash_usdc_e6 for mandate_id in books] == [0, 0, 0]
 
 
 def test_block_a_then_b_then_a_again__counts_plus_one_minus_one_plus_one(write: WriteSession) -> None:
     mandate_id = add_mandate(write)
     mandate_ledger.append(write, mandate_id, deposited(block=BLOCK_A), NOW)
-    mandate_ledger.reverse_block(write, BLOCK_A, NOW)
+    mandate_ledger.reverse_blocks(write, [BLOCK_A], NOW)
     mandate_ledger.append(write, mandate_id, deposited(block=BLOCK_B), NOW)
-    mandate_ledger.reverse_block(write, BLOCK_B, NOW)
+    mandate_ledger.reverse_blocks(write, [BLOCK_B], NOW)
     again = mandate_ledger.append(write, mandate_id, deposited(block=BLOCK_A), NOW)
     rows = mandate_ledger.load_rows(write, mandate_id)
     assert [row.cash_delta_usdc_e6 // BUDGET for row in rows] == [1, -1, 1, -1, 1]
     assert [row.incarnation for row in rows] == [1, 1, 2, 2, 3]
     assert (again.is_new, again.row.incarnation) == (True, 3)
     assert mandate_ledger.load_head(write, mandate_id).cash_usdc_e6 == BUDGET
-    assert mandate_ledger.reverse_block(write, BLOCK_A, NOW) == 1
+    assert mandate_ledger.reverse_blocks(write, [BLOCK_A], NOW) == 1
     assert mandate_ledger.verify(write, mandate_id) == []
 
 
@@ -208,13 +208,13 @@ def test_verify__after_a_change_behind_the_triggers__names_it(write: WriteSessio
     assert any(fault.startswith(named) for fault in mandate_ledger.verify(write, mandate_id))
 
 
-def test_refold__repairs_a_head_of_another_version(write: WriteSession) -> None:
+def test_head_of_another_version__is_folded_again_by_a_read_and_by_the_next_row(write: WriteSession) -> None:
     mandate_id = add_mandate(write)
     mandate_ledger.append_many(write, mandate_id, [signed(), vault_created(), deposited()], NOW)
     write.execute(text("update mandate_head set state = '{\"version\": 0}', cash_usdc_e6 = 7"))
     write.expire_all()
     assert mandate_ledger.load_head(write, mandate_id).cash_usdc_e6 == BUDGET
-    mandate_ledger.refold(write, mandate_id, LATER)
+    mandate_ledger.append(write, mandate_id, note(1), LATER)
     assert mandate_ledger.verify(write, mandate_id) == []
 
 

@@ -2,12 +2,13 @@
 
 import random
 from datetime import UTC, datetime, timedelta
+from threading import Thread
 
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import update
 
 from core.books import mandate_ledger
-from core.db.engine import WriteSession
+from core.db.engine import Database, WriteSession
 from core.db.tables.mandate import Mandate, MandateWeek
 from core.domain.mandate.ledger import Kind, NewRow, ReportedBy
 from tests.integration.core.rows import NOW, add_mandate
@@ -61,14 +62,14 @@ def test_row_that_comes_late__counts_in_its_own_week(write: WriteSession, mandat
 def test_reversed_row__leaves_every_later_week(write: WriteSession, mandate: Mandate) -> None:
     mandate_ledger.append_many(write, mandate.id, [deposit(1, MONDAY), deposit(2, MONDAY + WEEK, block=7)], LATER)
     mandate_ledger.append(write, mandate.id, deposit(3, MONDAY + 2 * WEEK), LATER)
-    mandate_ledger.reverse_block(write, f"0x{7:064x}", LATER)
+    mandate_ledger.reverse_blocks(write, [f"0x{7:064x}"], LATER)
     assert [cash_before(write, mandate, MONDAY + n * WEEK) for n in (1, 2, 3)] == [1_000_000, 1_000_000, 2_000_000]
     assert mandate_ledger.verify(write, mandate.id) == []
 
 
 def test_whole_week_reversed_and_filled_again__is_right(write: WriteSession, mandate: Mandate) -> None:
     mandate_ledger.append_many(write, mandate.id, [deposit(1, MONDAY), deposit(2, MONDAY + WEEK, block=7)], LATER)
-    mandate_ledger.reverse_block(write, f"0x{7:064x}", LATER)
+    mandate_ledger.reverse_blocks(write, [f"0x{7:064x}"], LATER)
     mandate_ledger.append(write, mandate.id, deposit(3, MONDAY + timedelta(days=1)), LATER)
     mandate_ledger.append(write, mandate.id, deposit(2, MONDAY + WEEK, block=8), LATER)
     assert [cash_before(write, mandate, MONDAY + n * WEEK) for n in (1, 2)] == [2_000_000, 3_000_000]
@@ -82,7 +83,7 @@ def test_any_order_of_rows_copies_and_reversals__the_checkpoints_are_the_folds(w
         row = deposit(key, MONDAY + timedelta(hours=luck.randrange(-400, 1_600)), luck.randrange(1, 10**7), block=luck.randrange(1, 9))
         match luck.randrange(6):
             case 0:
-                mandate_ledger.reverse_block(write, f"0x{luck.randrange(1, 9):064x}", LATER)
+                mandate_ledger.reverse_blocks(write, [f"0x{luck.randrange(1, 9):064x}"], LATER)
             case 1:
                 mandate_ledger.append_books(write, {mandate.id: [row, deposit(1_000 + key, row.occurred_at + WEEK)]}, LATER)
             case _:
@@ -90,16 +91,36 @@ def test_any_order_of_rows_copies_and_reversals__the_checkpoints_are_the_folds(w
     assert mandate_ledger.verify(write, mandate.id) == []
 
 
-def test_refold__makes_lost_checkpoints_anew(write: WriteSession, mandate: Mandate) -> None:
-    mandate_ledger.append_many(write, mandate.id, [deposit(1, MONDAY), deposit(2, MONDAY + WEEK)], LATER)
-    write.execute(delete(MandateWeek))
-    assert mandate_ledger.verify(write, mandate.id) != []
-    mandate_ledger.refold(write, mandate.id, LATER)
-    assert mandate_ledger.verify(write, mandate.id) == []
-
-
 def test_checkpoint_of_another_version__is_folded_from_the_rows(write: WriteSession, mandate: Mandate) -> None:
     mandate_ledger.append_many(write, mandate.id, [deposit(1, MONDAY), deposit(2, MONDAY + WEEK)], LATER)
     write.execute(update(MandateWeek).values(state={"version": 0}))
     assert cash_before(write, mandate, MONDAY + WEEK) == 1_000_000
-    assert any("version 0" in fault for fault in mandate_ledger.verify(write, mandate.id))
+    assert any("another version" in fault for fault in mandate_ledger.verify(write, mandate.id))
+
+
+def test_late_row_over_checkpoints_of_another_version__folds_them_again(write: WriteSession, mandate: Mandate) -> None:
+    rows = [deposit(1, MONDAY), deposit(2, MONDAY + WEEK), deposit(3, MONDAY + 2 * WEEK)]
+    mandate_ledger.append_many(write, mandate.id, rows, LATER)
+    write.execute(update(MandateWeek).values(state={"version": 0}))
+    mandate_ledger.append_books(write, {mandate.id: [deposit(4, MONDAY + timedelta(days=1), 5_000_000)]}, LATER)
+    assert [cash_before(write, mandate, MONDAY + n * WEEK) for n in (1, 2)] == [6_000_000, 7_000_000]
+    assert mandate_ledger.verify(write, mandate.id) == []
+
+
+def test_more_late_rows_than_a_chunk_over_a_weeks_border__do_not_hang_the_copy(database: Database) -> None:
+    """300 rows of one week, then one of the week before: its checkpoint is read while the COPY is open, or before it opens."""
+    rows = [deposit(n, MONDAY + WEEK + timedelta(minutes=n)) for n in range(300)] + [deposit(999, MONDAY)]
+    with database.write() as session:
+        mandate_id = add_mandate(session)
+    written: list[int] = []
+
+    def write_them() -> None:
+        with database.write() as session:
+            written.append(mandate_ledger.append_books(session, {mandate_id: rows}, LATER).rows)
+
+    writer = Thread(target=write_them, daemon=True)
+    writer.start()
+    writer.join(60)
+    assert written == [301]
+    with database.read() as after:
+        assert mandate_ledger.verify(after, mandate_id) == []

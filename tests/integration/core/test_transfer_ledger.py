@@ -1,9 +1,10 @@
 """The transfer book: four states, each the sum of its entries; facts once, reversals as entries."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from core.books import transfer_ledger
 from core.books.transfer_ledger import NewTransfer
@@ -53,9 +54,9 @@ def test_post__more_out_than_in__is_shown_as_negative(write: WriteSession) -> No
 def test_reverse__then_the_fact_again__is_the_next_incarnation(write: WriteSession) -> None:
     account = add_account(write, "agent")
     transfer_ledger.post(write, account, _in("tx:1", 5), NOW)
-    assert transfer_ledger.reverse(write, account, "tx:1", "reorg", NOW) is not None
+    assert transfer_ledger.reverse(write, {account: ["tx:1"]}, "reorg", NOW) == 1
     assert _balance(write, account) == FourStates()
-    assert transfer_ledger.reverse(write, account, "tx:1", "reorg", NOW) is None
+    assert transfer_ledger.reverse(write, {account: ["tx:1"]}, "reorg", NOW) == 0
     again = transfer_ledger.post(write, account, _in("tx:1", 5), NOW)
     assert (again.incarnation, again.seq, again.is_new) == (2, 3, True)
     assert _balance(write, account) == FourStates(idle_e6=5)
@@ -89,8 +90,28 @@ def test_post__from_eight_threads__leaves_no_gap_and_the_sum(database: Database)
 def test_verify__after_a_change_behind_the_triggers__names_it(write: WriteSession, change: str, named: str) -> None:
     account = add_account(write, "agent")
     transfer_ledger.post(write, account, _in("tx:1", 5), NOW)
-    transfer_ledger.reverse(write, account, "tx:1", "reorg", NOW)
+    transfer_ledger.reverse(write, {account: ["tx:1"]}, "reorg", NOW)
     write.execute(text("set local session_replication_role = replica"))
     write.execute(text(change))
     write.expire_all()
     assert named in transfer_ledger.verify(write, account)
+
+
+def test_reverse_facts__of_many_books__is_as_many_statements_as_of_one(write: WriteSession) -> None:
+    counts = []
+    for count in (1, 30):
+        accounts = [add_account(write, "agent") for _ in range(count)]
+        transfer_ledger.post_books(write, {account: [_in(f"tx:{count}", 5), _in(f"other:{count}", 2)] for account in accounts}, NOW)
+        sent: list[str] = []
+        connection = write.connection()
+
+        def note(_: Any, cursor: Any, statement: str, *rest: Any, sent: list[str] = sent) -> None:
+            sent.append(statement)
+
+        event.listen(connection, "before_cursor_execute", note)
+        assert transfer_ledger.reverse_facts(write, CHAIN, [("0x" + "cc" * 32, f"tx:{count}")], "reorg", NOW) == count
+        event.remove(connection, "before_cursor_execute", note)
+        assert {_balance(write, account).idle_e6 for account in accounts} == {2}
+        assert [fault for account in accounts for fault in transfer_ledger.verify(write, account)] == []
+        counts.append(len(sent))
+    assert counts[0] == counts[1]

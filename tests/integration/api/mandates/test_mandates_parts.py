@@ -92,7 +92,7 @@ def filled(write: WriteSession, seed: int, rows: int) -> Mandate:
     mandate_ledger.append_many(write, mandate_id, [signed(), vault_created(), deposit], NOW)
     for _ in range(rows):
         if luck.random() < 0.06:
-            mandate_ledger.reverse_block(write, f"0x{luck.randrange(1, rows // 6):064x}", LATER)
+            mandate_ledger.reverse_blocks(write, [f"0x{luck.randrange(1, rows // 6):064x}"], LATER)
         else:
             mandate_ledger.append(write, mandate_id, luck.choice(WRITERS)(luck, luck.randrange(3, rows // 2)), LATER)
     return write.get_one(Mandate, mandate_id)

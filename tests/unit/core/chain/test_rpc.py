@@ -51,7 +51,7 @@ class Nodes:
 
 def test_the_first_node_is_asked_first() -> None:
     nodes = Nodes(a=good, b=good)
-    assert nodes.rpc.call("eth_chainId") == "eth_chainId"
+    assert nodes.rpc.call("web3_clientVersion") == "web3_clientVersion"
     assert nodes.asked == ["a"]
 
 
@@ -69,18 +69,18 @@ def test_the_first_node_is_asked_first() -> None:
 )
 def test_a_node_that_fails__is_passed_over_and_rests(failing: Node) -> None:
     nodes = Nodes(a=failing, b=good)
-    assert nodes.rpc.call("eth_chainId") == "eth_chainId"
-    nodes.rpc.call("eth_chainId")
+    assert nodes.rpc.call("web3_clientVersion") == "web3_clientVersion"
+    nodes.rpc.call("web3_clientVersion")
     nodes.now = REST_S + 0.001
-    nodes.rpc.call("eth_chainId")
+    nodes.rpc.call("web3_clientVersion")
     assert nodes.asked == ["a", "b", "b", "a", "b"]
 
 
 def test_all_nodes_fail__the_error_tells_why_and_no_address() -> None:
     nodes = Nodes(a=unreachable, b=status(502))
     with pytest.raises(RpcUnreachableError) as raised:
-        nodes.rpc.call("eth_chainId")
-    assert str(raised.value) == "eth_chainId: no node answered (ConnectError; HTTP 502)"
+        nodes.rpc.call("web3_clientVersion")
+    assert str(raised.value) == "web3_clientVersion: no node answered (ConnectError; HTTP 502)"
 
 
 def test_all_nodes_refuse_for_their_own_trouble__what_one_said_is_told() -> None:
@@ -137,11 +137,11 @@ def test_batch_settled__a_refused_call_stands_in_its_place() -> None:
         return httpx.Response(
             200,
             json=[
-                {"id": body[0]["id"], "result": "0x1"},
+                {"id": body[0]["id"], "result": "0x01"},
                 {"id": body[1]["id"], "error": {"code": 3, "message": "execution reverted", "data": "0x"}},
             ],
         )
 
     first, second = Nodes(a=node).rpc.batch_settled([("eth_call", []), ("eth_call", [])])
-    assert first == "0x1"
+    assert first == "0x01"
     assert isinstance(second, RpcRevertedError)

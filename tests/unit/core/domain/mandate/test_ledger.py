@@ -16,15 +16,18 @@ from core.domain.mandate.ledger import (
     LedgerRow,
     MandateState,
     StateVersionError,
+    ToldByTx,
     apply,
     effective,
     fold,
+    fold_on,
     revert_note,
     state_from_json,
     state_to_json,
 )
 from core.domain.mandate.lifecycle import Status
 from core.domain.mandate.paper import cancel_row
+from core.domain.mandate.told import Told
 from tests.unit.core.domain.mandate.books import (
     AGENT,
     KEEPER,
@@ -251,7 +254,7 @@ def test_apply__a_reversal__asks_for_a_fold() -> None:
     book = working()
     reversal = book.reverse(book.chain(executed("10")))
     with pytest.raises(ValueError, match="fold the effective rows"):
-        apply(book.state, reversal, TESTNET)
+        apply(book.state, reversal, TESTNET, Told())
 
 
 def test_reversal__of_the_stop__the_mandate_works_again() -> None:
@@ -325,9 +328,10 @@ def test_fold__split_anywhere_and_stored_in_between__is_the_same(steps: list[tup
     for step in steps:
         _play(book, step)
     whole = fold(book.rows, book.facts)
+    told = ToldByTx(book.rows[:cut])
     state = fold(book.rows[:cut], book.facts)
     for row in book.rows[cut:]:
-        state = apply(state_from_json(json.loads(json.dumps(state_to_json(state)))), row, book.facts)
+        state = fold_on(state_from_json(json.loads(json.dumps(state_to_json(state)))), [row], book.facts, told)
     assert state == whole
     assert whole.cash_usdc_e6 == _identity(whole) == sum(row.cash_delta_usdc_e6 for row in book.rows)
 
