@@ -27,6 +27,10 @@ _CODE_FAILED = re.compile(
     r"|return data out of bounds|gas uint64 overflow|max call depth|EVM error|VM execution error",
     re.IGNORECASE,
 )
+# geth ("batch too large"), reth, Nethermind ("Batch size limit exceeded") and providers ("maximum 100 calls in 1 batch").
+_BATCH_TOO_LARGE = re.compile(
+    r"batch.{0,40}(too (large|big|many|long)|limit|exceed|maximum)|(too many|too large|maximum|exceed|limit).{0,40}batch", re.IGNORECASE
+)
 
 
 class RpcError(OutsideError):
@@ -84,6 +88,10 @@ class NodeFailure(Exception):
         self.retry_after_s = retry_after_s
 
 
+class BatchTooLargeError(Exception):
+    """The node takes fewer calls a batch. Neither an answer nor a failure: the same calls are asked again in smaller ones."""
+
+
 def object_of(answer: Any) -> dict[str, Any]:
     """The answer of one call, result or refusal. Errors: NodeFailure."""
     if not isinstance(answer, dict) or ("result" not in answer and "error" not in answer):
@@ -99,7 +107,9 @@ def object_of(answer: Any) -> dict[str, Any]:
 
 
 def objects_of(answer: Any, wanted: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """The answers of a batch by id. Errors: NodeFailure, also when one of `wanted` is left out."""
+    """The answers of a batch by id. Errors: NodeFailure, also when one of `wanted` is left out; BatchTooLargeError."""
+    if len(wanted) > 1 and any(_BATCH_TOO_LARGE.search(message) for message in _messages(answer)):
+        raise BatchTooLargeError
     if isinstance(answer, dict) and "error" in answer:
         object_of(answer)  # a whole batch is refused with one object, a rate limit above all
     if not isinstance(answer, list):
@@ -108,6 +118,13 @@ def objects_of(answer: Any, wanted: Sequence[int]) -> dict[int, dict[str, Any]]:
     if not found.keys() >= set(wanted):
         raise NodeFailure(FailureKind.GARBLED, "a batch answer with calls left out")
     return found
+
+
+def _messages(answer: Any) -> list[str]:
+    """What stands in place of a batch's answers when it is refused: one error object, alone or in a list."""
+    only = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
+    error = only.get("error") if isinstance(only, dict) else None
+    return [str(error.get("message", ""))] if isinstance(error, dict) else []
 
 
 def settled(method: str, answer: dict[str, Any]) -> Any | RpcRefusedError:

@@ -9,6 +9,7 @@ Laws
 - A call ends within `deadline_s` (and what a node's last piece takes): the first half may be waited away for budget, the
   second is for asking, and no node may use up the time of those that were not asked yet. Nothing waits without a sleep.
 - What a node *says* (a revert, an invalid argument) is an answer, not a failure: it is raised at once, from that node.
+- A batch of more than MOST_CALLS_A_BATCH calls goes as several requests to one node; a node that says "too large" halves that.
 - A batch costs the budget one token a call: providers bill calls, not requests. A setting for it would be one to get wrong.
 - Within `pinned` one node gives all the answers. When it fails, the caller is told; another node's answer is never mixed in.
 - Errors are typed and are OutsideErrors; none carries a URL, since URLs hold provider keys.
@@ -18,13 +19,14 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import httpx
 
 from core.chain.answers import (
+    BatchTooLargeError,
     NodeFailure,
     RpcCodeFailedError,
     RpcError,
@@ -58,6 +60,7 @@ DEADLINE_S = 30.0
 REST_S = 5.0  # of a node that failed while pinned, or is distrusted: longer than a caller waits before it tries again
 CALLS_PER_S = 2_000.0
 LEAST_WAIT_S = 0.001
+MOST_CALLS_A_BATCH = 400  # geth refuses more than 1,000 and some providers more than 500; an answer stays below a few hundred KB
 
 
 @dataclass(slots=True)
@@ -103,18 +106,43 @@ class Rpc:
         self._sleep = sleep
         self._ids = itertools.count(1)
         self._pins = _Pins()
+        self._most_calls = MOST_CALLS_A_BATCH
 
     def call(self, method: str, params: Sequence[Any] = ()) -> Any:
         """The result of one call. Errors: RpcUnreachableError, RpcRefusedError, RpcRevertedError."""
         return _result(method, self._ask(method, self._body(method, params), 1, object_of))
 
     def batch(self, requests: Sequence[Request]) -> list[Any]:
-        """The results of several calls in one HTTP request, in order. The first refused one raises for all."""
+        """The results of several calls, from one node, in order. The first refused one raises for all."""
         return [_result(method, answer) for (method, _), answer in zip(requests, self._batch(requests), strict=True)]
 
-    def batch_settled(self, requests: Sequence[Request]) -> list[Any | RpcRefusedError]:
-        """As `batch`, but a refused call yields its error in place. Errors: RpcUnreachableError."""
-        return [settled(method, answer) for (method, _), answer in zip(requests, self._batch(requests), strict=True)]
+    def batch_settled(self, requests: Sequence[Request], within_s: float | None = None) -> list[Any | RpcRefusedError]:
+        """As `batch`, but a refused call yields its error in place. Errors: RpcUnreachableError, also after `within_s` a request."""
+        return [settled(method, answer) for (method, _), answer in zip(requests, self._batch(requests, within_s), strict=True)]
+
+    def batch_of_others(self, requests: Sequence[Request], within_s: float) -> dict[str, list[Any | RpcRefusedError]]:
+        """As `batch_of_each`, without the node that this thread's `pinned` block asks."""
+        return self.batch_of_each(requests, within_s, but=self.pinned_name)
+
+    def batch_of_each(self, requests: Sequence[Request], within_s: float, but: str | None = None) -> dict[str, list[Any | RpcRefusedError]]:
+        """What each node says, by its name. One that is open, over budget, or gives no answer within `within_s` is left out."""
+        bodies = [self._body(method, params) for method, params in requests]
+        wanted = [body["id"] for body in bodies]
+        said: dict[str, list[Any | RpcRefusedError]] = {}
+        for node in self._nodes:
+            entry = None if node.name == but else node.enter(len(bodies))
+            if entry is None or not entry.passed:
+                continue
+            with suppress(NodeFailure, BatchTooLargeError):
+                answers = node.ask(entry, bodies, lambda answer: objects_of(answer, wanted), within_s)
+                said[node.name] = [settled(body["method"], answers[body["id"]]) for body in bodies]
+        return said
+
+    @property
+    def pinned_name(self) -> str | None:
+        """The node of this thread's `pinned` block, once it answered."""
+        pin = self._pins.pin
+        return None if pin is None or pin.node is None else pin.node.name
 
     @contextmanager
     def pinned(self) -> Iterator[None]:
@@ -131,15 +159,15 @@ class Rpc:
         finally:
             self._pins.pin = None
 
-    def distrust(self, reason: str) -> None:
-        """The pinned node lags or contradicts itself: it rests for REST_S. `reason`: one of few words, counted in `stats`.
+    def distrust(self, reason: str, rest_s: float = REST_S) -> None:
+        """The pinned node lags or contradicts itself: it rests for `rest_s`. `reason`: one of few words, counted in `stats`.
 
         The block goes on with it. Nothing happens outside a block, or before a node answered; a node that is alone is asked
         even while it rests.
         """
         pin = self._pins.pin
         if pin is not None and pin.node is not None:
-            pin.node.distrust(reason, REST_S)
+            pin.node.distrust(reason, rest_s)
 
     def stats(self) -> tuple[ProviderStats, ...]:
         """What each node did since the start, best first."""
@@ -151,27 +179,40 @@ class Rpc:
     def _body(self, method: str, params: Sequence[Any]) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": list(params)}
 
-    def _batch(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
-        if not requests:
-            return []
+    def _batch(self, requests: Sequence[Request], within_s: float | None = None) -> list[dict[str, Any]]:
+        """In requests of at most `_most_calls`, all from one node."""
+        answers: list[dict[str, Any]] = []
+        with ExitStack() as one_node:
+            while left := requests[len(answers) :]:
+                if len(left) > self._most_calls:
+                    one_node.enter_context(self.pinned())
+                chunk = left[: self._most_calls]
+                try:
+                    answers += self._one_batch(chunk, within_s)
+                except BatchTooLargeError:
+                    self._most_calls = min(self._most_calls, len(chunk) // 2)
+        return answers
+
+    def _one_batch(self, requests: Sequence[Request], within_s: float | None) -> list[dict[str, Any]]:
         bodies = [self._body(method, params) for method, params in requests]
         wanted = [body["id"] for body in bodies]
-        answers = self._ask(requests[0][0], bodies, len(bodies), lambda answer: objects_of(answer, wanted))
+        answers = self._ask(requests[0][0], bodies, len(bodies), lambda answer: objects_of(answer, wanted), within_s)
         return [answers[identifier] for identifier in wanted]
 
-    def _ask(self, method: str, body: Any, cost: int, read: Callable[[Any], T]) -> T:
+    def _ask(self, method: str, body: Any, cost: int, read: Callable[[Any], T], within_s: float | None = None) -> T:
         pin = self._pins.pin
+        deadline_s = self._deadline_s if within_s is None else min(within_s, self._deadline_s)
         begun = self._clock()
         untried = list(self._nodes) if pin is None or pin.node is None else [pin.node]
         failures: list[NodeFailure] = []
         told: list[str] = []
-        while untried and self._clock() < begun + self._deadline_s:
-            found = self._enter(untried, cost, begun + self._deadline_s / 2)
+        while untried and self._clock() < begun + deadline_s:
+            found = self._enter(untried, cost, begun + deadline_s / 2)
             if found is None:
                 told.append("over budget")
                 break
             node, entry = found
-            left_s = begun + self._deadline_s - self._clock()
+            left_s = begun + deadline_s - self._clock()
             try:
                 answer = node.ask(entry, body, read, min(self._answer_s, left_s / len(untried)))
             except NodeFailure as failure:

@@ -184,7 +184,7 @@ def mark(where: World) -> tuple[int, float]:
     assert leadership.try_take(datetime.now(UTC))
     rpc = Rpc([where.chain.anvil.url], calls_per_s=100_000)
     observer = Observer(ChainReader(rpc, where.chain.contracts), CHAIN_ID, 3_600)
-    tick = Tick(database=where.database, observer=observer, leadership=leadership, chain_id=CHAIN_ID, advance=None, own=None)
+    tick = Tick(database=where.database, observer=observer, leadership=leadership, sender=None, own=None)
     requests, seconds = [], []
     for _ in range(3):
         before, begun = rpc.stats()[0].requests, time.monotonic()

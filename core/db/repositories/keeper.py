@@ -6,28 +6,33 @@ Laws
 - Addresses are checksum strings outside and bytes inside; hashes are 0x lower-case hex outside.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import and_, exists, func, insert, or_, select, text, true, update
+from sqlalchemy import LargeBinary, and_, column, exists, false, func, insert, or_, select, text, true, update, values
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.dialects.postgresql import insert as pg_insert
+from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
 from core.db.tables.chain import ChainBlock, Vault
-from core.db.tables.keeper import LIVE_STATES, KeeperIntent, KeeperTx, Outbox, VaultMark
+from core.db.tables.keeper import LIVE_STATES, KeeperEnded, KeeperIntent, KeeperTx, Outbox, VaultMark
 from core.db.tables.mandate import Mandate, MandateHead
+from core.domain.errors import InvalidNumberError
+from core.domain.mandate.terms import stop_floor_usdc_e6
 from core.domain.money import UnixSeconds, UsdcE6, usdc_e6_from_text
 
 TERMINAL = ("done", "reverted", "superseded", "nonce_lost", "refused")
 NOT_SENT = ("reverted", "superseded", "nonce_lost", "refused")  # ends in which a mark never reached the chain's record
 ASKED_AGAIN = ("superseded", "nonce_lost")  # ends after which a request of the outbox is planned anew
-WATCHED = ("signed", "working")  # signed: the record may lag behind the chain, which says working first
+REFUSED_VALUE = (DataError, IntegrityError)  # SQLSTATE 22 and 23: what a column, or a constraint, does not take
+NOT_KEPT = "not_kept"  # source of a judgement whose worth the database did not take
 SETTLE_GRACE = timedelta(days=1)
 
 
@@ -49,7 +54,7 @@ class SourcedMark(Mark):
 
 @dataclass(frozen=True, slots=True)
 class WatchedVault:
-    """A vault whose mandate the record has as signed or working. `created_at` is unix seconds of its block."""
+    """A vault whose terms this service issued. `created_at` is unix seconds of its block."""
 
     vault: str
     public_id: str
@@ -58,7 +63,7 @@ class WatchedVault:
     ends_at: UnixSeconds | None
     last_sent: Mark | None  # newest mark that is under way or on chain
     last_written: SourcedMark | None  # newest row of vault_mark
-    floor_usdc_e6: UsdcE6 | None  # as that row has it
+    floor_usdc_e6: UsdcE6 | None  # of the signed terms; None when the mandate's terms are no longer those of the vault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,37 +142,87 @@ class NewVaultMark:
 
 
 def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[WatchedVault]:
-    """Every vault that may need a mark, oldest first, with what was last sent and written of it, and the stopped ones that
-    are in the grace after their end.
+    """Every vault whose terms we issued, whatever the record says of its mandate, oldest first, with what was last sent and written.
 
-    A vault whose creating block was orphaned is left out; one whose block is no longer kept is not.
+    Left out are those that ended for good (`add_ended`), but for a stopped one in the grace after its end, and those whose
+    creating block was orphaned; one whose block is no longer kept is not.
     """
-    in_grace = and_(Mandate.status == "stopped", Mandate.ends_at <= now, Mandate.ends_at > now - SETTLE_GRACE)
+    in_grace = func.coalesce(and_(Mandate.ends_at <= now, Mandate.ends_at > now - SETTLE_GRACE), false())
+    ended = exists().where(
+        KeeperEnded.chain_id == Vault.chain_id, KeeperEnded.vault == Vault.address, or_(KeeperEnded.status == "settled", ~in_grace)
+    )
     orphaned = exists().where(
         ChainBlock.chain_id == Vault.chain_id, ChainBlock.hash == Vault.created_block_hash, ChainBlock.canonical.is_(False)
     )
     sent, written = _last_sent(), _last_written()
+    has_its_terms = Mandate.terms_digest == Vault.terms_digest
     query = (
-        select(Vault.address, Vault.public_id, Mandate.budget_usdc_e6, Vault.created_at, Mandate.ends_at, sent, written)
+        select(Vault.address, Vault.public_id, Mandate.budget_usdc_e6, Vault.created_at, Mandate.ends_at)
+        .add_columns(Mandate.stop_floor_bps, has_its_terms, sent, written)
         .join(Mandate, Mandate.id == Vault.mandate_id)
         .join(sent, true(), isouter=True)
         .join(written, true(), isouter=True)
-        .where(Vault.chain_id == chain_id, or_(Mandate.status.in_(WATCHED), in_grace), ~orphaned)
+        .where(Vault.chain_id == chain_id, ~ended, ~orphaned)
         .order_by(Vault.created_number, Vault.address)
     )
     return [
         WatchedVault(
-            to_checksum_address(row[0]),
+            _address(row[0]),
             row[1],
             UsdcE6(int(row[2])),
             row[3],
             None if row[4] is None else UnixSeconds(int(row[4].timestamp())),
-            _sent_mark(*row[5:8]),
-            _written_mark(*row[8:12]),
-            _usdc(row[12]),
+            _sent_mark(*row[7:10]),
+            _written_mark(*row[10:14]),
+            _floor(int(row[2]), row[5]) if row[6] else None,
         )
         for row in session.execute(query)
     ]
+
+
+@cache
+def _address(raw: bytes) -> str:
+    """With its checksum, which costs a hash: kept, since each tick asks for the same vaults."""
+    return to_checksum_address(raw)
+
+
+def _floor(budget_usdc_e6: int, stop_floor_bps: int) -> UsdcE6 | None:
+    try:
+        return stop_floor_usdc_e6(budget_usdc_e6, stop_floor_bps)
+    except InvalidNumberError:
+        return None
+
+
+def add_ended(session: WriteSession, chain_id: int, ended: Iterable[tuple[str, str]], block_number: int, now: datetime) -> None:
+    """(vault, `stopped` or `settled`) as the chain says at a safe block: these are watched no more."""
+    values = [
+        {"chain_id": chain_id, "vault": _bytes(vault), "status": status, "block_number": block_number, "at": now} for vault, status in ended
+    ]
+    statement = pg_insert(KeeperEnded)
+    said = {name: statement.excluded[name] for name in ("status", "block_number", "at")}
+    session.execute(statement.on_conflict_do_update(index_elements=[KeeperEnded.chain_id, KeeperEnded.vault], set_=said), values)
+
+
+def last_known_worths(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, tuple[UsdcE6, datetime]]:
+    """The newest judgement of each vault that knew its worth, and the first one after it, which did not. By vault."""
+    known, later = aliased(VaultMark), aliased(VaultMark)
+    asked = values(column("vault", LargeBinary), name="asked").data([(_bytes(vault),) for vault in vaults])
+    last = (
+        select(known.worth_usdc_e6, known.block_number, known.id)
+        .where(known.vault == asked.c.vault, known.chain_id == chain_id, known.worth_usdc_e6.is_not(None))
+        .order_by(known.block_number.desc(), known.id.desc())
+        .limit(1)
+        .lateral("last")
+    )
+    since = (
+        select(later.at)
+        .where(later.vault == asked.c.vault, later.chain_id == chain_id, later.block_number >= last.c.block_number, later.id > last.c.id)
+        .order_by(later.block_number, later.id)
+        .limit(1)
+        .lateral("since")
+    )
+    query = select(asked.c.vault, last.c.worth_usdc_e6, since.c.at).select_from(asked).join(last, true()).join(since, true())
+    return {_address(bytes(vault)): (UsdcE6(int(worth)), at) for vault, worth, at in session.execute(query)} if vaults else {}
 
 
 def _last_sent() -> Any:
@@ -192,7 +247,11 @@ def _last_written() -> Any:
 
 
 def _sent_mark(worth: str | None, block_number: int, at: datetime) -> Mark | None:
-    return None if worth is None else Mark(usdc_e6_from_text(worth, "worth_usdc"), block_number, at)
+    """A text that is no amount is as good as none: the next mark says it anew."""
+    try:
+        return None if worth is None else Mark(usdc_e6_from_text(worth, "worth_usdc"), block_number, at)
+    except InvalidNumberError:
+        return None
 
 
 def _written_mark(worth: Decimal | None, block_number: int | None, at: datetime, source: str) -> SourcedMark | None:
@@ -211,21 +270,44 @@ def recorded_statuses(session: Session, vaults: Collection[str]) -> dict[str, st
 
 
 def add_vault_marks(session: WriteSession, marks: Sequence[NewVaultMark], now: datetime) -> None:
-    rows = [
-        {
-            "chain_id": mark.chain_id,
-            "vault": _bytes(mark.vault),
-            "block_number": mark.block_number,
-            "block_hash": _bytes(mark.block_hash),
-            "worth_usdc_e6": mark.worth_usdc_e6,
-            "floor_usdc_e6": mark.floor_usdc_e6,
-            "source": mark.source,
-            "at": now,
-        }
-        for mark in marks
-    ]
-    if rows:
-        session.execute(insert(VaultMark), rows)
+    """Write judgements. One that the database refuses for what it says (SQLSTATE 22, 23) is kept with an unknown worth."""
+    if not marks:
+        return
+    try:
+        with session.begin_nested():
+            session.execute(insert(VaultMark), [_mark_row(mark, now) for mark in marks])
+    except REFUSED_VALUE:
+        if len(marks) > 1:
+            half = len(marks) // 2
+            add_vault_marks(session, marks[:half], now)
+            add_vault_marks(session, marks[half:], now)
+        elif marks[0].worth_usdc_e6 is not None:
+            add_vault_marks(session, [replace(marks[0], worth_usdc_e6=None, source=NOT_KEPT)], now)
+
+
+def _mark_row(mark: NewVaultMark, now: datetime) -> dict[str, Any]:
+    return {
+        "chain_id": mark.chain_id,
+        "vault": _bytes(mark.vault),
+        "block_number": mark.block_number,
+        "block_hash": _bytes(mark.block_hash),
+        "worth_usdc_e6": mark.worth_usdc_e6,
+        "floor_usdc_e6": mark.floor_usdc_e6,
+        "source": mark.source,
+        "at": now,
+    }
+
+
+def marks_sent(session: Session, chain_id: int, vaults: Collection[str], since: datetime) -> dict[str, int]:
+    """How many marks of each of these vaults were signed since then; none is 0 and left out."""
+    signed = exists().where(KeeperTx.intent_id == KeeperIntent.id)
+    query = (
+        select(KeeperIntent.vault, func.count())
+        .where(KeeperIntent.chain_id == chain_id, KeeperIntent.vault.in_([_bytes(vault) for vault in vaults]))
+        .where(KeeperIntent.kind == "mark", KeeperIntent.created_at > since, signed)
+        .group_by(KeeperIntent.vault)
+    )
+    return {_address(vault): count for vault, count in session.execute(query) if vault is not None}
 
 
 # Intents
@@ -245,14 +327,19 @@ def vaults_with_reverted_stop(session: Session, vaults: Collection[str]) -> froz
 
 
 def add_intent(session: WriteSession, intent: NewIntent, epoch: int, now: datetime, state: str = "planned") -> Intent | None:
-    """Write a planned intent, or one that ends as it begins; None when one of this subject and kind is live already."""
+    """Write a planned intent, or one that ends as it begins; None when one of this subject and kind is live already, or when the
+    database refuses what it says (SQLSTATE 22, 23)."""
     statement = (
         pg_insert(KeeperIntent)
         .values(**_columns(intent), decided_block=intent.trigger_block_number, state=state, epoch=epoch, created_at=now, updated_at=now)
         .on_conflict_do_nothing(index_elements=[KeeperIntent.subject, KeeperIntent.kind], index_where=text(LIVE_STATES))
         .returning(KeeperIntent)
     )
-    row = session.scalars(statement).one_or_none()
+    try:
+        with session.begin_nested():
+            row = session.scalars(statement).one_or_none()
+    except REFUSED_VALUE:
+        return None
     return None if row is None else _intent(row)
 
 
