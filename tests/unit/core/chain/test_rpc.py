@@ -194,3 +194,17 @@ def test_a_contract_that_reverts_with_such_words__says_it_of_itself() -> None:
     nodes = Nodes(a=lambda body: httpx.Response(200, json=[{"id": body[0]["id"], "error": {"code": 3, "message": "batch too large"}}]))
     (answered,) = nodes.rpc.batch_settled([("eth_call", [])])
     assert isinstance(answered, RpcRevertedError)
+
+
+# Every node
+
+
+def test_bytes_for_all__go_to_each_node_but_the_one_that_was_asked_already() -> None:
+    nodes = Nodes(a=good, b=status(500), c=good)
+    with nodes.rpc.pinned():
+        nodes.rpc.call("eth_chainId")
+        assert nodes.rpc.pinned_name == "a:80"
+        said = nodes.rpc.batch_of_others([("eth_sendRawTransaction", ["0x"])], 1.0)
+    assert said == {"c:80": ["eth_sendRawTransaction"]}
+    assert nodes.asked == ["a", "b", "c"]
+    assert nodes.rpc.pinned_name is None
