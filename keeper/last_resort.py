@@ -8,7 +8,7 @@ Unknown is not zero: a vault whose last known worth was well above its floor kee
 """
 
 from core.db.engine import Database
-from core.db.repositories import keeper as rows
+from core.db.repositories import watched as watched_rows
 from core.domain.money import BPS_ONE, UnixSeconds
 from keeper.state import Action, KeeperState, Kind, VaultReading, VaultStatus
 
@@ -49,7 +49,7 @@ class LastResort:
         if not new:
             return {}
         with self._database.read() as session:
-            found = rows.last_known_worths(session, self._chain_id, new)
+            found = watched_rows.last_known_worths(session, self._chain_id, new)
         return {vault: (worth, UnixSeconds(int(at.timestamp()))) for vault, (worth, at) in found.items()}
 
     def _may_ask(self, reading: VaultReading, now: UnixSeconds) -> bool:

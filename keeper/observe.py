@@ -18,7 +18,7 @@ from typing import Any, Final
 from core.chain.abi import AbiDecodeError, function, hex_bytes
 from core.chain.reader import ChainReader, refusal_name
 from core.chain.rpc import Request, RpcCodeFailedError, RpcError, RpcRefusedError, RpcRevertedError
-from core.db.repositories.keeper import SourcedMark, WatchedVault
+from core.db.repositories.watched import SourcedMark, WatchedVault
 from core.domain.blocks import BlockHeader
 from core.domain.errors import OutsideError
 from core.domain.money import BPS_ONE, MAX_ABS_USDC_E6, UnixSeconds, UsdcE6

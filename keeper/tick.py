@@ -25,7 +25,9 @@ from core.chain.rpc import RpcError
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
 from core.db.repositories import keeper as rows
-from core.db.repositories.keeper import Intent, NewIntent, NewVaultMark, WatchedVault
+from core.db.repositories import watched as watched_rows
+from core.db.repositories.keeper import Intent, NewIntent, NewVaultMark
+from core.db.repositories.watched import WatchedVault
 from core.domain.money import BPS_ONE, UnixSeconds, usdc_text_or_none
 from keeper.ended import Ended
 from keeper.intents import State, intent_of, live_kinds
@@ -133,7 +135,7 @@ class Tick:
         """One tick. Errors: RpcError and NoHeadError when the chain can't be read, LeadershipLostError, the database's."""
         started, seconds = self._clock(), UnixSeconds(int(now.timestamp()))
         with self._database.read() as session:
-            watched = sorted(rows.watched_vaults(session, self._chain_id, now), key=_distance)
+            watched = sorted(watched_rows.watched_vaults(session, self._chain_id, now), key=_distance)
             live = rows.live_intents(session, self._chain_id)
         head = self._observer.head()
         state = KeeperState(self._chain_id, head, (), self._observer.max_head_age_s, self._observer.keepers(head), self._own)
@@ -247,7 +249,7 @@ class Tick:
         if ended:
             with self._database.write() as session:
                 self._leadership.fence(session)
-                rows.add_ended(session, self._chain_id, ended, block_number, now)
+                watched_rows.add_ended(session, self._chain_id, ended, block_number, now)
 
     def _tell_changes(self, state: KeeperState, now: UnixSeconds) -> None:
         """Once when it begins and once when it ends: an idle chain would fill the log."""

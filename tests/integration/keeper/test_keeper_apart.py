@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 from core.chain import calldata
 from core.chain.abi import function, hex_bytes, hex_text
 from core.db.repositories import keeper as rows
+from core.db.repositories import watched as watched_rows
 from core.db.repositories.keeper import NewIntent, NewVaultMark
 from core.db.tables.chain import Vault
 from core.db.tables.keeper import KeeperEnded
@@ -121,7 +122,7 @@ def test_a_vault_that_ended__drops_out_when_that_is_safe(stage: Stage) -> None:
     with stage.database.read() as session:
         assert [row.status for row in session.scalars(select(KeeperEnded))] == ["stopped"]
         in_grace = stage.now() + timedelta(seconds=stage.ends_at - stage.chain.now)
-        assert len(rows.watched_vaults(session, stage.chain.chain_id, in_grace)) == 1, "it may owe a fee"
+        assert len(watched_rows.watched_vaults(session, stage.chain.chain_id, in_grace)) == 1, "it may owe a fee"
 
 
 def test_the_floor__is_of_the_signed_terms(stage: Stage) -> None:

@@ -9,7 +9,7 @@ from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.db.engine import Database
 from core.db.leadership import Leadership
-from core.db.repositories import keeper as rows
+from core.db.repositories import watched as watched_rows
 from core.db.repositories.keeper import Intent
 from keeper import tick as ticks
 from keeper.observe import Observer
@@ -24,7 +24,7 @@ def plan_of(database: Database, now: datetime) -> str:
     asked: list[tuple[str, Any]] = []
     with database.read() as session:
         event.listen(database.engine, "before_cursor_execute", lambda c, cursor, sql, args, context, many: asked.append((sql, args)))
-        rows.watched_vaults(session, CHAIN_ID, now)
+        watched_rows.watched_vaults(session, CHAIN_ID, now)
         sql, arguments = asked[-1]
         return "\n".join(row[0] for row in session.connection().exec_driver_sql("explain analyze " + sql, arguments))
 
@@ -88,5 +88,5 @@ def test_first_look__is_in_slices_nearest_first_and_each_slices_stops_go_before_
     assert (report.vaults, signs) == (300, [100, 200, 300])
     assert [count for count, _ in told.rushed] == [100], "both were near or unknown: the first slice has them"
     with database.read() as session:
-        known = {vault.vault: vault.last_written for vault in rows.watched_vaults(session, CHAIN_ID, datetime.now(UTC))}
+        known = {vault.vault: vault.last_written for vault in watched_rows.watched_vaults(session, CHAIN_ID, datetime.now(UTC))}
     assert len(known) == 300
