@@ -17,6 +17,13 @@ from keeper.tick import Tick
 from tests.bench.many_vaults import CHAIN_ID, FACTORY, fill, node
 
 AT_FLOOR = 950_000_000
+SENT = """
+insert into keeper_intent (chain_id, subject, vault, kind, role, state, "to", data, decided_block, trigger_block_number,
+    trigger_block_hash, reason, epoch, created_at, updated_at)
+select chain_id, 'sent', address, 'mark', 'keeper', 'done', address, '', n, n, terms_digest,
+    '{"worth_usdc": "1000.000000"}', 1, now(), now()
+from vault, generate_series(1, 20) n
+"""  # twenty marks of each vault
 
 
 def plan_of(database: Database, now: datetime) -> str:
@@ -31,6 +38,9 @@ def plan_of(database: Database, now: datetime) -> str:
 
 def test_watched_vaults__reads_of_a_hundred_judgements_a_vault_only_the_newest(database: Database) -> None:
     fill(database, 1_000, 100_000)
+    with database.write() as session:
+        session.execute(text(SENT))
+        session.execute(text("analyze keeper_intent"))
     plan = plan_of(database, datetime.now(UTC))
     assert "Seq Scan on vault_mark" not in plan, plan
     assert "ix_vault_mark_vault_block_number" in plan, plan
