@@ -34,6 +34,10 @@ _CODE_FAILED = re.compile(
     r"|return data out of bounds|gas uint64 overflow|max call depth|EVM error|VM execution error",
     re.IGNORECASE,
 )
+# geth ("batch too large"), reth, Nethermind ("Batch size limit exceeded") and providers ("maximum 100 calls in 1 batch").
+_BATCH_TOO_LARGE = re.compile(
+    r"batch.{0,40}(too (large|big|many|long)|limit|exceed|maximum)|(too many|too large|maximum|exceed|limit).{0,40}batch", re.IGNORECASE
+)
 
 
 class RpcError(OutsideError):
@@ -103,6 +107,10 @@ class NodeFailure(Exception):
         self.partly = partly
 
 
+class BatchTooLargeError(Exception):
+    """The node takes fewer calls a batch. Neither an answer nor a failure: the same calls are asked again in smaller ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One call: its id in the request, its method, and how its result is read."""
@@ -130,10 +138,14 @@ def result_of(content: bytes, asked: Asked) -> Any | RpcRefusedError:
 
 
 def results_of(content: bytes, asked: Sequence[Asked]) -> list[Any | RpcRefusedError]:
-    """The answers of a batch in the order asked. Errors: NodeFailure, also when one of them is left out or given twice."""
-    if content.lstrip()[:1] == b"{":
-        raise _whole_refused(_settled(_decoded(_ENVELOPE, content, "not a JSON-RPC answer"), asked[0]))
-    envelopes = _decoded(_ENVELOPES, content, "not a JSON-RPC batch answer")
+    """The answers of a batch in the order asked. Errors: NodeFailure, also when one is left out or given twice; BatchTooLargeError."""
+    is_one = content.lstrip()[:1] == b"{"
+    fault = "not a JSON-RPC batch answer"
+    envelopes = [_decoded(_ENVELOPE, content, fault)] if is_one else _decoded(_ENVELOPES, content, fault)
+    if len(asked) > 1 and _says_too_large(envelopes):
+        raise BatchTooLargeError
+    if is_one:
+        raise _whole_refused(_settled(envelopes[0], asked[0]))
     counts = Counter(envelope.id for envelope in envelopes)
     if any(counts[one.id] != 1 for one in asked):
         raise NodeFailure(FailureKind.GARBLED, "a batch answer with calls left out or doubled")
@@ -150,8 +162,14 @@ def results_of(content: bytes, asked: Sequence[Asked]) -> list[Any | RpcRefusedE
     return found
 
 
+def _says_too_large(envelopes: Sequence[_Envelope]) -> bool:
+    """One error, alone or in a list, in place of a batch's answers."""
+    error = _decoded(msgspec.json, envelopes[0].error, "not a JSON-RPC error") if len(envelopes) == 1 and envelopes[0].error else None
+    return isinstance(error, dict) and _BATCH_TOO_LARGE.search(_message(error)) is not None
+
+
 def _whole_refused(found: Any) -> NodeFailure:
-    """A whole batch is refused with one object, for its rate or its length: the limits are the node's own."""
+    """A whole batch is refused with one object, for its rate above all: the limits are the node's own."""
     if not isinstance(found, RpcRefusedError):
         return NodeFailure(FailureKind.GARBLED, "not a JSON-RPC batch answer")
     error = {"code": found.code, "message": found.node_message}
