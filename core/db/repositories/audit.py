@@ -33,7 +33,7 @@ class KeptVault:
 
     address: str
     owner: str
-    public_id: str
+    public_id: str | None
     terms_digest: str
 
 
