@@ -18,6 +18,7 @@ from sqlalchemy.types import BigInteger, Text
 from core.db.engine import WriteSession
 from core.db.repositories.chain import bytes_of, hex_of
 from core.db.tables.quarantine import HELD, QuarantinedFact
+from core.domain.mandate.short import ShortLedger
 
 MANDATE, ACCOUNT = "mandate", "account"  # kinds of ledgers
 IS_HELD = text(HELD)
@@ -146,6 +147,14 @@ def held_ledgers(session: Session, ledger: str | None = None, ledger_ids: Collec
     query = select(queues.c.ledger, queues.c.ledger_id, queues.c.facts, fact.block_number, fact.created_at, fact.reason, fact.note)
     query = query.select_from(queues).join(fact, fact.id == queues.c.first).order_by(fact.id)
     return [HeldLedger(*row) for row in session.execute(query)]
+
+
+def shorts_of(session: Session, mandate_ids: Collection[int]) -> dict[int, ShortLedger]:
+    """By mandate what its ledger lacks; those that lack nothing are left out."""
+    if not mandate_ids:
+        return {}
+    found = held_ledgers(session, MANDATE, mandate_ids)
+    return {one.ledger_id: ShortLedger(one.facts, one.from_block) for one in found}
 
 
 def held_counts(session: Session) -> tuple[int, int]:
