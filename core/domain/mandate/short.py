@@ -16,7 +16,7 @@ class ShortLedger:
     def reason(self) -> str:
         """For owners, agents and verifiers."""
         return (
-            f"The record lacks {self.facts} facts of the chain from block {self.from_block} on; they are held back and not lost. "
+            f"The record is short of facts of the chain ({self.facts}) from block {self.from_block} on; they are held back and not lost. "
             "The vault on chain is the truth meanwhile."
         )
 

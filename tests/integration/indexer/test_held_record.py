@@ -47,7 +47,7 @@ def test_a_record_with_a_gap__is_neither_sound_nor_tampered_with(follower: Follo
     report = verified(follower, mandate)
     assert report.findings == []
     assert report.verdict is Verdict.UNCHECKED
-    assert f"lacks 2 facts of the chain from block {block} on" in report.unchecked[0]
+    assert f"short of facts of the chain (2) from block {block} on" in report.unchecked[0]
     assert report.shown["limits"]["used"]["left_total"] == {"value": None, "source": "none", "basis": "data_issue"}
     assert report.shown["progress"]["data_issue"] is True
 

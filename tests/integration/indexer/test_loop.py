@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from core.db.leadership import Leadership
 from core.db.repositories import health, leader
 from core.watchdog import Watchdog
 from indexer import loop as loop_module
-from indexer.chain.tip import TipLoop
+from indexer.chain.tip import Round, TipLoop
 from indexer.loop import Indexer
 from indexer.metrics import Metrics
 from tests.integration.indexer.conftest import Follower
@@ -122,3 +122,26 @@ def test_work_beside_a_leader__waits_for_its_transaction_and_it_for_ours(followe
             other.execute(text("set local lock_timeout = '50ms'"))
             with pytest.raises(Exception, match="lock timeout"):
                 leadership.fence(other)
+
+
+def test_a_round_that_hangs__is_ended_by_the_watchdog_and_one_that_gets_on_is_not(
+    indexer: Indexer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, hangs = Event(), Event()
+    indexer._watchdog = Watchdog(1.0, lambda code: left.set())
+
+    def slow(self: TipLoop) -> Round:
+        for _ in range(8):
+            time.sleep(0.25)
+            self.chain.sign()
+        assert not left.is_set(), "it gave signs all the time"
+        hangs.wait(WITHIN_S)
+        return Round(None, 0)
+
+    monkeypatch.setattr(TipLoop, "round", slow)
+    thread = Thread(target=indexer.run, daemon=True)
+    thread.start()
+    assert left.wait(WITHIN_S)
+    hangs.set()
+    indexer.stop()
+    thread.join()

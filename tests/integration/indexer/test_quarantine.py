@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,13 +13,16 @@ from sqlalchemy.exc import OperationalError
 from core.chain import calldata
 from core.chain.abi import events_by_topic
 from core.db.repositories import alerts, health
+from core.db.repositories.leader import keep_out_writes
 from core.db.tables.alerts import OwnerAlert
 from core.db.tables.mandate import Mandate
 from core.domain.blocks import Receipt
+from core.domain.errors import InvalidParameterError
 from core.domain.freshness import Health, judge_indexer
 from core.domain.transfers import FourStates
 from indexer.chain.payments import deposit_key
 from indexer.chain.retry import retry_all
+from indexer.held import retry_held
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.integration.indexer.refusing import DISK_FULL, TOO_LARGE, Refusals, counted, facts, held
@@ -256,6 +260,39 @@ def test_a_deposit_that_a_wallets_ledger_refuses__is_held(follower: Follower, re
     refusals.drop()
     retry_all(follower.chain, now_utc())
     assert watched.balance() == FourStates(idle_e6=12 * USDC)
+
+
+# By command
+
+
+def test_retry__beside_an_indexer_that_leads__says_what_it_did_and_why_not_more(
+    follower: Follower, books: Sequence[Book], refusals: Refusals
+) -> None:
+    first, second, _ = books
+    for book in (first, second):
+        refusals.add(buy(follower, book))
+        buy(follower, book)
+    follower.catch_up()
+    beside = replace(follower.chain, epoch=0, fence=lambda session: keep_out_writes(session, "indexer"))
+    refusals.drop(follower_key := held(follower.database, first[0].id)[0].base_key)
+    assert follower_key.startswith("log:")
+    told = retry_held(beside, None, now_utc())
+    assert told.is_held
+    assert told.lines == (
+        f"{first[0].public_id}: 2 of 2 facts are in the ledger now",
+        f"{second[0].public_id}: 0 of 2 facts are in the ledger now, the others are still held. The database refuses it (SQLSTATE 23514).",
+    )
+    refusals.drop()
+    assert not retry_held(beside, second[0].public_id, now_utc()).is_held
+    assert retry_held(beside, None, now_utc()).lines == ("Nothing is held.",)
+    follower.assert_sound(*first)
+    follower.assert_sound(*second)
+
+
+@pytest.mark.parametrize("book", ["m_nobodys234", "account:x", "account:", "\x00", ""])
+def test_retry__of_a_book_that_there_is_not__is_refused(follower: Follower, book: str) -> None:
+    with pytest.raises(InvalidParameterError, match="no mandate has this public id"):
+        retry_held(follower.chain, book, now_utc())
 
 
 # Who is told
