@@ -107,6 +107,7 @@ class Settings(BaseSettings):
     poll_interval_ms: int = Field(default=250, description="how often the tip is asked for")
     indexer_metrics_port: int = Field(default=0, ge=0, le=65_535, description="where the indexer serves its metrics, on HOST; 0: nowhere")
 
+    indexer_watchdog_s: float = Field(default=120.0, gt=0, description="without a sign of the loop for so long, the process ends")
     audit_every_s: float = Field(default=60.0, gt=0, description="seconds between two rounds of the auditor")
     audit_blocks: int = Field(
         default=8, ge=0, description="blocks that a round of the auditor compares with the second node; 0: no auditor"

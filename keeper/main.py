@@ -1,7 +1,7 @@
 """The keeper's process: settings in, one tick a block out. `python -m keeper.main run | once | status`
 
 It leads or waits to lead; leading, it judges every vault each tick, runs the slow jobs beside it, and says how it is (row
-`leader`). An outside failure makes it try again at the next tick, never end; a tick that hangs ends it (keeper.watchdog). Without
+`leader`). An outside failure makes it try again at the next tick, never end; a tick that hangs ends it (core.watchdog). Without
 a signer it is a dry run and logs what it would send.
 """
 
@@ -29,6 +29,7 @@ from core.domain.errors import InvalidParameterError, OutsideError
 from core.exporter import Server, serve_or_tell
 from core.logs import configure_logs
 from core.settings import Settings
+from core.watchdog import Watchdog
 from keeper import status
 from keeper.drafts import Caps
 from keeper.metrics import Metrics
@@ -41,7 +42,6 @@ from keeper.signing import SignerRefusedError, require_allowed
 from keeper.slow_jobs import Place, jobs_of
 from keeper.state import Role
 from keeper.tick import Tick, TickReport
-from keeper.watchdog import Watchdog
 
 NAME = "keeper"
 HEAD_POLL_S = 0.2

@@ -99,7 +99,7 @@ class Leadership:
         self._write_beat()
 
     def sign(self) -> None:
-        """The loop gets on, and has nothing new to say; its heartbeat goes on as before."""
+        """The loop gets on with long work that writes nothing yet; its heartbeat tells what it last said. From any thread."""
         self._sign_at = self._clock()
 
     def fence(self, session: Session) -> None:

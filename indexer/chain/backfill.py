@@ -19,7 +19,7 @@ from core.chain.rpc import RpcRefusedError, RpcUnreachableError
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import Cursor, KnownVault
 from core.domain.blocks import BlockHeader
-from core.domain.events import AdapterListed, VaultCreated
+from core.domain.events import AdapterListed
 from indexer.chain import revert_scan
 from indexer.chain.completeness import RangeProof
 from indexer.chain.context import ChainContext
@@ -65,7 +65,7 @@ class Backfill:
         self._chain = chain
         self._patience = patience
         self._clock = clock
-        self._ranges = RangeReader(chain.reader)
+        self._ranges = RangeReader(chain.reader, chain.sign)
         self._size = RangeSize()
         self._fetcher = ThreadPoolExecutor(1, thread_name_prefix="backfill")
         self._ahead: _Ahead | None = None
@@ -145,7 +145,7 @@ class Backfill:
         known, facts = watch, list[BlockFacts]()
         for block in blocks:
             facts.append(facts_of(block, known, self._chain.chain_id))
-            if any(isinstance(item.event, VaultCreated | AdapterListed) for item in facts[-1].found):
+            if any((facts[-1].created, facts[-1].events_of(AdapterListed))):
                 known = _with_new(known, facts[-1:])
         return facts
 
@@ -168,7 +168,7 @@ def _with_new(watch: WatchList, facts: Sequence[BlockFacts]) -> WatchList:
     """A watch list that knows the vaults and adapters of these blocks too, by address."""
     known = watch.copy()
     for block in facts:
-        vaults = [KnownVault(event.vault, event.owner, None, ()) for event in block.events_of(VaultCreated)]
+        vaults = [KnownVault(made.address, made.owner, None, ()) for made in block.created]
         known.vaults |= {vault.address: vault for vault in vaults}
         known.adapters |= {item.event.adapter for item in block.found if isinstance(item.event, AdapterListed)}
     return known

@@ -26,6 +26,7 @@ from core.domain.transfers import Direction, Failure, Sighting, State, Step, Ver
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import Payment
 from indexer.chain.payments import deposit_of
+from indexer.chain.quarantine import MAY_REFUSE, refusal_of
 
 REPORTS_A_LOOK = 100
 
@@ -61,7 +62,7 @@ def watch_deposits(chain: ChainContext, now: datetime) -> list[Moved]:
         return []
     # The safe block is asked for first: a receipt that is missing is missing at that block too.
     receipts = chain.reader.receipts_of([report.tx_hash for report in due])
-    steps = [_take_step(chain, report, receipt, safe, now) for report, receipt in zip(due, receipts, strict=True)]
+    steps = [_step_or_later(chain, report, receipt, safe, now) for report, receipt in zip(due, receipts, strict=True)]
     found = [step for step in steps if step is not None and step.verdict is not Verdict.WAIT]
     for step in found:
         log.info("transfer report", tx_hash=step.tx_hash, verdict=step.verdict.value, failure=step.failure)
@@ -78,6 +79,20 @@ def _safe(chain: ChainContext) -> BlockHeader | None:
         return chain.reader.header("safe")
     except RpcRefusedError:
         return None
+
+
+def _step_or_later(chain: ChainContext, due: _Due, receipt: Receipt | None, safe: BlockHeader, now: datetime) -> Moved | None:
+    """A report whose step is refused for what it says is looked at again later, and keeps no other one waiting."""
+    try:
+        return _take_step(chain, due, receipt, safe, now)
+    except MAY_REFUSE as error:
+        if refusal_of(error) is None:
+            raise
+        log.error("step of a transfer report is refused", tx_hash=due.tx_hash, kind=type(error).__name__)
+    with chain.database.write() as session:
+        chain.fence(session)
+        transfer_reports.look_again(repository.lock_report(session, due.id), now)
+    return None
 
 
 def _take_step(chain: ChainContext, due: _Due, receipt: Receipt | None, safe: BlockHeader, now: datetime) -> Moved | None:

@@ -275,5 +275,5 @@ class TipLoop:
             since_seen_ms=since_seen_ms,
             age_s=round(now.timestamp() - facts.header.timestamp, 1),
         )
-        for reference in facts.undecodable:
-            log.warning("log could not be decoded", number=facts.header.number, log=reference)
+        if facts.undecodable:
+            log.warning("logs could not be decoded", number=facts.header.number, logs=len(facts.undecodable))

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from core.books import mandate_ledger, transfer_ledger, transfer_reports
 from core.chain.reader import ChainReader
 from core.db.engine import WriteSession
-from core.db.repositories import alerts
+from core.db.repositories import alerts, quarantine
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import FINALIZED, TIP, Cursor
 from core.domain.blocks import BlockHeader
@@ -96,6 +96,7 @@ def unwind(session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, n
     rows_reversed += transfer_ledger.reverse_facts(session, chain.chain_id, keys, "reorg", now)
     transfer_reports.replace_blocks(session, chain.chain_id, orphans, now)
     alerts.withdraw(session, chain.chain_id, orphans, now)
+    quarantine.withdraw(session, chain.chain_id, orphans, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
     repository.add_reorg(session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now)

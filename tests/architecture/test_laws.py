@@ -109,7 +109,7 @@ def test_every_broad_except_stands_at_a_processs_edge_and_says_why() -> None:
     ]
     edges = {
         "api/main.py",
-        "indexer/main.py",
+        "indexer/loop.py",
         "keeper/main.py",
         "keeper/spared.py",
         "core/db/engine.py",
