@@ -22,6 +22,7 @@ from indexer.chain.fetch import FetchedBlock
 from indexer.chain.watch import WatchList
 
 Event = TypeVar("Event")
+WORD_CHARACTERS = 66  # 0x and 32 bytes
 FACTORY_EVENTS = get_args(FactoryEvent)
 VAULT_EVENTS = get_args(VaultEvent)
 
@@ -102,8 +103,10 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
 
 
 def _payment(log: RawLog, wallets: Mapping[str, LinkedWallet], at: int) -> Payment | None:
-    """A transfer of USDC to a wallet that was linked by then, but not what it sends to itself."""
-    if len(log.topics) != 3 or log.topics[0] != TRANSFER_TOPIC:
+    """A transfer of USDC to a wallet that was linked by then, but not what it sends to itself, and not of nothing: anybody may
+    make transfers of 0, in the name of anybody, and each would cost a row.
+    """
+    if len(log.topics) != 3 or log.topics[0] != TRANSFER_TOPIC or len(log.data) != WORD_CHARACTERS or not int(log.data, 16):
         return None
     wallet = checksum_address("0x" + log.topics[2][26:])
     linked = wallets.get(wallet)
@@ -145,18 +148,28 @@ def _ref(log: RawLog, header: BlockHeader, chain_id: int) -> LogRef:
 
 
 def reverts_of(receipts: Iterable[Receipt], watch: WatchList, named: Iterable[tuple[str, str]]) -> tuple[NewRevert, ...]:
-    """Plain failed transactions from an agent, present or past, to its vault. Calls through other contracts are not seen."""
+    """Plain failed transactions from an agent, present or past, to its vault, if that is not known to be a foreign mandate's.
+
+    Calls through other contracts are not seen.
+    """
     fresh = set(named)
     return tuple(
         NewRevert(tx_hash=item.tx_hash, tx_index=item.tx_index, sender=item.sender, vault=item.to, gas_used=item.gas_used)
         for item in receipts
-        if item.status == 0 and item.to is not None and (_is_agent(item.sender, item.to, watch) or (item.to, item.sender) in fresh)
+        if item.status == 0 and item.to is not None and not is_foreign(item.to, watch)
+        if _is_agent(item.sender, item.to, watch) or (item.to, item.sender) in fresh
     )
 
 
 def by_then(found: Iterable[NewRevert], since: Mapping[tuple[str, str], int], number: int) -> tuple[NewRevert, ...]:
     """Those whose sender was the vault's agent by that height: a watch list of today knows agents that came later."""
     return tuple(one for one in found if since.get((one.vault, one.sender), number + 1) <= number)
+
+
+def is_foreign(vault: str, watch: WatchList) -> bool:
+    """Whether it is the vault of terms that this service did not issue: nobody reads why its agent's calls fail."""
+    known = watch.vaults.get(vault)
+    return known is not None and known.mandate_id is None
 
 
 def _is_agent(sender: str, vault: str, watch: WatchList) -> bool:
