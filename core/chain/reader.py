@@ -169,6 +169,11 @@ class ChainReader:
         requests = [("eth_getBlockByNumber", [hex(number), False]) for number in numbers]
         return self.rpc.batch(requests, [_header_at(number) for number in numbers])
 
+    def headers_by_hash(self, block_hashes: Sequence[str]) -> list[BlockHeader | None]:
+        """As `headers`, of these very blocks."""
+        requests = [("eth_getBlockByHash", [block_hash, False]) for block_hash in block_hashes]
+        return self.rpc.batch(requests, [_header_at(block_hash) for block_hash in block_hashes])
+
     def receipts(self, block_hash: str) -> tuple[Receipt, ...] | None:
         """Every receipt of that very block, in order; None: the node does not have it."""
         found: tuple[Receipt, ...] | None = self.rpc.call("eth_getBlockReceipts", [block_hash], results.receipts)
@@ -196,6 +201,11 @@ class ChainReader:
         """As `receipt`, for several transactions in one request, in the order asked."""
         requests = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in tx_hashes]
         return self.rpc.batch(requests, [_receipt_of(tx_hash) for tx_hash in tx_hashes])
+
+    def receipts_settled(self, tx_hashes: Sequence[str]) -> list[Receipt | RpcRefusedError | None]:
+        """As `receipts_of`, but one that is refused or garbled yields its error in place. Errors: RpcUnreachableError."""
+        requests = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in tx_hashes]
+        return self.rpc.batch_settled(requests, [_receipt_of(tx_hash) for tx_hash in tx_hashes])
 
     def transaction(self, tx_hash: str) -> dict[str, Any] | None:
         """The transaction as the node gives it: hash, from, to, input and gas are there. None when it does not know it."""

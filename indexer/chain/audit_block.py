@@ -16,7 +16,7 @@ from core.db.repositories.chain import LinkedWallet, linked_wallets, logs_of_blo
 from core.db.repositories.reverts import NewRevert
 from core.domain.audit import Finding, FindingKind
 from core.domain.blocks import BlockHeader, RawLog
-from indexer.chain.facts import BlockFacts, by_then, facts_of, usdc_payees
+from indexer.chain.facts import BlockFacts, by_then, facts_of, is_foreign, usdc_payees
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.watch import WatchList
 
@@ -113,7 +113,7 @@ def _of_log(log: RawLog, fault: str, what: str) -> Finding:
 def _reverts(facts: BlockFacts, kept: Kept, known: Known) -> Iterator[Finding]:
     header = facts.header
     theirs = {one.tx_hash: one for one in by_then(facts.reverts, known.agents, header.number)}
-    ours = {one.tx_hash: one for one in kept.reverts}
+    ours = {one.tx_hash: one for one in kept.reverts if not is_foreign(one.vault, known.watch)}  # foreign ones were kept once
     for tx_hash in theirs.keys() | ours.keys():
         if tx_hash not in ours:
             fault, what = "lacks", f"the record lacks the reverted call {tx_hash} in block {header.number}"

@@ -155,8 +155,10 @@ def kept_name(public_id: str) -> str | None:
 
 
 def _payment(log: RawLog, wallets: Mapping[str, LinkedWallet], at: int) -> Payment | None:
-    """A transfer of USDC to a wallet that was linked by then, but not what it sends to itself."""
-    if not _is_transfer(log):
+    """A transfer of USDC to a wallet that was linked by then, but not what it sends to itself, and not of nothing: anybody may
+    make transfers of 0, in the name of anybody, and each would cost a row.
+    """
+    if not _is_transfer(log) or not int(log.data, 16):
         return None
     linked = wallets.get(_address_in(log.topics[2]))
     if linked is None or at < linked.since or log.topics[1] == log.topics[2]:
@@ -194,18 +196,28 @@ def ref_of(log: RawLog, at: int, chain_id: int) -> LogRef:
 
 
 def reverts_of(receipts: Iterable[Receipt], watch: WatchList, named: Iterable[tuple[str, str]]) -> tuple[NewRevert, ...]:
-    """Plain failed transactions from an agent, present or past, to its vault. Calls through other contracts are not seen."""
+    """Plain failed transactions from an agent, present or past, to its vault, if that is not known to be a foreign mandate's.
+
+    Calls through other contracts are not seen.
+    """
     fresh = set(named)
     return tuple(
         NewRevert(tx_hash=item.tx_hash, tx_index=item.tx_index, sender=item.sender, vault=item.to, gas_used=item.gas_used)
         for item in receipts
-        if item.status == 0 and item.to is not None and (_is_agent(item.sender, item.to, watch) or (item.to, item.sender) in fresh)
+        if item.status == 0 and item.to is not None and not is_foreign(item.to, watch)
+        if _is_agent(item.sender, item.to, watch) or (item.to, item.sender) in fresh
     )
 
 
 def by_then(found: Iterable[NewRevert], since: Mapping[tuple[str, str], int], number: int) -> tuple[NewRevert, ...]:
     """Those whose sender was the vault's agent by that height: a watch list of today knows agents that came later."""
     return tuple(one for one in found if since.get((one.vault, one.sender), number + 1) <= number)
+
+
+def is_foreign(vault: str, watch: WatchList) -> bool:
+    """Whether it is the vault of terms that this service did not issue: nobody reads why its agent's calls fail."""
+    known = watch.vaults.get(vault)
+    return known is not None and known.mandate_id is None
 
 
 def _is_agent(sender: str, vault: str, watch: WatchList) -> bool:

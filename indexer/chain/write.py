@@ -106,7 +106,8 @@ def _take(
         repository.add_adapter(session, chain.chain_id, facts.header, adapter, rules)
     for event in facts.events_of(AdapterDelisted):
         repository.delist_adapter(session, chain.chain_id, facts.header, event.adapter)
-    reverts.add_reverts(session, chain.chain_id, facts.header, facts.reverts)
+    wanted = [one for one in facts.reverts if one.vault not in created or created[one.vault].mandate_id is not None]
+    reverts.add_reverts(session, chain.chain_id, facts.header, wanted)
 
     written = 0
     entries = _entries(session, chain, facts, watch, created)
