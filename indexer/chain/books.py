@@ -1,6 +1,7 @@
 """Where the books' rows of a block go: into the books, or, in a rescan beside the record, to the list of what they lack."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -10,12 +11,13 @@ from core.books import mandate_ledger, transfer_reports
 from core.books.chain import known_keys
 from core.books.transfer_ledger import NewTransfer
 from core.db.engine import WriteSession
-from core.db.repositories import alerts, quarantine, shadow
+from core.db.repositories import alerts, owed_notes, quarantine, shadow
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import bytes_of
 from core.db.repositories.quarantine import ACCOUNT, MANDATE, NewHeld
 from core.db.tables.mandate import MandateEvent
 from core.db.tables.transfers import TransferEntry
+from core.domain.blocks import BlockHeader
 from core.domain.mandate.ledger import NewRow
 from core.domain.mandate.unvalued import WentOut
 from core.domain.money import usdc_text
@@ -24,13 +26,24 @@ NEW_ROW: TypeAdapter[NewRow] = TypeAdapter(NewRow)
 NEW_TRANSFER: TypeAdapter[NewTransfer] = TypeAdapter(NewTransfer)
 
 
-class Books(Protocol):
-    """`tells_owners`: whether the owners' alerts of the factory's events are written too. Those of a ledger's rows are `append`'s."""
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A factory event as a row of every book that it concerns. `is_alert`: their owners are told of it as well."""
 
-    tells_owners: bool
+    row: NewRow
+    is_alert: bool
+
+
+class Books(Protocol):
+    """Owners' alerts of a ledger's rows are `append`'s; those of the factory's events go with their notes."""
 
     def append(self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> int:
         """Rows of mandates' books, by mandate id; the number of rows that were new."""
+
+    def note(
+        self, session: WriteSession, chain_id: int, block: BlockHeader, notes: Sequence[Note], mandate_ids: Sequence[int], now: datetime
+    ) -> int:
+        """A block's factory notes for these mandates; the number of rows that were written at once."""
 
     def post_deposits(self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
         """Deposits that nobody reported, by account id; the number of rows that were new."""
@@ -45,8 +58,6 @@ class Books(Protocol):
 class LiveBooks:
     """The books themselves."""
 
-    tells_owners = True
-
     def append(self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> int:
         grown = mandate_ledger.append_books(session, books, now)
         public_ids = alerts.public_ids_of(session, {went.row.mandate_id for went in grown.went_out})
@@ -56,6 +67,14 @@ class LiveBooks:
                 owners = alerts.owners_of(session, [went.row.mandate_id])
                 alerts.add(session, alerts.PUBLIC_STOP_OFF, owners, went.row, _public_stop_off(went, public_id), now)
         return grown.rows
+
+    def note(
+        self, session: WriteSession, chain_id: int, block: BlockHeader, notes: Sequence[Note], mandate_ids: Sequence[int], now: datetime
+    ) -> int:
+        """Written down as owed: thousands of books are written in slices, while the chain goes on (factory_notes.write_slice)."""
+        written = [{"row": NEW_ROW.dump_python(note.row, mode="json"), "is_alert": note.is_alert} for note in notes]
+        owed_notes.owe(session, chain_id, (block.number, block.hash), written, mandate_ids, now)
+        return 0
 
     def post_deposits(self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
         return transfer_reports.post_deposits(session, books, now)
@@ -76,12 +95,15 @@ class MissingRows:
     What the record holds back is known already, and no rescan could append it.
     """
 
-    tells_owners = False
-
     def append(self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> int:
         keys = {mandate_id: [row.base_key for row in rows] for mandate_id, rows in books.items()}
         known = known_keys(session, MandateEvent, MandateEvent.mandate_id, keys)
         return self._note(session, MANDATE, books, {book: facts.standing for book, facts in known.items()}, NEW_ROW)
+
+    def note(
+        self, session: WriteSession, chain_id: int, block: BlockHeader, notes: Sequence[Note], mandate_ids: Sequence[int], now: datetime
+    ) -> int:
+        return self.append(session, {mandate_id: [note.row for note in notes] for mandate_id in mandate_ids}, now)
 
     def post_deposits(self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
         untold = transfer_reports.untold(session, books)
@@ -103,6 +125,11 @@ class MissingRows:
         lacking = [(book, row) for book, rows in books.items() for row in rows if row.base_key not in known[book]]
         shadow.add_missing(session, [(kind, book, row.base_key, form.dump_python(row, mode="json")) for book, row in lacking])
         return len(lacking)
+
+
+def note_from_json(raw: Mapping[str, Any]) -> Note:
+    """A note as it was written down as owed."""
+    return Note(NEW_ROW.validate_python(raw["row"]), raw["is_alert"])
 
 
 def _public_stop_off(went: WentOut, public_id: str) -> dict[str, Any]:

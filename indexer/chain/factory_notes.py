@@ -1,18 +1,21 @@
 """Events of the factory that every mandate's owner should read: who is keeper, guard, admin or pauser.
 
-They become notes in the book of each signed, working or stopped mandate whose vault existed before the event's block.
-Those of the keeper and a granted role are alerts as well: one an owner and log, however many mandates the owner has.
+They become notes in the book of each mandate that was signed, working or stopped when the block was taken, by what earlier blocks
+said, and whose vault existed before the event's block. Those of the keeper and a granted role are alerts as well: one an owner and
+log, however many mandates the owner has.
+
+    the block's transaction:  who is owed which notes  ->  then slices of BOOKS_A_SLICE, a transaction each  ->  nothing is owed
+
+What became of a mandate after the block changes nothing: who is owed was written down with the block.
 Source: wallet spec 6.3 and 6.4; the guard's events are ours beside it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy.orm import Session
-
 from core.db.engine import WriteSession
-from core.db.repositories import alerts
-from core.db.repositories import chain as repository
+from core.db.repositories import alerts, owed_notes
+from core.db.repositories.quarantine import MANDATE
 from core.domain.events import (
     GuardChanged,
     GuardProposalCancelled,
@@ -25,7 +28,10 @@ from core.domain.events import (
 )
 from core.domain.mandate.ledger import NewRow, row_from_event
 from core.domain.mandate.terms import ZERO_ADDRESS
-from indexer.chain.facts import BlockFacts, Found
+from indexer.chain.books import Note, note_from_json
+from indexer.chain.context import ChainContext
+from indexer.chain.facts import BlockFacts
+from indexer.chain.quarantine import Entry, take
 
 NOTED_EVENTS = (
     KeeperProposed,
@@ -39,7 +45,7 @@ NOTED_EVENTS = (
 )
 ALERTED_EVENTS = (KeeperProposed, KeeperProposalCancelled, KeeperChanged, RoleGranted)  # the first four of wallet spec 6.3
 
-Note = tuple[int, Found, NewRow]
+BOOKS_A_SLICE = 400
 
 
 def is_noted(facts: BlockFacts) -> bool:
@@ -47,25 +53,38 @@ def is_noted(facts: BlockFacts) -> bool:
     return any(isinstance(item.event, NOTED_EVENTS) for item in facts.found)
 
 
-def factory_notes(session: Session, chain_id: int, facts: BlockFacts, usdc: str) -> list[Note]:
-    """(mandate id, event, row) of the block's notes; empty for nearly every block, at no cost."""
+def factory_notes(facts: BlockFacts, usdc: str) -> list[Note]:
+    """The block's notes, in the order of its logs."""
     noted = [item for item in facts.found if isinstance(item.event, NOTED_EVENTS)]
-    if not noted:
-        return []
-    mandates = repository.mandates_to_note(session, chain_id, facts.header.number)
     # Nobody of a single mandate acts here, so the parties of the row are left empty.
     rows = [(item, row_from_event(item.event, item.ref, ZERO_ADDRESS, ZERO_ADDRESS, None, usdc=usdc)) for item in noted]
-    return [(mandate, item, row) for mandate in mandates for item, row in rows if row is not None]
+    return [Note(row, isinstance(item.event, ALERTED_EVENTS)) for item, row in rows if row is not None]
 
 
-def alert_owners(session: WriteSession, notes: Iterable[Note], now: datetime) -> None:
-    """Tell the owners of the noted mandates, each once a log."""
-    mandates: dict[int, set[int]] = {}
-    rows: dict[int, NewRow] = {}
-    for mandate, item, row in notes:
-        if isinstance(item.event, ALERTED_EVENTS):
-            rows[item.ref.log_index] = row
-            mandates.setdefault(item.ref.log_index, set()).add(mandate)
-    for log_index, row in sorted(rows.items()):
-        payload = {key: row.payload[key] for key in ("event", "args")}
-        alerts.add(session, alerts.KEEPER_CHANGE, alerts.owners_of(session, mandates[log_index]), row, payload, now)
+def note_block(session: WriteSession, chain: ChainContext, facts: BlockFacts, now: datetime) -> int:
+    """Hand the block's notes to the books; how many rows were written at once. The books must say all of the blocks before."""
+    notes = factory_notes(facts, chain.usdc)
+    mandates = owed_notes.mandates_to_note(session, chain.chain_id, facts.header.number) if notes else []
+    return chain.books.note(session, chain.chain_id, facts.header, notes, mandates, now) if mandates else 0
+
+
+def write_slice(chain: ChainContext, now: datetime) -> bool:
+    """Write the oldest owed notes into the next books, as one transaction; whether anything is left. Errors: LeadershipLostError."""
+    with chain.database.write() as session:
+        chain.fence(session)
+        owed = owed_notes.next_owed(session, chain.chain_id, BOOKS_A_SLICE)
+        if owed is None:
+            return False
+        notes = [note_from_json(note) for note in owed.notes]
+        rows = [note.row for note in notes]
+        take(session, chain, MANDATE, dict.fromkeys(owed.mandate_ids, [Entry(row, None) for row in rows]), now)
+        _alert_owners(session, [note.row for note in notes if note.is_alert], owed.mandate_ids, now)
+        owed_notes.paid(session, owed)
+        return not owed.is_last or owed_notes.is_owed(session, chain.chain_id)
+
+
+def _alert_owners(session: WriteSession, rows: Sequence[NewRow], mandate_ids: Sequence[int], now: datetime) -> None:
+    """Tell the owners of the mandates, each once a log."""
+    owners = alerts.owners_of(session, mandate_ids) if rows else []
+    for row in rows:
+        alerts.add(session, alerts.KEEPER_CHANGE, owners, row, {key: row.payload[key] for key in ("event", "args")}, now)

@@ -54,7 +54,8 @@ class Refusal:
 
 @dataclass(slots=True)
 class Entry:
-    """What the chain says to one ledger. `row` None: none could be made of the log, and `fault` says why; `log` None: a reverted call."""
+    """What the chain says to one ledger. `row` None: none could be made of the log, and `fault` says why; `log` None: a reverted
+    call, or a note of the factory."""
 
     row: NewRow | NewTransfer | None
     log: RawLog | None
@@ -184,7 +185,7 @@ def held_fact(entry: Entry, why: Refusal) -> NewHeld:
     shared: dict[str, Any] = {"reason": why.reason, "note": why.note, "tries": 0 if why is WAITS else 1}
     if entry.log is not None:
         return _held_log(entry.log, base_key, entry.parties, shared)
-    assert isinstance(entry.row, NewRow), "what has no log is a reverted call, whose row could be made"
+    assert isinstance(entry.row, NewRow), "what has no log is a reverted call or a note, whose row could be made"
     assert entry.row.tx_hash and entry.row.block_hash  # noqa: PT018 (two sides of one thing: where it stands)
     assert entry.row.block_number is not None
     return NewHeld(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from core.chain.reader import LATEST, At, ChainReader
 from core.chain.rpc import RpcError
 from core.db.engine import Database
-from core.db.repositories import audit, health, shadow
+from core.db.repositories import audit, health, owed_notes, shadow
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import REVERTS, REVERTS_SINCE, TIP, Cursor
 from core.db.repositories.chain_view import Difference
@@ -54,6 +54,10 @@ class CappedReader(ChainReader):
 
 class _ShadowLoop(TipLoop):
     """A tip loop that never takes anything back: what an unwind would reverse stands in the record."""
+
+    def _write_owed_notes(self) -> bool:
+        """What is owed is the record's own; a rescan's notes are compared at once (MissingRows)."""
+        return False
 
     def _unwind(self, head: BlockHeader) -> Round:
         raise RebuildRefusedError("the chain changed below the rescan; begin anew with --fresh")
@@ -159,10 +163,13 @@ class Rebuild:
         with self._record.database.read() as session:
             at, owed = repository.cursor(session, TIP), repository.cursor(session, REVERTS)
             pending = health.open_reverts(session, self._record.chain_id)
+            is_note_owed = owed_notes.is_owed(session, self._record.chain_id)
         if at is None:
             raise RebuildRefusedError("there is no record yet; start `python -m indexer.main`")
         if owed is not None or pending:
             raise RebuildRefusedError("the indexer still looks up reverted calls; start it and let it finish first")
+        if is_note_owed:
+            raise RebuildRefusedError("the indexer still writes the factory's notes; start it and let it finish first")
         if not self._is_on_chain(at):
             raise RebuildRefusedError(f"the node has another block {at.number} than the record; start the indexer, which unwinds it")
         return at

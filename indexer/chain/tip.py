@@ -5,6 +5,7 @@
          |--------- higher, linked to the cursor --> fetch, verify, write; up to BLOCKS_A_ROUND, then poll again
          |--------- not linked, or other hash -----> unwind to the common ancestor, then forward again
          '--------- lower, our hash there ---------> a lagging node: wait
+    then, each round, a slice of the factory's notes that books are owed (factory_notes.py)
 
 Laws
 - Blocks are written strictly in order, and only on top of the cursor (compare-and-set on its hash).
@@ -13,7 +14,7 @@ Laws
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -26,6 +27,7 @@ from core.domain.blocks import BlockHeader
 from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.context import ChainContext
+from indexer.chain.factory_notes import is_noted, write_slice
 from indexer.chain.facts import BlockFacts, facts_of, usdc_payees
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock, fetch_block
 from indexer.chain.patience import Patience
@@ -50,11 +52,12 @@ class Round:
     cursor: int
     written: int = 0
     unwound: Fork | None = None
+    owes_notes: bool = False
 
     @property
     def is_behind(self) -> bool:
         """True when there is more to do at once."""
-        return self.unwound is not None or (self.head is not None and self.written > 0 and self.cursor < self.head)
+        return self.unwound is not None or self.owes_notes or (self.head is not None and self.written > 0 and self.cursor < self.head)
 
 
 class TipLoop:
@@ -72,7 +75,7 @@ class TipLoop:
         self._patience = Patience()
         self._backfill = Backfill(chain, clock, self._patience)
         self._scan_size = revert_scan.step_size()
-        self._owes_reverts = self._may_have_pending_reverts = True  # until a look says otherwise
+        self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True  # until a look says otherwise
 
     @property
     def chain(self) -> ChainContext:
@@ -99,6 +102,9 @@ class TipLoop:
         seen_at = self._clock()
         head = self._chain.reader.header()
         result = Round(None, self._cursor.number) if head is None else self._follow(head, seen_at)
+        if self._owes_notes:
+            self._owes_notes = self._write_owed_notes()
+            result = replace(result, owes_notes=self._owes_notes)
         if not result.is_behind:
             self._scan_owed_reverts()
         if self._may_have_pending_reverts:
@@ -167,7 +173,7 @@ class TipLoop:
         if filled is None:
             return Round(head.number, self._cursor.number)
         self._cursor, self._watch, self._moved_at = filled.cursor, filled.watch, self._clock()
-        self._owes_reverts = True
+        self._owes_notes = self._owes_reverts = True
         self._chain.metrics.range_written(filled.cursor.number, filled.newest_at, filled.blocks, filled.rows)
         log.info(
             "range",
@@ -178,6 +184,10 @@ class TipLoop:
             log_calls=self._backfill.log_calls,
         )
         return Round(head.number, self._cursor.number, filled.blocks)
+
+    def _write_owed_notes(self) -> bool:
+        """One slice a round: the heartbeat and new blocks come in between. Whether more is owed."""
+        return write_slice(self._chain, self._clock())
 
     def _scan_owed_reverts(self) -> None:
         if self._owes_reverts:
@@ -207,6 +217,7 @@ class TipLoop:
             rows = write_block(session, self._chain, facts, watch, published, self._cursor, now)
         self._cursor, self._watch, self._moved_at = Cursor(header.number, header.hash), watch, now
         self._may_have_pending_reverts = self._may_have_pending_reverts or bool(facts.reverts)
+        self._owes_notes = self._owes_notes or is_noted(facts)
         self._tell(facts, rows, seen_at)
 
     def _wallets_paid_in(self, block: FetchedBlock) -> dict[str, LinkedWallet]:

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from core.books import mandate_ledger, transfer_ledger, transfer_reports
 from core.chain.reader import ChainReader
 from core.db.engine import WriteSession
-from core.db.repositories import alerts, quarantine
+from core.db.repositories import alerts, owed_notes, quarantine
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import FINALIZED, TIP, Cursor
 from core.domain.blocks import BlockHeader
@@ -95,6 +95,7 @@ def unwind(session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, n
     keys = [(log.tx_hash, deposit_key(log.tx_hash, log.log_index)) for log in paid]
     rows_reversed += transfer_ledger.reverse_facts(session, chain.chain_id, keys, "reorg", now)
     transfer_reports.replace_blocks(session, chain.chain_id, orphans, now)
+    owed_notes.forgive(session, chain.chain_id, orphans)
     alerts.withdraw(session, chain.chain_id, orphans, now)
     quarantine.withdraw(session, chain.chain_id, orphans, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)

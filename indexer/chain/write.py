@@ -24,7 +24,7 @@ from core.domain.events import AdapterDelisted, AgentSet, KeeperChanged, TermsCa
 from core.domain.mandate.ledger import row_from_event
 from core.domain.mandate.terms import ZERO_ADDRESS, Rule
 from indexer.chain.context import ChainContext
-from indexer.chain.factory_notes import alert_owners, factory_notes, is_noted
+from indexer.chain.factory_notes import is_noted, note_block
 from indexer.chain.facts import BlockFacts, Created, Found, Undecodable, created_by
 from indexer.chain.payments import deposit_of
 from indexer.chain.quarantine import MAY_REFUSE, UNDECODABLE, Entry, Parties, Refusal, refusal_of, take
@@ -33,7 +33,6 @@ from indexer.chain.watch import WatchList
 log = structlog.get_logger(__name__)
 
 Published = Mapping[str, Sequence[Rule]]  # adapter -> the rules it published in the block that listed it
-NOBODY: Parties = (ZERO_ADDRESS, ZERO_ADDRESS, None)  # of the factory's events, which concern no single mandate
 
 
 @dataclass(slots=True)
@@ -113,10 +112,7 @@ def _take(
     entries = _entries(session, chain, facts, watch, created)
     if is_noted(facts):
         written = pending.flush(session, chain, now)  # who is told depends on what the books say of earlier blocks
-        notes = factory_notes(session, chain.chain_id, facts, chain.usdc)
-        if chain.books.tells_owners:
-            alert_owners(session, notes, now)
-        entries += [(mandate, item.log, Entry(row, item.log, NOBODY)) for mandate, item, row in notes]
+        written += note_block(session, chain, facts, now)
     for mandate, _, entry in sorted(entries, key=lambda entry: entry[1].log_index):
         pending.mandates.setdefault(mandate, []).append(entry)
     for payment in facts.payments:

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import literal_column, select, text, update
+from sqlalchemy import BigInteger, literal, literal_column, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from core.db.arrays import table_of
 from core.db.engine import WriteSession
 from core.db.repositories.chain import bytes_of
 from core.db.tables.alerts import PAYLOAD_MANDATE_ID, STANDING_OF_LOG, STANDING_PUBLIC_STOP_OFF, OwnerAlert
@@ -51,8 +52,10 @@ def add(session: WriteSession, kind: str, owner_ids: Sequence[int], row: NewRow,
         "occurred_at": row.occurred_at,
         "created_at": now,
     }
-    statement = insert(OwnerAlert).on_conflict_do_nothing(index_elements=LOG, index_where=text(STANDING_OF_LOG))
-    session.execute(statement, [log | {"owner_id": owner_id} for owner_id in owner_ids])
+    told = table_of("told", {"owner_id": (BigInteger, owner_ids)})
+    columns = [literal(value, OwnerAlert.__table__.c[name].type) for name, value in log.items()]
+    statement = insert(OwnerAlert).from_select(["owner_id", *log], select(told.c.owner_id, *columns))
+    session.execute(statement.on_conflict_do_nothing(index_elements=LOG, index_where=text(STANDING_OF_LOG)))
 
 
 def add_record_held(

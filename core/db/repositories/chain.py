@@ -37,8 +37,6 @@ REVERTS_SINCE = "reverts_since"  # name of the mark below which first sight left
 SAFE = "safe"  # names of marks: the node's own tags
 FINALIZED = "finalized"  # name of the mark below which no reorg is believed
 
-NOTED_STATUSES = ("signed", "working", "stopped")  # wallet spec 6.3: whose books get the factory's events
-
 
 class CursorMovedError(OutsideError):
     """The cursor is not where this process left it: another one writes, or the row was changed by hand."""
@@ -339,17 +337,6 @@ def mandates_with_digests(session: Session, digests: Iterable[str]) -> dict[str,
     wanted = [bytes_of(digest) for digest in digests]
     query = select(Mandate.terms_digest, Mandate.public_id, Mandate.id).where(Mandate.terms_digest.in_(wanted))
     return {hex_of(digest): (public_id, mandate_id) for digest, public_id, mandate_id in session.execute(query)} if wanted else {}
-
-
-def mandates_to_note(session: Session, chain_id: int, before: int) -> list[int]:
-    """Mandates whose books get the factory's events: signed, working or stopped, with a vault made below that height."""
-    query = (
-        select(Mandate.id)
-        .join(Vault, Vault.mandate_id == Mandate.id)
-        .where(Vault.chain_id == chain_id, Vault.created_number < before, Mandate.status.in_(NOTED_STATUSES))
-        .where(not_orphaned(Vault.chain_id, Vault.created_block_hash))
-    )
-    return sorted(set(session.scalars(query)))
 
 
 def linked_wallets(session: Session, among: Iterable[str] | None = None) -> dict[str, LinkedWallet]:

@@ -7,7 +7,7 @@ Addresses and hashes are bytes; heights and unix seconds are bigint; canonicity 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Identity, Index, Integer, Text, text
+from sqlalchemy import BigInteger, Identity, Index, Integer, Text, text
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -122,6 +122,21 @@ class VaultAgent(Base):
     agent: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
     since_block_hash: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
     since_number: Mapped[int]
+
+
+class OwedNote(Base):
+    """Notes of a block's factory events that not every book has yet: the first `noted` of `mandate_ids` have them. Gone when all do."""
+
+    __tablename__ = "owed_note"
+    __table_args__ = (Index("ix_owed_note_chain_id_block_number", "chain_id", "block_number"),)
+
+    chain_id: Mapped[int] = mapped_column(primary_key=True)
+    block_hash: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    block_number: Mapped[int]
+    notes: Mapped[list[Any]] = mapped_column(JSONB)  # [{row, is_alert}]
+    mandate_ids: Mapped[list[int]] = mapped_column(ARRAY(BigInteger))  # rising; those that were noted when the block was taken
+    noted: Mapped[int] = mapped_column(Integer)
+    owed_at: Mapped[datetime]
 
 
 class Reorg(Base):

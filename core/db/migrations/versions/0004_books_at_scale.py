@@ -1,4 +1,4 @@
-"""Rollbacks go back to kept states; the fold no longer remembers payments and refusals (version 4 of its state).
+"""Rollbacks go back to kept states; factory notes are owed to books; the state of a fold has version 4.
 
 A stored state of version 3 is one of version 4 without two lists, as long as the book never told of more payments or refusals
 than they held. Books that did are folded again when they are read.
@@ -6,7 +6,7 @@ than they held. Books that did are folded again when they are read.
 
 import sqlalchemy as sa
 from alembic import op
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 revision = "0004"
 down_revision = "0003"
@@ -32,6 +32,18 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("mandate_id", "seq", name=op.f("pk_mandate_undo")),
     )
     op.create_index("ix_mandate_undo_block_number", "mandate_undo", ["block_number"])
+    op.create_table(
+        "owed_note",
+        sa.Column("chain_id", sa.BigInteger(), nullable=False),
+        sa.Column("block_hash", sa.LargeBinary(32), nullable=False),
+        sa.Column("block_number", sa.BigInteger(), nullable=False),
+        sa.Column("notes", JSONB(), nullable=False),
+        sa.Column("mandate_ids", ARRAY(sa.BigInteger()), nullable=False),
+        sa.Column("noted", sa.Integer(), nullable=False),
+        sa.Column("owed_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("chain_id", "block_hash", name=op.f("pk_owed_note")),
+    )
+    op.create_index("ix_owed_note_chain_id_block_number", "owed_note", ["chain_id", "block_number"])
     for table in ("mandate_head", "mandate_week"):
         op.execute(SAME_STATE.format(table=table, held=HELD))
 

@@ -164,10 +164,11 @@ def _plain(value: Any) -> Any:
 
 
 def pending(database: Database) -> tuple[tuple[int, str] | None, int]:
-    """(the cursor, how many reverted calls of the canonical chain are still to be looked up or lack their reason)."""
+    """(the cursor, how many reverted calls of the canonical chain are still to be looked up or lack their reason, and blocks owe notes)."""
     with database.read() as session:
         cursor = _rows(session, "select number, hash from chain_cursor where name = 'tip'")
         owed = len(_rows(session, "select 1 from chain_cursor where name = 'reverts'"))
+        owed += int(_rows(session, "select count(*) from owed_note")[0][0])
         return (cursor[0] if cursor else None), owed + sum(row[-1] is None for row in _canonical(session, "reverted_tx"))
 
 
