@@ -51,8 +51,10 @@ RANGE_LIES = (Lie.RANGE_LOG_LEFT_OUT, Lie.RANGE_STOPS_SHORT, Lie.FACTORY_STOPS_S
 
 
 def due_lies(seed: int) -> tuple[Lie, ...]:
-    """What the seed's liar tells: any four seeds in a row tell every lie, so those of every run do too."""
-    return tuple(lie for number, lie in enumerate(Lie) if number % 4 == seed % 4)
+    """What the seed's liar tells, the one it begins with first: any four seeds in a row tell every lie, so those of every run do too."""
+    due = [lie for number, lie in enumerate(Lie) if number % 4 == seed % 4]
+    first = seed // 4 % len(due)
+    return (*due[first:], *due[:first])
 
 
 def tell(lie: Lie, calls: Sequence[Body], answers: Sequence[Body], draw: Draw, ask: Ask) -> list[Body] | None:

@@ -24,7 +24,7 @@ TRANSPORT_SHARE = 0.06
 BATCH_SHARE = 0.15
 RECEIPTS_SHARE = 0.05
 LIE_SHARE = 0.2
-RANGE_LIE_SHARE = 0.6  # ranges are few
+RANGE_LIE_SHARE = 0.6
 
 Body = dict[str, Any]
 
@@ -54,6 +54,8 @@ class FaultyNode:
         with self._lock:
             self._count += 1
             number = self._count
+        if self._is_smooth:
+            return self._smooth(number, request, ask)
         self._transport_fault(number)
         share = self._chance("transport", number)
         if share < TRANSPORT_SHARE:
@@ -65,6 +67,18 @@ class FaultyNode:
         if isinstance(request, list):
             return ok(self._shaken(number, answers) if untrue is None else untrue)
         return ok(self._with_wrong_receipts(number, request, answers[0], ask) if untrue is None else untrue[0])
+
+    @property
+    def _is_smooth(self) -> bool:
+        """Ranges are few, and asked of whoever serves well: who lies about them does."""
+        return not set(RANGE_LIES).isdisjoint(self.lies)
+
+    def _smooth(self, number: int, request: Any, ask: Callable[[Any], Any]) -> Answer:
+        """Bad in nothing but its lies."""
+        calls = request if isinstance(request, list) else [request]
+        answers = [dict(ask(call)) for call in calls]
+        said = self._untrue(number, calls, answers, ask) or answers
+        return ok(said if isinstance(request, list) else said[0])
 
     def note(self, fault: str) -> None:
         with self._lock:
