@@ -76,8 +76,7 @@ def write_slice(chain: ChainContext, now: datetime) -> bool:
         if owed is None:
             return False
         notes = [note_from_json(note) for note in owed.notes]
-        rows = [note.row for note in notes]
-        take(session, chain, MANDATE, dict.fromkeys(owed.mandate_ids, [Entry(row, None) for row in rows]), now)
+        take(session, chain, MANDATE, {mandate: [Entry(note.row, None) for note in notes] for mandate in owed.mandate_ids}, now)
         _alert_owners(session, [note.row for note in notes if note.is_alert], owed.mandate_ids, now)
         owed_notes.paid(session, owed)
         return not owed.is_last or owed_notes.is_owed(session, chain.chain_id)
