@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import httpx
 import pytest
+from eth_utils.crypto import keccak
 from sqlalchemy import select
 
 from core.chain import calldata, typed_data
@@ -65,12 +66,17 @@ def intent(vault: bytes, *, kind: str, state: str, trigger: int, at: datetime) -
     )
 
 
+SWALLOWS = "/swallows"
+
+
 class KilledError(Exception):
     """The process died here."""
 
 
 class Wire(httpx.BaseTransport):
-    """The way to the node: keeps every raw transaction that was sent, and can break before or after the node has it."""
+    """The way to the node: keeps every raw transaction that was sent, and can break before or after the node has it.
+
+    A node at SWALLOWS takes transactions and keeps them to itself."""
 
     def __init__(self) -> None:
         self._real = httpx.HTTPTransport()
@@ -84,6 +90,9 @@ class Wire(httpx.BaseTransport):
         raw = [call["params"][0] for call in calls if call["method"] == "eth_sendRawTransaction"]
         self.sent += raw
         self.views |= {call["params"][0]["data"] for call in calls if call["method"] == "eth_call"}
+        if raw and request.url.path == SWALLOWS:
+            return httpx.Response(200, json=[{"id": call["id"], "result": "0x" + keccak(hexstr=call["params"][0]).hex()} for call in calls])
+        request.url = request.url.copy_with(path="/")
         response = self._real.handle_request(request)
         if raw and self.kill_after_send:
             response.read()
@@ -164,11 +173,12 @@ class Stage:
         caps: Caps = CAPS,
         outbox: OutboxPlanner | None = None,
         marks_a_day: int = MARKS_A_DAY,
+        paths: Sequence[str] = ("",),
     ) -> KeeperProcess:
         """Start one. `die_after`: it is killed as soon as an intent's new state was committed. Signer None: a dry run.
         `before_signing` happens once, between the decision and the signature."""
         wire = Wire()
-        rpc = Rpc([self.chain.anvil.url], transport=wire)
+        rpc = Rpc([self.chain.anvil.url + path for path in paths], transport=wire)
         reader = ChainReader(rpc, self.chain.contracts)
         observer = Observer(reader, self.chain.chain_id, 10)
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")

@@ -17,8 +17,8 @@ from core.db.tables.keeper import KeeperEnded
 from core.db.tables.mandate import Mandate
 from core.domain.money import UsdcE6
 from keeper.last_resort import FALLEN_S, UNKNOWN_S
-from keeper.sender import SECOND_AFTER_BLOCKS
-from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, Stage, intent
+from keeper.sender import SECOND_AFTER_BLOCKS, SWALLOWED_BLOCKS
+from tests.integration.keeper.conftest import PRICE_AT_FLOOR, SWALLOWS, USDC, Stage, intent
 from tests.personas import DEPLOYER, KEEPER, STRANGER
 
 ABSURD = 2**255
@@ -193,6 +193,24 @@ def test_a_stop_that_no_block_takes__is_sent_by_the_other_key(stage: Stage) -> N
         keeper.run()
     assert dict(stage.states())["second_stop"] == "mined"
     assert dict(stage.states())["stop"] in ("superseded", "reverted")
+
+
+def test_a_node_that_keeps_bytes_to_itself__delays_no_stop(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    stage.keeper(paths=(SWALLOWS, "")).run()
+    assert stage.status() == "stopped"
+
+
+def test_a_node_that_keeps_bytes_to_itself__rests_after_blocks_without_them(stage: Stage) -> None:
+    stage.set_price(1_100_000)
+    keeper = stage.keeper(paths=(SWALLOWS, ""))
+    keeper.run()
+    assert stage.keeper_nonce() == 0, "a mark goes to one node alone"
+    stage.chain.anvil.mine(SWALLOWED_BLOCKS)
+    keeper.run()
+    assert keeper.rpc.stats()[0].failures == {"distrust: swallows": 1}
+    keeper.run()
+    assert (stage.keeper_nonce(), dict(stage.states())["mark"]) == (1, "mined")
 
 
 def later(stage: Stage, seconds: int) -> None:
