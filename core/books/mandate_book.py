@@ -12,10 +12,9 @@ Laws
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from json import dumps
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Numeric, Text, any_, cast, insert, literal, select, update
+from sqlalchemy import BigInteger, Boolean, ColumnClause, Numeric, Text, any_, case, cast, column, func, insert, literal, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
@@ -40,6 +39,7 @@ from core.domain.mandate.ledger import (
     StateVersionError,
     ToldByTx,
     apply,
+    changes_to_json,
     fold,
     priced,
     state_from_json,
@@ -59,6 +59,15 @@ _AMOUNTS = (
     "withdrawn_usdc_e6",
     "paid_out_usdc_e6",
 )
+_MOVED: tuple[ColumnClause[Any], ...] = (
+    column("mandate_id", BigInteger),
+    column("seq", BigInteger),
+    column("row_hash", Text),
+    column("status", Text),
+    column("paused", Boolean),
+    *(column(name, Numeric) for name in _AMOUNTS),
+    column("state", JSONB),
+)
 _OF_MANDATE = (
     Mandate.id,
     Mandate.public_id,
@@ -74,12 +83,28 @@ _OF_MANDATE = (
 _OF_HEAD = (MandateHead.mandate_id, MandateHead.seq, MandateHead.row_hash, MandateHead.state)
 
 
+class _Written:
+    """Payloads as they are stored and hashed. Thousands of books may get the same one, which is then checked and written once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Mapping[str, Any], dict[str, Any], bytes]] = {}  # by identity; the first field keeps it in use
+
+    def of(self, payload: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """The payload as the database gives it back, and its canonical JSON. Errors: InvalidParameterError."""
+        known = self._known.get(id(payload))
+        if known is None:
+            plain = plain_payload(payload)
+            known = self._known[id(payload)] = (payload, plain, canonical_json(plain))
+        return known[1], known[2]
+
+
 @dataclass(slots=True)
 class Book:
     """A locked book. `seq` and `row_hash` are its last row's; `state`, `told` and `weeks` move with every row that is added.
 
     `fresh` holds the rows that this call adds, `payloads` their payloads as canonical JSON, `went_out` those by which money went
-    out where no adapter values it; `projected` what the mandate's row says of the state.
+    out where no adapter values it; `projected` what the mandate's row says of the state; `stored` the state that the
+    head's row holds, None when another version of the fold wrote it.
     """
 
     mandate_id: int
@@ -88,6 +113,8 @@ class Book:
     seq: int
     row_hash: str
     state: MandateState
+    stored: MandateState | None
+    written: _Written
     told: ToldByTx = field(default_factory=ToldByTx)
     weeks: Weeks = field(default_factory=Weeks)
     fresh: list[LedgerRow] = field(default_factory=list)
@@ -114,8 +141,7 @@ class Book:
 
     def add(self, row: NewRow, incarnation: int, reverses_id: int | None, now: datetime) -> LedgerRow:
         """Chain a row to the last one. It gets its id when it is inserted; until then 0, which no hash and no fold reads."""
-        payload = plain_payload(row.payload)
-        written = canonical_json(payload)
+        payload, written = self.written.of(row.payload)
         fields: dict[str, Any] = {
             "kind": row.kind,
             "reported_by": row.reported_by,
@@ -136,9 +162,12 @@ class Book:
             "reverses_id": reverses_id,
             "created_at": now.astimezone(UTC),
             "prev_hash": self.row_hash,
+            "row_hash": "",
         }
-        hashed = row_hash(self.row_hash, canonical_row_with(LedgerRow(**fields, row_hash=""), written))
-        self.fresh.append(LedgerRow(**fields, row_hash=hashed))
+        added = LedgerRow(**fields)
+        hashed = row_hash(self.row_hash, canonical_row_with(added, written))
+        object.__setattr__(added, "row_hash", hashed)  # nobody has seen the row yet; making it twice is what a long COPY would mostly do
+        self.fresh.append(added)
         self.payloads.append(written)
         self.seq, self.row_hash = self.seq + 1, hashed
         return self.fresh[-1]
@@ -161,12 +190,13 @@ def open_books(session: WriteSession, mandate_ids: Sequence[int]) -> list[Book]:
         session.execute(upsert(MandateHead).on_conflict_do_nothing(), missing)
         ids = [head["mandate_id"] for head in missing]
         heads |= {head.mandate_id: head for head in _locked(session, MandateHead, MandateHead.mandate_id, ids, _OF_HEAD)}
-    return [_book(session, mandate, heads[mandate.id]) for mandate in mandates]
+    written = _Written()
+    return [_book(session, mandate, heads[mandate.id], written) for mandate in mandates]
 
 
 def _locked(session: WriteSession, table: type[Any], key: Any, ids: Sequence[int], columns: Sequence[Any]) -> Sequence[Any]:
     """Rows by rising id, held until the transaction ends. As objects, read anew, only where the session holds one of them."""
-    is_held = any(identity_key(table, id_) in session.identity_map for id_ in ids)
+    is_held = not _held(session, table).isdisjoint(ids)
     query = select(table) if is_held else select(*columns)
     query = query.where(key == any_(cast(list(ids), ARRAY(BigInteger)))).order_by(key).with_for_update(key_share=True)
     if is_held:
@@ -174,14 +204,19 @@ def _locked(session: WriteSession, table: type[Any], key: Any, ids: Sequence[int
     return session.execute(query).all()
 
 
-def _book(session: WriteSession, mandate: Any, head: Any) -> Book:
+def _held(session: WriteSession, table: type[Any]) -> set[int]:
+    """The ids of that table's objects that the session holds: none in the indexer, few elsewhere."""
+    return {key[1][0] for key in session.identity_map.keys() if key[0] is table}  # noqa: SIM118 (not a dict: it cannot be iterated)
+
+
+def _book(session: WriteSession, mandate: Any, head: Any, written: _Written) -> Book:
     facts = mandate_facts(mandate)
     try:
-        state = state_from_json(head.state)
+        state = stored = state_from_json(head.state)
     except StateVersionError:
-        state = fold(_all_rows(session, mandate.id), facts)
+        state, stored = fold(_all_rows(session, mandate.id), facts), None
     projected = {name: getattr(mandate, name) for name in ("status", "vault_address", "signed_at", "ended_at")}
-    return Book(mandate.id, facts, projected, head.seq, "0x" + head.row_hash.hex(), state)
+    return Book(mandate.id, facts, projected, head.seq, "0x" + head.row_hash.hex(), state, stored, written)
 
 
 def _empty_head(mandate: Any) -> dict[str, Any]:
@@ -248,19 +283,25 @@ def save(session: WriteSession, books: Sequence[Book], now: datetime) -> None:
 
 
 def _save_heads(session: WriteSession, books: Sequence[Book], now: datetime) -> None:
-    rows = [
-        {"mandate_id": book.mandate_id, "seq": book.seq, "row_hash": bytes.fromhex(book.row_hash[2:]), **head_columns(book.state)}
-        for book in books
-    ]
-    kinds: dict[str, Any] = {"mandate_id": BigInteger, "seq": BigInteger, "row_hash": BYTEA, "status": Text, "paused": Boolean}
-    kinds |= dict.fromkeys(_AMOUNTS, Numeric)
-    columns = {name: (kind, [row[name] for row in rows]) for name, kind in kinds.items()}
-    moved = table_of("moved", columns | {"state": (Text, [dumps(row["state"]) for row in rows])})
-    values = {name: moved.c[name] for name in kinds if name != "mandate_id"} | {"state": cast(moved.c.state, JSONB), "updated_at": now}
+    """Of a state only what changed is written: most rows move few of its fields."""
+    listed = func.jsonb_to_recordset(cast([_moved(book) for book in books], JSONB))
+    moved = listed.table_valued(*_MOVED).render_derived("moved", with_types=True)
+    is_whole = moved.c.state.has_key("version")
+    values: dict[str, Any] = {name: moved.c[name] for name in ("seq", "status", "paused", *_AMOUNTS)}
+    values["state"] = case((is_whole, moved.c.state), else_=MandateHead.state.concat(moved.c.state))
+    values |= {"row_hash": func.decode(moved.c.row_hash, "hex"), "updated_at": now}
     statement = update(MandateHead).where(MandateHead.mandate_id == moved.c.mandate_id).values(values)
     session.execute(statement.execution_options(synchronize_session=False))
-    for row in rows:
-        _tell_holders(session, MandateHead, row["mandate_id"], row | {"updated_at": now})
+    held = _held(session, MandateHead)
+    for book in books:
+        if book.mandate_id in held:
+            place = {"seq": book.seq, "row_hash": bytes.fromhex(book.row_hash[2:])}
+            _tell_holders(session, MandateHead, book.mandate_id, place | head_columns(book.state) | {"updated_at": now})
+
+
+def _moved(book: Book) -> dict[str, Any]:
+    state = state_to_json(book.state) if book.stored is None else changes_to_json(book.stored, book.state)
+    return {"mandate_id": book.mandate_id, "seq": book.seq, "row_hash": book.row_hash[2:], **_columns(book.state), "state": state}
 
 
 def _save_projections(session: WriteSession, books: Sequence[Book], now: datetime) -> None:
@@ -288,8 +329,11 @@ def _tell_holders(session: WriteSession, table: type[Any], mandate_id: int, valu
 
 def head_columns(state: MandateState) -> dict[str, Any]:
     """The head's columns that follow the state."""
-    amounts = {name: getattr(state, name) for name in _AMOUNTS}
-    return {"status": state.status.value, "paused": state.paused, **amounts, "state": state_to_json(state)}
+    return _columns(state) | {"state": state_to_json(state)}
+
+
+def _columns(state: MandateState) -> dict[str, Any]:
+    return {"status": state.status.value, "paused": state.paused, **{name: getattr(state, name) for name in _AMOUNTS}}
 
 
 def projections(status: str, state: MandateState) -> dict[str, Any]:

@@ -4,6 +4,7 @@
     backfill   a chain with 40,000 transfers and 10,000 vault events, by the real process from its first beat to the last
                row; an event counts when its raw row and its book row are committed; beside a bare COPY of the same logs
     reorg      64 blocks with rows in them replaced: from the node's answer to the cursor on the new head
+    ledgers    one block that concerns 4,000 ledgers: its rollback, and a factory event to the last owner's note (ledgers.py)
     take-over  a leader killed, and one frozen: to the spare's epoch
 
 The last line is one JSON object.
@@ -30,7 +31,7 @@ from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.db.tables.identity import Account
-from tests.bench import copy_pipeline, tip
+from tests.bench import copy_pipeline, ledgers, tip
 from tests.bench.workload import LARGE, SMALL, Generator, Size, Workload
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, DeployedChain, deploy_contracts, start_anvil
 from tests.integration.indexer.conftest import Follower
@@ -206,6 +207,7 @@ def main() -> None:
         healed = reorg64(large)
         killed = take_over(large, signal.SIGKILL)
         frozen = take_over(large, signal.SIGSTOP)
+    of_ledgers = ledgers.measure()
     result = {
         "backfill_events_per_s": round(LARGE.events / seconds),
         "copy_pipeline_events_per_s": round(copied),
@@ -214,6 +216,7 @@ def main() -> None:
         "tip_p95_ms": at_tip["mined_to_row"]["p95_ms"],
         "bare_poller_p95_ms": at_tip["bare_poller"]["p95_ms"],
         "reorg64_s": round(healed, 2),
+        **of_ledgers,
         "takeover_s": round(max(killed, frozen), 2),
         "takeover_killed_s": round(killed, 2),
         "rss_mb_small": rss_small,

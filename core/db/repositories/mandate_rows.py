@@ -8,6 +8,7 @@ Laws
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, CompoundSelect, Row, Select, and_, any_, cast, func, select, text, union
@@ -19,7 +20,7 @@ from core.db.tables.mandate import CONTROL_ROWS, REPORTED_ACTIONS, Mandate, Mand
 from core.domain.mandate.ledger import Kind, LedgerRow, MandateFacts, ReportedBy
 from core.domain.mandate.lifecycle import MarketMode
 from core.domain.mandate.terms import rules_from_json
-from core.domain.mandate.unvalued import position_rules
+from core.domain.mandate.unvalued import PositionRules, position_rules
 from core.domain.money import UsdcE6
 
 
@@ -54,8 +55,14 @@ def mandate_facts(mandate: Mandate | Row[Any]) -> MandateFacts:
     return MandateFacts(
         market_mode=MarketMode(mandate.market_mode),
         budget_usdc_e6=int(mandate.budget_usdc_e6),
-        positions=position_rules(rules_from_json(mandate.rules)),
+        positions=_positions(tuple(tuple(rule.items()) for rule in mandate.rules)),
     )
+
+
+@lru_cache(maxsize=1_024)
+def _positions(rules: tuple[tuple[tuple[str, Any], ...], ...]) -> PositionRules:
+    """Few lists of rules are in use at a time, and a block may open thousands of books."""
+    return position_rules(rules_from_json(map(dict, rules)))
 
 
 def _hex(value: bytes | None) -> str | None:

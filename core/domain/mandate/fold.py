@@ -129,7 +129,7 @@ def _with_unvalued(state: MandateState, row: LedgerRow, facts: MandateFacts) -> 
 def chain_fact(row: LedgerRow, key: str) -> Mapping[str, Any] | None:
     """payload[key] when it is an object and the agent did not write the row."""
     fact = row.payload.get(key)
-    return fact if isinstance(fact, Mapping) and row.reported_by is not ReportedBy.AGENT else None
+    return fact if fact is not None and isinstance(fact, Mapping) and row.reported_by is not ReportedBy.AGENT else None
 
 
 # Kinds
@@ -266,7 +266,7 @@ def _note(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateSt
     if row.reported_by is not ReportedBy.AGENT:
         for key, read in _NOTES.items():
             fact = row.payload.get(key)
-            if isinstance(fact, Mapping) or fact is True:
+            if fact is not None and (isinstance(fact, Mapping) or fact is True):
                 state = read(state, row, fact if isinstance(fact, Mapping) else {})
     elif row.payload.get("stop_requested") is True:
         state = changed(state, stop_requested_at=state.stop_requested_at or row.occurred_at)

@@ -27,6 +27,7 @@ from core.domain.mandate.state import (
     Position,
     StateVersionError,
     TargetFlow,
+    changes_to_json,
     state_from_json,
     state_to_json,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "after_stop_note",
     "apply",
     "cancel_row",
+    "changes_to_json",
     "effective",
     "event_row",
     "fold",

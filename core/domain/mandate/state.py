@@ -178,22 +178,36 @@ def changed(state: MandateState, **changes: Any) -> MandateState:
     return after
 
 
-_FIELDS = len(fields(MandateState))
+_NAMES = tuple(field.name for field in fields(MandateState))
+_FIELDS = len(_NAMES)
 
 
 def state_to_json(state: MandateState) -> dict[str, Any]:
     """The state as a JSON object: amounts as ints, times as ISO text; `state_from_json` gives the same state back."""
-    return {"version": STATE_VERSION, **_to_json(state)}
+    return {"version": STATE_VERSION, **{name: _to_json(value) for name, value in state.__dict__.items()}}
+
+
+def changes_to_json(before: MandateState, after: MandateState) -> dict[str, Any]:
+    """What is to be set in the JSON of `before` so that it is that of `after`: for most rows, few of fifty fields."""
+    known = before.__dict__
+    return {name: _to_json(value) for name, value in after.__dict__.items() if value is not known[name]}
 
 
 def state_from_json(raw: Mapping[str, Any]) -> MandateState:
     """The state as it was. Errors: StateVersionError when another version of the fold wrote it."""
     if raw.get("version") != STATE_VERSION:
         raise StateVersionError(raw.get("version"))
-    return MandateState(**{field.name: _READERS.get(field.name, _as_is)(raw[field.name]) for field in fields(MandateState)})
+    values = {name: raw[name] for name in _NAMES}
+    for name, read in _READERS.items():
+        values[name] = read(values[name])
+    state = object.__new__(MandateState)
+    state.__dict__.update(values)
+    return state
 
 
 def _to_json(value: Any) -> Any:
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Status):
         return value.value
     if isinstance(value, datetime):
@@ -205,8 +219,7 @@ def _to_json(value: Any) -> Any:
     return value
 
 
-def _as_is(value: Any) -> Any:
-    return value
+_PLAIN = (int, type(None), str, bool)
 
 
 def _at(value: str | None) -> datetime | None:

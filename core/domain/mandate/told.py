@@ -87,7 +87,7 @@ def tells(row: NewRow) -> bool:
 
 
 def is_refusal(row: NewRow) -> bool:
-    return row.kind is Kind.NOTE and isinstance(row.payload.get("refusal"), Mapping)
+    return row.kind is Kind.NOTE and "refusal" in row.payload and isinstance(row.payload["refusal"], Mapping)
 
 
 def fee_class_of(row: NewRow) -> str:

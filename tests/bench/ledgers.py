@@ -1,0 +1,251 @@
+"""What one block costs that concerns many ledgers: its rollback, and a factory event that every owner is to read.
+
+    4,000 working mandates of an owner each, their books with ROWS rows; a block that moves each of them; its rollback by the
+    indexer's own unwind. Then a block with KeeperProposed: from its transaction to the last note, slice by slice.
+
+The last line is one JSON object.
+"""
+
+import itertools
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, cast
+
+from sqlalchemy import insert, text
+
+from core.books import mandate_ledger
+from core.chain.reader import ChainReader
+from core.db import embedded, migrate
+from core.db.engine import Database
+from core.db.repositories import chain as repository
+from core.db.repositories.chain import TIP, Cursor, NewVault
+from core.db.tables.identity import Account
+from core.db.tables.mandate import Mandate
+from core.domain.blocks import BlockHeader
+from core.domain.events import KeeperProposed, LogRef
+from core.domain.mandate.ledger import Kind, NewRow, ReportedBy
+from indexer.chain.context import ChainContext
+from indexer.chain.factory_notes import write_slice
+from indexer.chain.facts import BlockFacts, Found
+from indexer.chain.unwind import Fork, unwind
+from indexer.chain.watch import WatchList
+from indexer.chain.write import write_block
+
+LEDGERS, ROWS = 4_000, 50
+CHAIN_ID = 84532
+BEGAN = datetime(2026, 11, 3, 9, tzinfo=UTC)
+USDC = 1_000_000
+BUDGET = 1_000 * USDC
+
+
+def word(number: int, prefix: str = "") -> str:
+    """32 bytes as hex, unlike those of another prefix."""
+    return "0x" + prefix + f"{number:0{64 - len(prefix)}x}"
+
+
+def address(number: int) -> str:
+    return f"0x{number:040x}"
+
+
+def header(number: int) -> BlockHeader:
+    at = int((BEGAN + timedelta(seconds=2 * number)).timestamp())
+    return BlockHeader(
+        number=number, hash=word(number, "b"), parent_hash=word(number - 1, "b"), timestamp=at, logs_bloom=0, transaction_hashes=()
+    )
+
+
+def row(kind: Kind, block: int, ledger: int, payload: dict[str, Any], *, amount: int = 0, spends: bool = False) -> NewRow:
+    return NewRow(
+        kind=kind,
+        reported_by=ReportedBy.CHAIN,
+        occurred_at=BEGAN + timedelta(seconds=2 * block),
+        base_key=f"log:{word(ledger, f'{block:04x}')}:1",
+        amount_usdc_e6=amount or None,
+        cash_delta_usdc_e6=-amount if spends else amount,
+        chain_id=CHAIN_ID,
+        tx_hash=word(ledger, f"{block:04x}"),
+        log_index=1,
+        block_number=block,
+        block_hash=word(block, "b"),
+        payload=payload,
+    )
+
+
+def executed(block: int, ledger: int) -> NewRow:
+    said = {"target": address(7), "selector": "0xd96a094a", "spent": "1.000000", "received": "0.000000", "nonce": block}
+    return row(Kind.MOVE, block, ledger, {"executed": said}, amount=USDC, spends=True)
+
+
+class Crowd:
+    """Mandates, their vaults and books, and an indexer's context that stands on them; nothing is asked of a node."""
+
+    def __init__(self, database: Database, ledgers: int, rows: int) -> None:
+        self.database = database
+        self.now = BEGAN + timedelta(days=1)
+        self.chain = ChainContext(
+            reader=cast("ChainReader", None),
+            database=database,
+            chain_id=CHAIN_ID,
+            factory=address(1),
+            usdc=address(2),
+            x402_adapter=None,
+            start_block=1,
+            epoch=1,
+            fence=lambda session: None,
+        )
+        self.ids = self._mandates(ledgers)
+        self.watch = WatchList(address(1), address(2), set())
+        self._fill(rows)
+        self.at = Cursor(rows, word(rows, "b"))
+
+    def _mandates(self, count: int) -> list[int]:
+        with self.database.write() as session:
+            owners = [{"kind": "owner", "name": "o", "created_at": BEGAN}] * count
+            owner_ids = session.scalars(insert(Account).returning(Account.id), owners).all()
+            mandates = [self._mandate(number, owner_id) for number, owner_id in enumerate(owner_ids)]
+            return sorted(session.scalars(insert(Mandate).returning(Mandate.id), mandates))
+
+    def _mandate(self, number: int, owner_id: int) -> dict[str, Any]:
+        rule = {"target": address(7), "selector": "0xd96a094a", "recipient_word": 0, "kind": 1}
+        return {
+            "public_id": f"m_{number:010d}",
+            "owner_id": owner_id,
+            "open_board": False,
+            "status": "draft",
+            "market_mode": "testnet",
+            "purpose": "trade",
+            "budget_usdc_e6": BUDGET,
+            "horizon_days": 30,
+            "stop_floor_bps": 2_000,
+            "payout_rule": {},
+            "allowed_targets": [],
+            "on_floor": "keep",
+            "chain_id": CHAIN_ID,
+            "terms": {},
+            "rules": [rule],
+            "guard_targets": [],
+            "terms_digest": bytes.fromhex(word(number, "d")[2:]),
+            "terms_version": 2,
+            "created_at": BEGAN,
+            "updated_at": BEGAN,
+        }
+
+    def _fill(self, rows: int) -> None:
+        with self.database.write() as session:
+            first = header(1)
+            vaults = [(first, _vault(id_)) for id_ in self.ids]
+            repository.copy_blocks(session, CHAIN_ID, [header(number) for number in range(1, rows + 1)], self.now)
+            repository.add_vaults(session, CHAIN_ID, vaults)
+            repository.start_cursor(session, TIP, CHAIN_ID, Cursor(rows, word(rows, "b")), 1, self.now)
+        for begin in range(0, len(self.ids), 500):
+            with self.database.write() as session:
+                books = {id_: self._life(id_, rows) for id_ in self.ids[begin : begin + 500]}
+                mandate_ledger.append_books(session, books, self.now)
+        with self.database.write() as session:
+            session.execute(text("analyze"))
+
+    def _life(self, ledger: int, rows: int) -> list[NewRow]:
+        created = {"vault_created": {"vault": address(ledger + 100), "agent": address(5), "owner": address(9)}}
+        funded = row(Kind.DEPOSIT, 2, ledger, {"from": address(9)}, amount=BUDGET)
+        return [row(Kind.NOTE, 1, ledger, created), funded, *(executed(block, ledger) for block in range(3, rows + 1))]
+
+    def take(self, facts: BlockFacts) -> None:
+        with self.database.write() as session:
+            write_block(session, self.chain, facts, self.watch, {}, self.at, self.now)
+        self.at = Cursor(facts.header.number, facts.header.hash)
+
+
+def _vault(mandate_id: int) -> NewVault:
+    digest = word(mandate_id, "d")
+    return NewVault(
+        address=address(mandate_id + 100),
+        factory=address(1),
+        terms_digest=digest,
+        public_id=f"m_{mandate_id:010d}",
+        owner=address(9),
+        mandate_id=mandate_id,
+    )
+
+
+def facts_of(number: int, *found: Found) -> BlockFacts:
+    return BlockFacts(header(number), (), found, (), (), ())
+
+
+def rollback_s(crowd: Crowd) -> float:
+    """Seconds to take back a block that moved every ledger; afterwards books are checked by their own fold."""
+    before, number = crowd.at, crowd.at.number + 1
+    crowd.take(facts_of(number))
+    with crowd.database.write() as session:
+        mandate_ledger.append_books(session, {id_: [executed(number, id_)] for id_ in crowd.ids}, crowd.now)
+    begun = time.monotonic()
+    with crowd.database.write() as session:
+        count = unwind(session, crowd.chain, Fork(before, (crowd.at,)), crowd.at, crowd.now)
+    seconds = time.monotonic() - begun
+    crowd.at = before
+    assert count == len(crowd.ids)
+    _check(crowd)
+    return seconds
+
+
+def factory_event_s(crowd: Crowd) -> tuple[float, float]:
+    """(seconds from the block's transaction to the last note, the longest transaction)."""
+    number = crowd.at.number + 2  # the one between was taken back
+    block = header(number)
+    ref = LogRef(CHAIN_ID, number, block.hash, block.timestamp, word(1, "fac7"), 0, address(1))
+    found = Found(ref, KeeperProposed(address(4), block.timestamp + 172_800))
+    begun, taken = time.monotonic(), list[float]()
+    crowd.take(facts_of(number, found))
+    is_left = True
+    while is_left:
+        taken.append(time.monotonic())
+        is_left = write_slice(crowd.chain, crowd.now)
+    ended = time.monotonic()
+    _check(crowd)
+    moments = [begun, *taken, ended]
+    with crowd.database.read() as session:
+        noted = session.scalar(text("select count(*) from mandate_event where block_number = :number"), {"number": number})
+        told = session.scalar(text("select count(*) from owner_alert"))
+    assert (noted, told) == (len(crowd.ids), len(crowd.ids))
+    return ended - begun, max(later - earlier for earlier, later in itertools.pairwise(moments))
+
+
+def _check(crowd: Crowd) -> None:
+    with crowd.database.read() as session:
+        assert [fault for id_ in crowd.ids[::500] for fault in mandate_ledger.verify(session, id_)] == []
+
+
+@contextmanager
+def crowd_of(ledgers: int, rows: int) -> Iterator[Crowd]:
+    folder = Path(mkdtemp(prefix="bench-"))
+    folder.chmod(0o755)
+    server = embedded.start(folder / "postgres")
+    try:
+        migrate.upgrade(server.url)
+        database = Database(server.url)
+        yield Crowd(database, ledgers, rows)
+        database.close()
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def measure(ledgers: int = LEDGERS, rows: int = ROWS) -> dict[str, float]:
+    print(f"writing {ledgers} ledgers of {rows} rows", flush=True)
+    with crowd_of(ledgers, rows) as crowd:
+        rolled_back = rollback_s(crowd)
+        noted, slice_s = factory_event_s(crowd)
+    return {
+        "rollback_4000_ledgers_s": round(rolled_back, 2),
+        "factory_event_4000_s": round(noted, 2),
+        "factory_event_longest_slice_s": round(slice_s, 2),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure()))
