@@ -177,10 +177,10 @@ def _whole_refused(found: Any) -> NodeFailure:
 
 
 def _of_batch(failures: Sequence[NodeFailure], found: Sequence[Any]) -> NodeFailure:
-    """A rate limit is of the whole batch; anything else leaves the other answers as they are."""
+    """A rate limit is of the whole batch, and so is what every call of it met; anything else leaves the other answers as they are."""
     limited = next((failure for failure in failures if failure.kind is FailureKind.RATE_LIMIT), None)
-    worst = limited or failures[0]
-    return NodeFailure(worst.kind, str(worst), answer=worst.answer, partly=found if limited is None else None)
+    worst, is_part = limited or failures[0], limited is None and len(failures) < len(found)
+    return NodeFailure(worst.kind, str(worst), answer=worst.answer, partly=found if is_part else None)
 
 
 def _in_place(method: str, failure: NodeFailure) -> RpcRefusedError:

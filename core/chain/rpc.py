@@ -21,7 +21,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -135,14 +135,22 @@ class Rpc:
         return self.batch_of_each(requests, within_s, but=self.pinned_name)
 
     def batch_of_each(self, requests: Sequence[Request], within_s: float, but: str | None = None) -> dict[str, list[Any | RpcRefusedError]]:
-        """What each node says, by its name. One that is open, over budget, or gives no answer within `within_s` is left out."""
+        """What each node says, by its name, a failed call as its error in place. One that is open, over budget, or gives no answer within
+        `within_s` is left out.
+        """
         bodies, asked = self._asked(requests, None)
         said: dict[str, list[Any | RpcRefusedError]] = {}
         for node in self._nodes:
             entry = None if node.name == but else node.enter(len(bodies))
-            if entry is not None and entry.passed:
-                with suppress(NodeFailure, BatchTooLargeError):
-                    said[node.name] = node.ask(entry, bodies, lambda content: results_of(content, asked), within_s)
+            if entry is None or not entry.passed:
+                continue
+            try:
+                said[node.name] = node.ask(entry, bodies, lambda content: results_of(content, asked), within_s)
+            except BatchTooLargeError:
+                continue
+            except NodeFailure as failure:
+                if failure.partly is not None:
+                    said[node.name] = list(failure.partly)
         return said
 
     @property

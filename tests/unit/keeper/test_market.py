@@ -27,7 +27,12 @@ def rpc_of(*nodes: dict[str, Any] | None) -> Rpc:
 
 
 def node(tip: int, base: int, balance: int = 5) -> dict[str, Any]:
-    return {"eth_maxPriorityFeePerGas": hex(tip), "eth_getBlockByNumber": {"baseFeePerGas": hex(base)}, "eth_getBalance": hex(balance)}
+    block = {"number": "0x7", "hash": HEAD.hash, "parentHash": HEAD.hash, "timestamp": "0x7", "logsBloom": "0x" + "00" * 256}
+    return {
+        "eth_maxPriorityFeePerGas": hex(tip),
+        "eth_getBlockByNumber": block | {"transactions": [], "baseFeePerGas": hex(base)},
+        "eth_getBalance": hex(balance),
+    }
 
 
 def asked(*nodes: dict[str, Any] | None) -> Market:

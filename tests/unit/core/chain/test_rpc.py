@@ -202,7 +202,7 @@ def test_a_contract_that_reverts_with_such_words__says_it_of_itself() -> None:
 def test_bytes_for_all__go_to_each_node_but_the_one_that_was_asked_already() -> None:
     nodes = Nodes(a=good, b=status(500), c=good)
     with nodes.rpc.pinned():
-        nodes.rpc.call("eth_chainId")
+        nodes.rpc.call("web3_clientVersion")
         assert nodes.rpc.pinned_name == "a:80"
         said = nodes.rpc.batch_of_others([("eth_sendRawTransaction", ["0x"])], 1.0)
     assert said == {"c:80": ["eth_sendRawTransaction"]}
