@@ -25,7 +25,7 @@ ABIS = Path(__file__).parent / "abis"
 CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
 SELECTOR_BYTES = 4
 WORD_BYTES = 32
-MOST_READS = 4  # of each byte of encoded values, on average: an encoder's own output takes three, its offsets are looked at twice
+MOST_READS = 4  # of each byte of encoded values, on average: an encoder's own output takes two, since its offsets are looked at twice
 
 
 class AbiDecodeError(OutsideError):
