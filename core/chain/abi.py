@@ -28,7 +28,7 @@ CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "Tes
 ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")  # contracts of this repository whose functions are known by name only
 SELECTOR_BYTES = 4
 WORD_BYTES = 32
-MOST_READS = 4  # of each byte of encoded values, on average: an encoder's own output takes three, its offsets are looked at twice
+MOST_READS = 4  # of each byte of encoded values, on average: an encoder's own output takes two, since its offsets are looked at twice
 
 
 class AbiDecodeError(OutsideError):

@@ -7,8 +7,9 @@ Laws
 - Only what the record needs is demanded: fields that are not read here may be missing or new.
 """
 
+import re
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -62,14 +63,16 @@ class _Block(_Object):
 
 
 class _Log(_Object):
-    address: _Address
-    topics: Annotated[list[_Hash], msgspec.Meta(max_length=4)]
-    data: _Hex
-    block_number: _Number
-    block_hash: _Hash
-    transaction_hash: _Hash
-    transaction_index: _Index
-    log_index: _Index
+    """Read by the ten thousand: its strings are checked together (`_log`)."""
+
+    address: str
+    topics: Annotated[list[str], msgspec.Meta(max_length=4)]
+    data: str
+    block_number: str
+    block_hash: str
+    transaction_hash: str
+    transaction_index: str
+    log_index: str
 
 
 class _Receipt(_Object):
@@ -189,17 +192,46 @@ def _receipt(found: _Receipt) -> Receipt:
     )
 
 
+# An address, two hashes, at most four topics and the data.
+_LOG = re.compile(r"0x[0-9a-f]{40}(?: 0x[0-9a-f]{64}){2,6} 0x[0-9a-f]*")
+_DIGITS = re.compile(r"0x0*[0-9a-fA-F]{1,15}")
+MOST_DIGITS = 66
+MOST_INDEX = 2**28
+
+
 def _log(found: _Log) -> RawLog:
+    text = " ".join((found.address, found.block_hash, found.transaction_hash, *found.topics, found.data)).lower()
+    if _LOG.fullmatch(text) is None:
+        raise ValueError("an address, hash, topic or data of another form")
+    address, block_hash, tx_hash, *topics, data = text.split(" ")
+    tx_index, log_index = _small(found.transaction_index), _small(found.log_index)
+    if max(tx_index, log_index) >= MOST_INDEX:
+        raise ValueError("an index out of range")
     return RawLog(
-        address=checksum_address(found.address),
-        topics=tuple(topic.lower() for topic in found.topics),
-        data=_whole_bytes(found.data).lower(),
-        block_number=int(found.block_number, 16),
-        block_hash=found.block_hash.lower(),
-        tx_hash=found.transaction_hash.lower(),
-        tx_index=int(found.transaction_index, 16),
-        log_index=int(found.log_index, 16),
+        address=checksum_address(address),
+        topics=tuple(topics),
+        data=_whole_bytes(data),
+        block_number=_small(found.block_number),
+        block_hash=block_hash,
+        tx_hash=tx_hash,
+        tx_index=tx_index,
+        log_index=log_index,
     )
+
+
+def _small(text: str) -> int:
+    """As a _Number."""
+    if len(text) > MOST_DIGITS:
+        raise ValueError("a number of too many digits")
+    return _remembered(text)
+
+
+@lru_cache(maxsize=16_384)
+def _remembered(text: str) -> int:
+    """The logs of a range have few heights and indices."""
+    if _DIGITS.fullmatch(text) is None:
+        raise ValueError("no number")
+    return int(text, 16)
 
 
 def _whole_bytes(text: str) -> str:

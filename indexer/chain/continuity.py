@@ -7,7 +7,7 @@ that a balance may rise by more than its events say, and never by less.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 
 from core.chain.reader import VaultPosition, VaultTotals
 from core.domain.events import (
@@ -53,7 +53,7 @@ class _Run:
     nonce: int | None
     tx_hash: str
     balance: int | None
-    totals: VaultTotals
+    totals: dict[str, int]
     agent: str
     nonce_at: int
     balance_at: int
@@ -70,7 +70,7 @@ def gap_in(
         None if before is None else before.totals.nonce,
         "",
         None if before is None else before.balance,
-        NOTHING if before is None else before.totals,
+        asdict(NOTHING if before is None else before.totals),
         "" if before is None else before.agent,
         blocks[0],
         blocks[0],
@@ -81,7 +81,7 @@ def gap_in(
         _count(run, one.event, usdc, is_funding=funding > 0)
         if isinstance(one.event, Withdrawn) and one.event.token == usdc:
             funding -= 1
-        if isinstance(one.event, Deposited) and None not in (before, after) and run.totals.deposited != one.event.deposited:
+        if isinstance(one.event, Deposited) and None not in (before, after) and run.totals["deposited"] != one.event.deposited:
             gap = gap or Gap("its deposits do not add up", *blocks)
         if gap is not None:
             return gap
@@ -143,20 +143,22 @@ _ADDS: Mapping[type, Sequence[tuple[str, str]]] = {
 
 
 def _count(run: _Run, event: VaultEvent, usdc: str, *, is_funding: bool) -> None:
-    totals, changed = run.totals, dict[str, int]()
+    totals = run.totals
     for total, field in _ADDS.get(type(event), ()):
-        changed[total] = getattr(totals, total) + getattr(event, field)
-    if isinstance(event, Marked):
-        changed["last_mark_block"] = event.as_of_block
-    if isinstance(event, Withdrawn) and event.token == usdc:
-        changed |= {"deposited": min(totals.deposited, event.balance)} if is_funding else {"withdrawn": totals.withdrawn + event.amount}
-    if isinstance(event, Executed) and run.nonce is not None:
-        changed["nonce"] = run.nonce
-    run.totals = replace(totals, **changed) if changed else totals
-    if isinstance(event, AgentSet):
-        run.agent = event.agent
-    elif isinstance(event, AgentRemoved | Stopped | Settled):
-        run.agent = ZERO_ADDRESS
+        totals[total] += getattr(event, field)
+    match event:
+        case Executed() if run.nonce is not None:
+            totals["nonce"] = run.nonce
+        case Marked():
+            totals["last_mark_block"] = event.as_of_block
+        case Withdrawn() if event.token == usdc and is_funding:
+            totals["deposited"] = min(totals["deposited"], event.balance)
+        case Withdrawn() if event.token == usdc:
+            totals["withdrawn"] += event.amount
+        case AgentSet():
+            run.agent = event.agent
+        case AgentRemoved() | Stopped() | Settled():
+            run.agent = ZERO_ADDRESS
 
 
 def _funding_withdrawals(before: VaultPosition | None, after: VaultPosition | None, told: Sequence[Told], usdc: str) -> int:
@@ -179,7 +181,7 @@ def _totals_fault(run: _Run, said: VaultPosition) -> str | None:
     if run.agent != said.agent:
         return f"its events leave it the agent {run.agent}, the chain says {said.agent}"
     for name in ("nonce", "deposited", "spent", "received", "withdrawn", "fee_paid", "last_mark_block"):
-        ours, theirs = getattr(run.totals, name), getattr(said.totals, name)
+        ours, theirs = run.totals[name], getattr(said.totals, name)
         if ours != theirs:
             return f"its events add up to {name} {ours}, the chain says {theirs}"
     return None
