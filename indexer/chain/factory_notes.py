@@ -15,6 +15,7 @@ from datetime import datetime
 
 from core.db.engine import WriteSession
 from core.db.repositories import alerts, owed_notes
+from core.db.repositories.owed_notes import Owed
 from core.db.repositories.quarantine import MANDATE
 from core.domain.events import (
     GuardChanged,
@@ -69,17 +70,24 @@ def note_block(session: WriteSession, chain: ChainContext, facts: BlockFacts, no
 
 
 def write_slice(chain: ChainContext, now: datetime) -> bool:
-    """Write the oldest owed notes into the next books, as one transaction; whether anything is left. Errors: LeadershipLostError."""
+    """Write the oldest owed notes, into BOOKS_A_SLICE books, as one transaction; whether anything is left. Errors: LeadershipLostError."""
     with chain.database.write() as session:
         chain.fence(session)
-        owed = owed_notes.next_owed(session, chain.chain_id, BOOKS_A_SLICE)
-        if owed is None:
-            return False
-        notes = [note_from_json(note) for note in owed.notes]
-        take(session, chain, MANDATE, {mandate: [Entry(note.row, None) for note in notes] for mandate in owed.mandate_ids}, now)
-        _alert_owners(session, [note.row for note in notes if note.is_alert], owed.mandate_ids, now)
-        owed_notes.paid(session, owed)
-        return not owed.is_last or owed_notes.is_owed(session, chain.chain_id)
+        left = BOOKS_A_SLICE
+        while left > 0:
+            owed = owed_notes.next_owed(session, chain.chain_id, left)
+            if owed is None:
+                return False
+            _pay(session, chain, owed, now)
+            left -= len(owed.mandate_ids)
+        return owed_notes.is_owed(session, chain.chain_id)
+
+
+def _pay(session: WriteSession, chain: ChainContext, owed: Owed, now: datetime) -> None:
+    notes = [note_from_json(note) for note in owed.notes]
+    take(session, chain, MANDATE, {mandate: [Entry(note.row, None) for note in notes] for mandate in owed.mandate_ids}, now)
+    _alert_owners(session, [note.row for note in notes if note.is_alert], owed.mandate_ids, now)
+    owed_notes.paid(session, owed)
 
 
 def _alert_owners(session: WriteSession, rows: Sequence[NewRow], mandate_ids: Sequence[int], now: datetime) -> None:

@@ -130,9 +130,9 @@ class Follower:
         self._tip = None
 
     def catch_up(self) -> list[Round]:
-        """Rounds until the cursor is the chain's head."""
+        """Rounds until the cursor is the chain's head and no book is owed a note."""
         rounds = [self.tip.round()]
-        while self.tip.cursor.hash != self.head_hash:
+        while self.tip.cursor.hash != self.head_hash or rounds[-1].owes_notes:
             assert len(rounds) < 50, "the indexer does not arrive at the head"
             rounds.append(self.tip.round())
         return rounds
