@@ -62,6 +62,11 @@ class Strangers:
     wallets: dict[str, int]
     vaults: list[str] = field(default_factory=list)
 
+    @property
+    def endless(self) -> str:
+        """The adapter that burns its gas: a node needs longer for that than anybody waits."""
+        return self.adapters[list(BAD_ADAPTERS).index("burns its gas")]
+
     def harm(self, luck: random.Random, kind: Harm | None = None) -> list[Deed]:
         """One of them, which cannot but be mined."""
         kind = kind or luck.choice(list(Harm))
