@@ -85,8 +85,8 @@ class Strangers:
             case Harm.FAILING_CALLS:
                 return [*self._own_vault(luck), *self._failing()]
             case Harm.BAD_ADAPTER:
-                change = luck.choice((calldata.list_adapter, calldata.list_adapter, calldata.delist_adapter))
-                return [Deed(DEPLOYER, self.chain.contracts["factory"], change(adapter)) for adapter in self.adapters]
+                factory, changes = self.chain.contracts["factory"], (calldata.delist_adapter, calldata.list_adapter)
+                return [Deed(DEPLOYER, factory, change(adapter)) for adapter in self.adapters for change in changes]
             case Harm.PAYMENT:
                 return [Deed(DEPLOYER, usdc, calldata.call_by_signature("mint(address,uint256)", [WALLET, luck.randint(1, 9) * USDC]))]
 
