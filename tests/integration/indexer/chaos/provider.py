@@ -32,13 +32,14 @@ Body = dict[str, Any]
 @dataclass(slots=True)
 class FaultyNode:
     """`silence_s`: how long it says nothing when it makes a caller wait. `branch` is the last one that was thrown away. `lies`:
-    what it lies about; another node of the story has none."""
+    what it lies about; another node of the story has none. `endless`: a contract whose code ends no call in time, in calm neither."""
 
     name: str
     seed: int
     upstream_port: int
     silence_s: float
     lies: tuple[Lie, ...] = ()
+    endless: str | None = None
     is_faulty: bool = True
     branch: Branch | None = None
     faults: dict[str, int] = field(default_factory=dict)
@@ -49,6 +50,10 @@ class FaultyNode:
         """The answer to one HTTP request. `ask` passes a JSON-RPC body on. Errors: DropError."""
         request = json.loads(raw)
         request = [capped(call) for call in request] if isinstance(request, list) else capped(request)
+        if self._never_ends(request):
+            self.note("no end")
+            time.sleep(self.silence_s)
+            raise DropError
         if not self.is_faulty:
             return ok(ask(request))
         with self._lock:
@@ -67,6 +72,11 @@ class FaultyNode:
         if isinstance(request, list):
             return ok(self._shaken(number, answers) if untrue is None else untrue)
         return ok(self._with_wrong_receipts(number, request, answers[0], ask) if untrue is None else untrue[0])
+
+    def _never_ends(self, request: Any) -> bool:
+        calls = request if isinstance(request, list) else [request]
+        asked = (call["params"][0].get("to") for call in calls if call["method"] == "eth_call")
+        return self.endless is not None and any(to is not None and to.lower() == self.endless.lower() for to in asked)
 
     @property
     def _is_smooth(self) -> bool:

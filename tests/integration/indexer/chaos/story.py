@@ -95,11 +95,11 @@ class Story:
         chain = [self._mine, self._mine, self._mine, self._reorg, self._reorg, self._leave_and_return]
         harm = [self._kill, self._spring, self._spring, self._cut, self._lose_answer]
         grave = [self._lose_answer, self._freeze, self._crash_database, self._crash_backend]
-        chosen = [self._reorg_deep, self._leave_and_return, self._spring_due, self._harm_due, self.luck.choice(grave)]
+        chosen = [self._reorg_deep, self._leave_and_return, self._spring_due, self.luck.choice(grave)]
         chosen += [self._backlog] if has_history(self.seed) else []
         chosen += [self.luck.choice(self.luck.choices((chain, harm), (2, 1))[0]) for _ in range(length - len(chosen))]
         self.luck.shuffle(chosen)
-        return [self._mine, *chosen]
+        return [self._mine, *chosen, self._harm_due]  # no reorg takes that back
 
     def _do(self, act: Callable[[], str]) -> None:
         self.luck.seed(f"{self.seed}:{len(self.steps)}")  # so that a step does not hang on how fast those before it went

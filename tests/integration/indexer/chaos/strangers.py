@@ -62,6 +62,11 @@ class Strangers:
     wallets: dict[str, int]
     vaults: list[str] = field(default_factory=list)
 
+    @property
+    def endless(self) -> str:
+        """The adapter that burns its gas: a node needs longer for that than anybody waits."""
+        return self.adapters[list(BAD_ADAPTERS).index("burns its gas")]
+
     def harm(self, luck: random.Random, kind: Harm | None = None) -> list[Deed]:
         """One of them, which cannot but be mined."""
         kind = kind or luck.choice(list(Harm))
@@ -80,8 +85,8 @@ class Strangers:
             case Harm.FAILING_CALLS:
                 return [*self._own_vault(luck), *self._failing()]
             case Harm.BAD_ADAPTER:
-                change = luck.choice((calldata.list_adapter, calldata.list_adapter, calldata.delist_adapter))
-                return [Deed(DEPLOYER, self.chain.contracts["factory"], change(adapter)) for adapter in self.adapters]
+                factory, changes = self.chain.contracts["factory"], (calldata.delist_adapter, calldata.list_adapter)
+                return [Deed(DEPLOYER, factory, change(adapter)) for adapter in self.adapters for change in changes]
             case Harm.PAYMENT:
                 return [Deed(DEPLOYER, usdc, calldata.call_by_signature("mint(address,uint256)", [WALLET, luck.randint(1, 9) * USDC]))]
 

@@ -77,6 +77,8 @@ def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, fol
         port = int(anvil.url.rpartition(":")[2])
         nodes = [FaultyNode(which, seed, port, silence_s=1.5 * ANSWER_S) for which in ("first", "second")]
         nodes[liar(seed)].lies = due_lies(seed)
+        for node in nodes:
+            node.endless = strangers.endless
         servers = [Server(node) for node in nodes]
         for one in servers:
             stack.callback(one.stop)
