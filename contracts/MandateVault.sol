@@ -80,7 +80,8 @@ import {VaultCodeLib, VaultTerms} from "./libraries/VaultCodeLib.sol";
 ///   the end, anyone may stop the mandate.
 /// - While money is out at targets that no adapter values, worth is unknown and only the keeper's mark can stop it by
 ///   worth. `worthAtCost` counts that money at what was spent on it. One counter serves all such targets and what the
-///   relay brings home: income at one lowers what is out at another, and worth is too low by that, never too high.
+///   relay brings home: income at one lowers what is out at another, and worth is too low by that. Money that went out at
+///   such a target and came back anywhere else still counts as out, and worth is too high by that.
 ///
 /// FEE
 /// - agentFeeBps of max(0, received - spent), less what was paid. Deposits are no gain, nor is USDC that is sent to the

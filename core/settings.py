@@ -107,6 +107,7 @@ class Settings(BaseSettings):
     poll_interval_ms: int = Field(default=250, description="how often the tip is asked for")
     indexer_metrics_port: int = Field(default=0, ge=0, le=65_535, description="where the indexer serves its metrics, on HOST; 0: nowhere")
 
+    indexer_watchdog_s: float = Field(default=120.0, gt=0, description="without a sign of the loop for so long, the process ends")
     audit_every_s: float = Field(default=60.0, gt=0, description="seconds between two rounds of the auditor")
     audit_blocks: int = Field(
         default=8, ge=0, description="blocks that a round of the auditor compares with the second node; 0: no auditor"
@@ -126,12 +127,22 @@ class Settings(BaseSettings):
     keeper_stop_remote_signer_url: str | None = Field(default=None, description="who signs stops: eth_signTransaction over HTTP")
     keeper_stop_remote_signer_address: str | None = Field(default=None, description="the account that it signs stops with")
     keeper_stop_remote_signer_token_file: Path | None = Field(default=None, description="file with the bearer token that it asks for")
+    keeper_pauser_private_key: SecretStr | None = Field(
+        default=None, description="a pauser's key: removes agents that cannot be stopped; accepted on a local chain only"
+    )
+    keeper_pauser_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the pauser's key")
+    keeper_pauser_keystore_password_file: Path | None = None
+    keeper_pauser_remote_signer_url: str | None = Field(default=None, description="who signs for the pauser: eth_signTransaction over HTTP")
+    keeper_pauser_remote_signer_address: str | None = Field(default=None, description="the pauser's account that it signs with")
+    keeper_pauser_remote_signer_token_file: Path | None = Field(default=None, description="file with the bearer token that it asks for")
+    keeper_marks_a_day: int = Field(default=24, ge=1, description="most marks of one vault in 24 hours; stops are never counted")
     keeper_tick_s: float = Field(default=1.0, description="seconds between two judgements of every vault")
     keeper_max_head_age_s: int = Field(default=10, description="older heads are stale: no mark is sent on them")
     keeper_max_fee_gwei: int = Field(default=50, description="cap of maxFeePerGas")
     keeper_stop_max_fee_gwei: int = Field(default=100, description="cap of maxFeePerGas of a stop, which is worth more than a mark")
     keeper_watchdog_s: float = Field(default=30.0, gt=0, description="without a sign of the tick for so long, the process ends")
     keeper_metrics_port: int = Field(default=0, ge=0, le=65_535, description="where the keeper serves its metrics, on HOST; 0: nowhere")
+    keeper_intent_retention_days: int = Field(default=90, ge=1, description="finished intents and requests are kept so long")
     keeper_mark_retention_days: int = Field(default=90, ge=1, description="older judgements are thinned out to the first of each day")
 
     @field_validator("rpc_urls", "operator_addresses", "trusted_proxies", mode="before")

@@ -11,20 +11,23 @@ from rich.text import Text
 from sqlalchemy.orm import Session
 
 from core.chain.reader import ChainReader
-from core.db.repositories import audit, chain, health
+from core.db.repositories import audit, chain, health, quarantine
 from core.db.repositories.audit import AuditPosition, OpenFinding
 from core.db.repositories.chain import FINALIZED
 from core.db.repositories.health import PastReorg
 from core.db.repositories.leader import LeaderRow, leader_row
+from core.db.repositories.quarantine import HeldLedger
 from core.domain.blocks import BlockHeader
 from core.domain.errors import OutsideError
 from core.domain.freshness import Health, IndexerFacts, Verdict, judge_indexer
 from core.domain.mandate.refusals import NOT_SEEN
 from core.domain.times import instant_text
+from indexer.held import names_of
 
 REORGS_SHOWN = 5
 VAULTS_SHOWN = 5
 FINDINGS_SHOWN = 20
+HELD_SHOWN = 20
 UNKNOWN = "unknown"
 
 
@@ -43,6 +46,7 @@ class Report:
     newest_unknown: Sequence[str]
     audit: AuditPosition | None  # None: no round of the auditor ended well yet
     findings: Sequence[OpenFinding]  # the newest that nobody closed
+    held: Sequence[tuple[str, HeldLedger]]  # what a person calls a ledger that lacks facts, and why it does
 
     @property
     def is_healthy(self) -> bool:
@@ -75,7 +79,15 @@ def read(session: Session, reader: ChainReader, chain_id: int, now: datetime) ->
         newest_unknown=newest,
         audit=audit.audit_position(session, chain_id),
         findings=audit.open_findings(session, chain_id, FINDINGS_SHOWN),
+        held=_held_now(session),
     )
+
+
+def _held_now(session: Session) -> list[tuple[str, HeldLedger]]:
+    """Those that are held longest."""
+    found = quarantine.held_ledgers(session)[:HELD_SHOWN]
+    names = names_of(session, found)
+    return [(names[one.ledger, one.ledger_id], one) for one in found]
 
 
 def _header(reader: ChainReader, at: str | int) -> BlockHeader | None:
@@ -108,6 +120,7 @@ def as_json(report: Report) -> str:
             "open_reverts": report.open_reverts,
             "unknown_vaults": {"count": report.unknown_vaults, "newest": list(report.newest_unknown)},
             "audit": _audit_as_json(report),
+            "held": _held_as_json(report),
             "not_seen": NOT_SEEN,
         }
     )
@@ -126,10 +139,21 @@ def _audit_as_json(report: Report) -> dict[str, Any]:
     }
 
 
+def _held_as_json(report: Report) -> dict[str, Any]:
+    """`oldest`: the ledgers that are held longest; `from_block`, `reason` and `note` are of the first fact that each of them lacks."""
+    oldest = [
+        {"ledger": name, "facts": one.facts, "from_block": one.from_block, "since": instant_text(one.since)}
+        | {"reason": one.reason, "note": one.note}
+        for name, one in report.held
+    ]
+    return {"ledgers": report.facts.held_ledgers, "facts": report.facts.held_facts, "oldest": oldest}
+
+
 def tables(report: Report) -> list[Table | Text]:
     """The position, the last reorgs, and what a reader should know of the counts."""
     findings = [_findings(report)] if report.findings else []
-    return [_position(report), *findings, _reorgs(report), Text(f"Reverted calls: {NOT_SEEN}")]
+    held = [_held(report)] if report.held else []
+    return [_position(report), *held, *findings, _reorgs(report), Text(f"Reverted calls: {NOT_SEEN}")]
 
 
 def _position(report: Report) -> Table:
@@ -159,6 +183,7 @@ def _lines(report: Report) -> list[tuple[str, str]]:
         ("open reverts", f"{report.open_reverts} without a reason yet"),
         ("unknown vaults", f"{report.unknown_vaults}, newest {vaults}" if vaults else "0"),
         ("audit", _audit_line(report)),
+        ("held back", f"{report.facts.held_facts} facts, from {report.facts.held_ledgers} ledgers"),
     ]
     return lines if report.verdict.note is None else [*lines, ("what to do", report.verdict.note)]
 
@@ -178,6 +203,15 @@ def _findings(report: Report) -> Table:
         shown.add_column(heading, overflow="fold")
     for one in report.findings:
         shown.add_row(str(one.id), instant_text(one.seen_at), one.what)
+    return shown
+
+
+def _held(report: Report) -> Table:
+    shown = Table(title=f"facts held back, the oldest {HELD_SHOWN} ledgers", title_justify="left")
+    for heading in ("ledger", "facts", "from block", "since", "why"):
+        shown.add_column(heading, overflow="fold")
+    for name, one in report.held:
+        shown.add_row(name, str(one.facts), str(one.from_block), instant_text(one.since), one.note)
     return shown
 
 

@@ -4,33 +4,47 @@ Laws
 - Worth is read again just before signing: a mark never says what was true a tick ago.
 - There is no stored nonce counter: the next nonce is the account's count plus what pending attempts hold.
 - A stop takes the nonce of a pending mark of the same key, or goes by a key of its own; it never queues behind one.
-- What waits too long is offered again, dearer. What nobody needs any more is replaced by a transfer of nothing, so that its
-  nonce holds nothing up.
+- A stop has more than one way: `enforceStopLine` by the key of its own, `mark` and `enforceStopLine` by the keeper's. Whatever
+  bars one (the vault, ETH, the fee, a nonce that is stuck, a signer that is down), the next is tried at once.
+- Stops come first, and in small turns: each is signed, committed and sent before the next is drafted.
+- What waits too long at the lowest nonce is offered again, dearer, and so is what pays less than the base fee. What nobody needs
+  any more is replaced by a transfer of nothing, so that its nonce holds nothing up.
+- One intent's trouble is its own: it is logged, and the others go on.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
 from core.chain.abi import hex_text
 from core.chain.reader import ChainReader, refusal_name
-from core.chain.rpc import RpcError, RpcRefusedError, RpcRevertedError
+from core.chain.rpc import RpcError, RpcRevertedError
 from core.db.repositories.keeper import Intent
-from keeper.attempts import Fees, Slot, bumped, fees_for, first_free_nonce
-from keeper.intents import State, by_own_key, is_for_anyone, order_of, restated
-from keeper.observe import Observer
-from keeper.sight import CALLS_A_BATCH, Sight
-from keeper.state import Kind, Role
+from keeper.apart import settled_apart
+from keeper.attempts import Fees, Slot, first_free_nonce
+from keeper.intents import ENFORCE, State, as_anyone, is_for_anyone, order_of, restated
+from keeper.market import Market, market
+from keeper.observe import Numbers, Observer
+from keeper.sight import Sight
+from keeper.spared import spared
+from keeper.state import STOPS, Kind, Role
 
 GAS_MARGIN_PERCENT = 125  # of the estimate: a price may move what a venue's valuation costs
 FALLBACK_GAS = 400_000  # when the call passes and the estimate does not
 FILLER_GAS = 21_000
-URGENT = (Kind.FILL, Kind.STOP)  # a stop may stand behind what fills a gap
+TRIAL_GAS = 10_000_000  # that a node spends on one trial: a vault whose adapters burn more cannot be acted on by that call
+STOPS_A_TURN = 25
+OTHERS_A_TURN = 200
+STUCK_BLOCKS = 3  # a key whose lowest nonce waits so long sends no stop while another key can
+URGENT = (Kind.FILL, *STOPS, Kind.REMOVE)  # a stop may stand behind what fills a gap
 PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)  # what is not in the next block is offered again at once
 OTHERS_PATIENCE_BLOCKS = 3
+
+ERROR_CHARACTERS = 300
+T = TypeVar("T")
 
 log = structlog.get_logger("keeper")
 
@@ -73,11 +87,11 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True)
-class _Market:
-    """The node's suggestion, and what each signer has. The balances go down as drafts are made."""
+class Turn:
+    """Drafts to be signed, committed and sent together, and the planned intents that nobody needs any more."""
 
-    priority_fee_wei: int
-    balances_wei: dict[str, int]
+    drafts: Sequence[Draft]
+    unneeded: Sequence[Intent] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +102,7 @@ class _Trial:
     signer: str
     slot: Slot | None
     gas: int | None
-    refused: RpcRefusedError | None
+    refused: RpcError | None
 
 
 @dataclass(slots=True)
@@ -96,9 +110,10 @@ class _Room:
     """What nonces and wei are left while drafts are made, one after the other."""
 
     sight: Sight
-    market: _Market
-    kinds: Mapping[int, str]  # of live intents, by id
-    only_by_mark: frozenset[str]  # vaults whose stops do not go by `enforceStopLine`
+    market: Market
+    live: Mapping[int, Intent]  # by id
+    only_by_mark: frozenset[str]  # vaults whose stops go by `enforceStopLine` only when nothing else is left
+    avoided: frozenset[str]  # signers that are asked last
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     overtaken: set[tuple[str, int]] = field(default_factory=set)  # pending nonces that a draft of this round replaces
 
@@ -109,7 +124,24 @@ class _Room:
     def pending_mark(self, signer: str) -> Slot | None:
         """The lowest nonce of this signer that a mark pends at and no draft of this round replaces."""
         slots = (slot for slot in self.sight.pending_of(signer) if (signer, slot.nonce) not in self.overtaken)
-        return next((slot for slot in slots if self.kinds.get(slot.newest.intent_id) == Kind.MARK), None)
+        return next((slot for slot in slots if self.kind_at(slot) == Kind.MARK), None)
+
+    def kind_at(self, slot: Slot) -> str | None:
+        intent = self.live.get(slot.newest.intent_id)
+        return None if intent is None else intent.kind
+
+    def is_avoided(self, signer: str) -> bool:
+        """Its signer failed, or what holds its lowest nonce waits, and is no mark that a stop could replace."""
+        if signer in self.avoided:
+            return True
+        lowest = next(iter(self.sight.pending_of(signer)), None)
+        is_stuck = lowest is not None and self.sight.head.number >= lowest.newest.offered_block + STUCK_BLOCKS
+        return is_stuck and self.pending_mark(signer) is None
+
+    def stop_signers(self, vault: str | None) -> set[str]:
+        """Whose keys have a stop of this vault pending."""
+        found = ((slot.signer, self.live.get(slot.newest.intent_id)) for slot in self.sight.pending)
+        return {signer for signer, intent in found if intent is not None and intent.kind == Kind.STOP and intent.vault == vault}
 
     def nonce_for(self, intent: Intent, signer: str) -> int:
         """The lowest free one; a filling has its own, since bytes of ours may stand at lower ones of the same gap."""
@@ -117,9 +149,6 @@ class _Room:
         nonce = int(intent.reason["nonce"]) if is_filling else first_free_nonce(self.sight.counts[signer], self.held[signer])
         self.held[signer].add(nonce)
         return nonce
-
-    def offered(self, cap_wei: int) -> Fees | None:
-        return fees_for(self.sight.head.base_fee_wei, self.market.priority_fee_wei, cap_wei)
 
     def affords(self, signer: str, most_wei: int) -> int:
         """How many transactions of that much the signer can pay now."""
@@ -135,22 +164,33 @@ class Drafter:
         self._addresses = addresses
         self._caps = caps
 
-    def drafts(self, live: Sequence[Intent], sight: Sight, only_by_mark: frozenset[str]) -> tuple[list[Draft], list[Intent]]:
-        """What may be signed now, and the planned intents that nobody needs any more.
+    def turns(
+        self, live: Sequence[Intent], sight: Sight, only_by_mark: frozenset[str], avoided: Collection[str], *, urgent_alone: bool
+    ) -> Iterator[Turn]:
+        """What may be signed now, stops first; take a turn only when the one before was sent.
 
-        `only_by_mark`: vaults whose stops go by the keeper's mark, never by `enforceStopLine`. Errors: RpcError, NoHeadError.
+        `only_by_mark`: vaults whose stops go by the keeper's mark as long as that can be. `avoided`: signers that are asked last.
+        Errors: RpcError, NoHeadError.
         """
         planned = sorted((i for i in live if i.state == State.PLANNED and self._has_key(i)), key=order_of)
-        overdue = dict(self._overdue(live, sight))
-        if not planned and not overdue:
-            return [], []
-        fresh = self._restated([*planned, *(i for i in live if i.id in overdue)], sight)
-        needed = [intent for intent in (fresh[i.id] for i in planned) if intent is not None]
-        room = _Room(sight, self._market(), {intent.id: intent.kind for intent in live}, only_by_mark)
-        drafts = list(self._first_attempts([i for i in needed if i.kind in URGENT], room))
-        drafts += self._replacements({i.id: i for i in live}, fresh, overdue, room)
-        drafts += self._first_attempts([i for i in needed if i.kind not in URGENT], room)
-        return drafts, [intent for intent in planned if fresh[intent.id] is None]
+        urgent = [i for i in planned if i.kind in URGENT]
+        overdue = {} if urgent_alone else dict(self._overdue(live, sight))
+        if not urgent and (urgent_alone or not (planned or overdue)):
+            return
+        room = _Room(sight, self._market(sight), {i.id: i for i in live}, only_by_mark, frozenset(avoided))
+        for group in _groups(urgent, STOPS_A_TURN):
+            yield self._turn(group, room)
+        for waiting in _groups(sorted(overdue, key=lambda n: room.live[n].kind not in URGENT), STOPS_A_TURN):
+            fresh = self._restated([room.live[n] for n in waiting], sight)
+            yield Turn(list(self._replacements(fresh, {n: overdue[n] for n in waiting}, room)))
+        if not urgent_alone:
+            for group in _groups([i for i in planned if i.kind not in URGENT], OTHERS_A_TURN):
+                yield self._turn(group, room)
+
+    def _turn(self, group: Sequence[Intent], room: _Room) -> Turn:
+        fresh = self._restated(group, room.sight)
+        needed = [intent for i in group if (intent := fresh[i.id]) is not None]
+        return Turn(list(self._first_attempts(needed, room)), [intent for intent in group if fresh[intent.id] is None])
 
     def _has_key(self, intent: Intent) -> bool:
         if intent.role in self._addresses:
@@ -164,67 +204,62 @@ class Drafter:
         vaults = list(dict.fromkeys(intent.vault for intent in intents if intent.vault is not None))
         settling = {intent.vault for intent in intents if intent.kind == Kind.SETTLE and intent.vault is not None}
         numbers = self._observer.numbers(vaults, sight.head, settling)
-        fresh = {i.id: restated(i, None if i.vault is None else numbers[i.vault], sight.head) for i in intents}
-        return fresh | {i.id: None for i in intents if i.kind == Kind.FILL and i.state == State.PLANNED and not _is_in_gap(i, sight)}
+        return {i.id: _restated(i, None if i.vault is None else numbers[i.vault], sight) for i in intents}
 
-    def _market(self) -> _Market:
-        accounts = sorted(set(self._addresses.values()))
-        requests = [("eth_maxPriorityFeePerGas", []), *(("eth_getBalance", [account, "latest"]) for account in accounts)]
-        priority, *balances = self._reader.rpc.batch(requests)
-        return _Market(int(priority, 16), {account: int(balance, 16) for account, balance in zip(accounts, balances, strict=True)})
+    def _market(self, sight: Sight) -> Market:
+        return market(self._reader.rpc, sorted(set(self._addresses.values())), sight.head)
 
     # Trials
 
     def _tried(self, intents: Sequence[tuple[Intent, str, Slot | None]], sight: Sight) -> list[_Trial]:
         """Each as an eth_call at the head's hash and as a gas estimate."""
-        calls = [{"from": signer, "to": intent.to, "data": hex_text(intent.data)} for intent, signer, _ in intents]
+        gas = hex(TRIAL_GAS)
+        calls = [{"from": signer, "to": intent.to, "data": hex_text(intent.data), "gas": gas} for intent, signer, _ in intents]
         at = {"blockHash": sight.head.hash}
         requests = [request for call in calls for request in (("eth_call", [call, at]), ("eth_estimateGas", [call]))]
-        answers = [
-            a for n in range(0, len(requests), CALLS_A_BATCH) for a in self._reader.rpc.batch_settled(requests[n : n + CALLS_A_BATCH])
-        ]
+        answers = settled_apart(self._reader.rpc, requests) if requests else []
         pairs = zip(answers[::2], answers[1::2], strict=True)
         return [_trial(intent, signer, slot, *pair) for (intent, signer, slot), pair in zip(intents, pairs, strict=True)]
 
     # Planned intents
 
     def _first_attempts(self, intents: Sequence[Intent], room: _Room) -> Iterator[Draft]:
-        for trial in self._best_trials(intents, room):
-            draft = self._first_attempt(trial, room)
-            if draft is not None:
-                yield draft
+        """Each by the first of its ways that is open."""
+        ways = {intent.id: self._ways(intent, room) for intent in intents}
+        left = [intent for intent in intents if ways[intent.id]]
+        while left:
+            trials = self._tried([(*ways[intent.id].pop(0), None) for intent in left], room.sight)
+            found = [self._first_attempt(trial, room, is_last=not ways[trial.intent.id]) for trial in trials]
+            yield from (draft for draft in found if draft is not None)
+            left = [intent for intent, draft in zip(left, found, strict=True) if draft is None and ways[intent.id]]
 
-    def _best_trials(self, intents: Sequence[Intent], room: _Room) -> list[_Trial]:
-        """A stop goes by the key of its own, unless it is at cost or one of its vault reverted before; if that key is short of ETH or
-        the vault refuses it from there, by the keeper's."""
-        wanted = self._by_own_key(intents, room)
-        trials = self._tried([(i, self._addresses[i.role], None) for i in wanted], room.sight)
-        again = [n for n, trial in enumerate(trials) if trial.refused is not None and trial.intent.role != intents[n].role]
-        others = self._tried([(intents[n], self._addresses[intents[n].role], None) for n in again], room.sight)
-        for n, trial in zip(again, others, strict=True):
-            trials[n] = trial
-        return trials
+    def _ways(self, intent: Intent, room: _Room) -> list[tuple[Intent, str]]:
+        """Forms of an intent with their signers, best first; none for a second stop when no other key can send one."""
+        keeper, own = self._addresses[Role.KEEPER], self._addresses.get(Role.STOP)
+        if intent.kind not in STOPS:
+            return [(intent, self._addresses[intent.role])]
+        by_mark = [(intent, keeper)]
+        by_anyone = [(as_anyone(intent), own)] if own is not None and is_for_anyone(intent) else []
+        at_last = [(as_anyone(intent, Role.KEEPER), keeper)] if is_for_anyone(intent) else []
+        ways = [*by_mark, *by_anyone, *at_last] if intent.vault in room.only_by_mark else [*by_anyone, *by_mark, *at_last]
+        if intent.kind == Kind.SECOND:
+            ways = [way for way in ways if way[1] not in room.stop_signers(intent.vault)]
+        return sorted(ways, key=lambda way: room.is_avoided(way[1]))
 
-    def _by_own_key(self, intents: Sequence[Intent], room: _Room) -> list[Intent]:
-        own = self._addresses.get(Role.STOP)
-        fees = room.offered(self._caps.stops_wei)
-        if own is None or fees is None:
-            return list(intents)
-        left = room.affords(own, FALLBACK_GAS * fees.max_fee_wei)
-        return [by_own_key(i) if is_for_anyone(i) and i.vault not in room.only_by_mark and n < left else i for n, i in enumerate(intents)]
-
-    def _first_attempt(self, trial: _Trial, room: _Room) -> Draft | None:
+    def _first_attempt(self, trial: _Trial, room: _Room, *, is_last: bool) -> Draft | None:
+        """None when this way is barred; it is told when it was the last one."""
         intent, signer, cap = trial.intent, trial.signer, self._caps.of(trial.intent.kind)
+        tell = log.warning if is_last else log.debug
         if trial.gas is None:
-            _wait(intent, "the chain refuses it", signer=signer, refused=_name_of(trial.refused))
+            _wait(intent, "the chain refuses it", tell, signer=signer, refused=_name_of(trial.refused))
             return None
-        slot = room.pending_mark(signer) if intent.kind == Kind.STOP else None
-        fees = room.offered(cap) if slot is None else bumped(slot.fees, room.offered(cap), cap)
+        slot = room.pending_mark(signer) if intent.kind in STOPS else None
+        fees = room.market.offered(cap) if slot is None else room.market.raised(slot.fees, cap)
         if fees is None:
-            _wait(intent, "the fee is above the cap", base_fee_wei=room.sight.head.base_fee_wei, cap_wei=cap)
+            _wait(intent, "the fee is above the cap", tell, base_fee_wei=room.market.base_fee_wei, cap_wei=cap)
             return None
         if not room.affords(signer, trial.gas * fees.max_fee_wei):
-            _wait(intent, "the key is short of ETH", signer=signer, balance_wei=room.market.balances_wei[signer])
+            _wait(intent, "the key is short of ETH", tell, signer=signer, balance_wei=room.market.balances_wei[signer])
             return None
         room.market.balances_wei[signer] -= trial.gas * fees.max_fee_wei
         if slot is not None:
@@ -234,25 +269,29 @@ class Drafter:
     # Attempts that wait too long
 
     def _overdue(self, live: Sequence[Intent], sight: Sight) -> Iterator[tuple[int, Slot]]:
-        """By intent: the slots whose newest attempt is of our keys and has waited too long, or pays less than the base fee."""
+        """By intent: slots of our keys whose newest attempt has waited too long at the lowest nonce, or pays less than the base fee.
+
+        What waits above another nonce waits for that one: more money would not help it. What pays less than the base fee is
+        raised at any nonce, at most once a block.
+        """
         kinds = {intent.id: intent.kind for intent in live}
         for slot in sight.pending:
             newest, kind = slot.newest, kinds.get(slot.newest.intent_id)
             was_orphaned = newest.state == "mined"  # it goes out again as it is first
             if kind is None or was_orphaned or slot.signer not in self._addresses.values():
                 continue
-            patience = PATIENCE_BLOCKS.get(kind, OTHERS_PATIENCE_BLOCKS)
-            if sight.head.number >= newest.offered_block + patience or newest.max_fee_wei < sight.head.base_fee_wei:
+            waited = sight.head.number - newest.offered_block
+            is_lowest = slot.nonce == sight.counts[slot.signer]
+            has_waited = is_lowest and waited >= PATIENCE_BLOCKS.get(kind, OTHERS_PATIENCE_BLOCKS)
+            if has_waited or (waited > 0 and newest.max_fee_wei < sight.head.base_fee_wei):
                 yield newest.intent_id, slot
 
-    def _replacements(
-        self, live: Mapping[int, Intent], fresh: Mapping[int, Intent | None], overdue: Mapping[int, Slot], room: _Room
-    ) -> Iterator[Draft]:
+    def _replacements(self, fresh: Mapping[int, Intent | None], overdue: Mapping[int, Slot], room: _Room) -> Iterator[Draft]:
         left = {n: slot for n, slot in overdue.items() if (slot.signer, slot.nonce) not in room.overtaken}
-        needed = [(intent, slot) for n, slot in left.items() if (intent := _sent_as(live[n], fresh[n])) is not None]
+        needed = [(intent, slot) for n, slot in left.items() if (intent := _sent_as(room.live[n], fresh[n])) is not None]
         trials = {trial.intent.id: trial for trial in self._tried([(i, slot.signer, slot) for i, slot in needed], room.sight)}
         for intent_id, slot in left.items():
-            draft = self._replacement(live[intent_id], trials.get(intent_id), slot, room)
+            draft = self._replacement(room.live[intent_id], trials.get(intent_id), slot, room)
             if draft is not None:
                 room.overtaken.add((slot.signer, slot.nonce))
                 yield draft
@@ -260,13 +299,28 @@ class Drafter:
     def _replacement(self, intent: Intent, trial: _Trial | None, slot: Slot, room: _Room) -> Draft | None:
         """The same again for more, or a filler when nobody needs it or the chain refuses it by now."""
         cap = self._caps.of(intent.kind)
-        fees = bumped(slot.fees, room.offered(cap), cap)
+        fees = room.market.raised(slot.fees, cap)
         if fees is None:
-            _wait(intent, "its fee is at the cap", nonce=slot.nonce, max_fee_wei=slot.fees.max_fee_wei, cap_wei=cap)
+            _wait(intent, "its fee is at the cap", nonce=slot.nonce, max_fee_wei=slot.fees.max_fee_wei, cap_wei=room.market.cap_wei(cap))
             return None
         if trial is None or trial.gas is None:
             return Draft(intent, slot.signer, slot.nonce, fees, FILLER_GAS, is_filler=True)
         return Draft(trial.intent, slot.signer, slot.nonce, fees, trial.gas)
+
+
+def _groups(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (items[first : first + size] for first in range(0, len(items), size))
+
+
+def _restated(intent: Intent, numbers: Numbers | None, sight: Sight) -> Intent | None:
+    """As `restated`; an intent whose row cannot be used is none that anybody needs: what it was for is planned anew."""
+
+    def of_now() -> Intent | None:
+        if intent.kind == Kind.FILL and intent.state == State.PLANNED and not _is_in_gap(intent, sight):
+            return None
+        return restated(intent, numbers, sight.head)
+
+    return spared(of_now, intent=intent.id, kind=intent.kind, vault=intent.vault)
 
 
 def _is_in_gap(filling: Intent, sight: Sight) -> bool:
@@ -276,23 +330,33 @@ def _is_in_gap(filling: Intent, sight: Sight) -> bool:
 
 def _sent_as(intent: Intent, fresh: Intent | None) -> Intent | None:
     """The fresh numbers in the form in which the pending attempt was sent."""
-    if fresh is None or intent.role == fresh.role:
-        return fresh
-    return by_own_key(fresh) if intent.role == Role.STOP else replace(fresh, role=intent.role)
+    if fresh is None:
+        return None
+    return as_anyone(fresh, intent.role) if intent.data == ENFORCE else replace(fresh, role=intent.role)
 
 
 def _trial(intent: Intent, signer: str, slot: Slot | None, called: Any, estimated: Any) -> _Trial:
-    if isinstance(called, RpcRefusedError):
+    if isinstance(called, RpcError):
         return _Trial(intent, signer, slot, None, called)
-    if isinstance(estimated, RpcRefusedError):
-        log.warning("gas not estimated", intent=intent.id, error=str(estimated), gas=FALLBACK_GAS)
+    gas = _gas_of(estimated)
+    if gas is None:
+        log.warning("gas not estimated", intent=intent.id, error=str(estimated)[:ERROR_CHARACTERS], gas=FALLBACK_GAS)
         return _Trial(intent, signer, slot, FALLBACK_GAS, None)
-    return _Trial(intent, signer, slot, int(estimated, 16) * GAS_MARGIN_PERCENT // 100, None)
+    return _Trial(intent, signer, slot, gas * GAS_MARGIN_PERCENT // 100, None)
+
+
+def _gas_of(estimated: Any) -> int | None:
+    """None for an error, and for what is no number of gas units that a transaction could have."""
+    try:
+        gas = int(estimated, 16)
+    except (TypeError, ValueError):
+        return None
+    return gas if FILLER_GAS <= gas <= TRIAL_GAS else None
 
 
 def _name_of(error: RpcError | None) -> str | None:
     return (refusal_name(error.revert_data) if isinstance(error, RpcRevertedError) else None) or str(error)
 
 
-def _wait(intent: Intent, why: str, **told: Any) -> None:
-    log.warning("intent waits", intent=intent.id, kind=intent.kind, vault=intent.vault, state=intent.state, why=why, **told)
+def _wait(intent: Intent, why: str, tell: Callable[..., object] | None = None, **told: Any) -> None:
+    (tell or log.warning)("intent waits", intent=intent.id, kind=intent.kind, vault=intent.vault, state=intent.state, why=why, **told)

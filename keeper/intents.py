@@ -29,7 +29,7 @@ from core.chain.abi import hex_bytes
 from core.db.repositories.keeper import Intent, NewIntent, Request
 from keeper.jobs.settle import has_something_to_settle
 from keeper.observe import Numbers
-from keeper.state import SOURCE_AT_COST, Action, Head, Kind, Role, VaultStatus, evidence_hash
+from keeper.state import SOURCE_AT_COST, STOPS, Action, Head, Kind, Role, VaultStatus, evidence_hash
 
 
 class State(StrEnum):
@@ -76,7 +76,7 @@ def intent_of(action: Action, chain_id: int) -> NewIntent:
         subject=action.to.lower(),
         vault=None if action.kind is Kind.ACCEPT else action.to,
         kind=action.kind,
-        role=Role.KEEPER,
+        role=Role.PAUSER if action.kind is Kind.REMOVE else Role.KEEPER,
         to=action.to,
         data=hex_bytes(_call_of(action, evidence_hash(reason))),
         trigger_block_number=action.head.number,
@@ -91,6 +91,8 @@ def _call_of(action: Action, evidence: str) -> str:
             return calldata.settle()
         case Kind.ACCEPT:
             return calldata.accept_keeper()
+        case Kind.REMOVE:
+            return calldata.remove_agent()
     assert action.worth_usdc_e6 is not None  # a mark or a stop is planned only of a known worth
     return calldata.mark(action.worth_usdc_e6, action.head.number, evidence)
 
@@ -148,7 +150,9 @@ def restated(intent: Intent, numbers: Numbers | None, head: Head) -> Intent | No
     if intent.kind == Kind.SETTLE:
         return intent if has_something_to_settle(numbers.status, numbers.fee_owed_usdc_e6) else None
     above = None if numbers.worth_usdc_e6 is None or numbers.floor_usdc_e6 is None else numbers.worth_usdc_e6 - numbers.floor_usdc_e6
-    if numbers.status is not VaultStatus.WORKING or above is None or (above <= 0) != (intent.kind == Kind.STOP):
+    if intent.kind == Kind.REMOVE:
+        return intent if numbers.status is VaultStatus.WORKING and (above is None or above <= 0) else None
+    if numbers.status is not VaultStatus.WORKING or above is None or (above <= 0) != (intent.kind in STOPS):
         return None
     why = str(intent.reason["why"])
     action = Action(Kind(intent.kind), intent.to, head, why, numbers.worth_usdc_e6, numbers.floor_usdc_e6, numbers.source)
@@ -169,9 +173,28 @@ def _with_action(intent: Intent, action: Action) -> Intent:
 
 def is_for_anyone(intent: Intent) -> bool:
     """A stop that anyone may send. One at cost is for the keeper alone: `enforceStopLine` reverts with WorthUnknown."""
-    return intent.kind == Kind.STOP and intent.reason.get("source") != SOURCE_AT_COST
+    return intent.kind in STOPS and intent.reason.get("source") != SOURCE_AT_COST
 
 
-def by_own_key(intent: Intent) -> Intent:
+ENFORCE = hex_bytes(calldata.enforce_stop_line())
+
+
+def as_anyone(intent: Intent, role: str = Role.STOP) -> Intent:
     """A stop as anyone may send it: `enforceStopLine`, which asks the vault itself for its worth."""
-    return replace(intent, role=Role.STOP, data=hex_bytes(calldata.enforce_stop_line()))
+    return replace(intent, role=role, data=ENFORCE)
+
+
+def second_of(stop: Intent, head: Head) -> NewIntent:
+    """The same stop once more, for another key."""
+    return NewIntent(
+        chain_id=stop.chain_id,
+        subject=stop.subject,
+        vault=stop.vault,
+        kind=Kind.SECOND,
+        role=Role.KEEPER,
+        to=stop.to,
+        data=stop.data,
+        trigger_block_number=head.number,
+        trigger_block_hash=head.hash,
+        reason=stop.reason,
+    )

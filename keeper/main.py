@@ -1,7 +1,7 @@
 """The keeper's process: settings in, one tick a block out. `python -m keeper.main run | once | status`
 
 It leads or waits to lead; leading, it judges every vault each tick, runs the slow jobs beside it, and says how it is (row
-`leader`). An outside failure makes it try again at the next tick, never end; a tick that hangs ends it (keeper.watchdog). Without
+`leader`). An outside failure makes it try again at the next tick, never end; a tick that hangs ends it (core.watchdog). Without
 a signer it is a dry run and logs what it would send.
 """
 
@@ -29,6 +29,7 @@ from core.domain.errors import InvalidParameterError, OutsideError
 from core.exporter import Server, serve_or_tell
 from core.logs import configure_logs
 from core.settings import Settings
+from core.watchdog import Watchdog
 from keeper import status
 from keeper.drafts import Caps
 from keeper.metrics import Metrics
@@ -36,12 +37,11 @@ from keeper.observe import Observer
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
 from keeper.schedule import Schedule
 from keeper.sender import Sender
-from keeper.signers import KeyPlace, plain_variable, signers_of
+from keeper.signers import PREFIXES, KeyPlace, plain_variable, signers_of
 from keeper.signing import SignerRefusedError, require_allowed
 from keeper.slow_jobs import Place, jobs_of
 from keeper.state import Role
 from keeper.tick import Tick, TickReport
-from keeper.watchdog import Watchdog
 
 NAME = "keeper"
 HEAD_POLL_S = 0.2
@@ -66,26 +66,21 @@ def now_utc() -> datetime:
 
 def key_places(settings: Settings) -> dict[Role, KeyPlace]:
     """Where the settings say that each role's key is."""
-    return {
-        Role.KEEPER: KeyPlace(
-            private_key=settings.keeper_private_key,
-            keystore=settings.keeper_keystore,
-            password_file=settings.keeper_keystore_password_file,
-            remote_url=settings.keeper_remote_signer_url,
-            remote_address=settings.keeper_remote_signer_address,
-            remote_token_file=settings.keeper_remote_signer_token_file,
-            remote_answer_s=settings.keeper_remote_signer_answer_s,
-        ),
-        Role.STOP: KeyPlace(
-            private_key=settings.keeper_stop_private_key,
-            keystore=settings.keeper_stop_keystore,
-            password_file=settings.keeper_stop_keystore_password_file,
-            remote_url=settings.keeper_stop_remote_signer_url,
-            remote_address=settings.keeper_stop_remote_signer_address,
-            remote_token_file=settings.keeper_stop_remote_signer_token_file,
-            remote_answer_s=settings.keeper_remote_signer_answer_s,
-        ),
-    }
+    names = {role: prefix.lower() for role, prefix in PREFIXES.items()}
+    return {role: _key_place(settings, name) for role, name in names.items()}
+
+
+def _key_place(settings: Settings, name: str) -> KeyPlace:
+    """`name`: what the role's settings begin with. How long a remote signer may take is one setting for all."""
+    return KeyPlace(
+        private_key=getattr(settings, f"{name}_private_key"),
+        keystore=getattr(settings, f"{name}_keystore"),
+        password_file=getattr(settings, f"{name}_keystore_password_file"),
+        remote_url=getattr(settings, f"{name}_remote_signer_url"),
+        remote_address=getattr(settings, f"{name}_remote_signer_address"),
+        remote_token_file=getattr(settings, f"{name}_remote_signer_token_file"),
+        remote_answer_s=settings.keeper_remote_signer_answer_s,
+    )
 
 
 def custody_signer_of(settings: Settings) -> CustodySigner | None:
@@ -219,10 +214,12 @@ class Keeper:
             database=self._database,
             observer=observer,
             leadership=self._leadership,
-            chain_id=chain_id,
-            advance=None if sender is None else sender.advance,
+            sender=sender,
             own=accounts.get(Role.KEEPER),
             outbox=self._outbox,
+            marks_a_day=self._settings.keeper_marks_a_day,
+            removes=Role.PAUSER in self._signers,
+            sign=self._got_on,
         )
         log.info("watching", chain_id=chain_id, mode=tick.mode, accounts=accounts, epoch=self._leadership.epoch)
         return tick
@@ -241,6 +238,11 @@ class Keeper:
             max_head_age_s=self._settings.keeper_max_head_age_s,
             caps=self._caps,
         )
+
+    def _got_on(self) -> None:
+        """A slice of the vaults was judged: the tick gets on."""
+        self._leadership.sign()
+        self._watchdog.sign()
 
     def _fence(self, session: Session) -> None:
         """A transition that is about to be committed: the tick gets on, however many there are in it."""
@@ -261,6 +263,7 @@ class Keeper:
             fence=fence,
             max_fee_wei=self._caps.stops_wei,
             mark_retention_days=self._settings.keeper_mark_retention_days,
+            intent_retention_days=self._settings.keeper_intent_retention_days,
         )
         schedule = Schedule(
             database=self._database,

@@ -8,6 +8,7 @@ Laws
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 import structlog
 from sqlalchemy.orm import Session
@@ -20,6 +21,7 @@ from core.db.repositories import keeper as rows
 from core.db.repositories.keeper import NewIntent, Request
 from core.domain.errors import OutsideError
 from keeper.intents import State, intent_of_request
+from keeper.spared import spared
 from keeper.state import Head
 
 CUSTODIAL_TRANSFER = "custodial_transfer"
@@ -44,7 +46,8 @@ class OutboxPlanner:
 
     def intents(self, session: Session, chain_id: int, head: Head, now: datetime) -> list[tuple[NewIntent, State]]:
         """What is to be written down: planned requests, and those that end before they began."""
-        found = (self._intent(session, request, head, now) for request in rows.requests_to_plan(session, chain_id))
+        requests = rows.requests_to_plan(session, chain_id)
+        found = (spared(partial(self._intent, session, request, head, now), request=request.id, kind=request.kind) for request in requests)
         return [one for one in found if one is not None]
 
     def _intent(self, session: Session, request: Request, head: Head, now: datetime) -> tuple[NewIntent, State] | None:

@@ -5,6 +5,8 @@ Kept are
   and the one that each intent was decided from;
 - first answers to idempotency keys for IDEMPOTENCY_DAYS;
 - sign-in texts until they expire;
+- intents that ended, their attempts, and requests of the API with all that they led to, for `intent_retention_days`; of these every
+  stop for ever, each vault's newest mark that the chain had, and the requests of custodial transfers;
 - runs of slow jobs for RUN_DAYS, and each job's newest.
 
 A judgement is looked at once: the run says how far it came (`marks_up_to_id`), and the next one goes on from there.
@@ -53,19 +55,30 @@ class Thinning:
 class Prune:
     """Give `run` to a Job. `fence`: of the leader's epoch, called first in each transaction."""
 
-    def __init__(self, database: Database, fence: Callable[[Session], None], mark_retention_days: int, batch: int = BATCH) -> None:
+    def __init__(
+        self,
+        database: Database,
+        fence: Callable[[Session], None],
+        mark_retention_days: int,
+        intent_retention_days: int,
+        batch: int = BATCH,
+    ) -> None:
         self._database = database
         self._fence = fence
         self._mark_retention = timedelta(days=mark_retention_days)
+        self._intent_retention = timedelta(days=intent_retention_days)
         self._batch = batch
 
     def run(self, now: datetime) -> Mapping[str, Any]:
         """How many rows of each kind were dropped. Errors: LeadershipLostError, the database's."""
         marks, up_to_id = self._thin_marks(midnight(now - self._mark_retention))
+        ended_before = now - self._intent_retention
         answers_before, runs_before = now - timedelta(days=IDEMPOTENCY_DAYS), now - timedelta(days=RUN_DAYS)
         return {
             "marks": marks,
             "marks_up_to_id": up_to_id,
+            "intents": self._all(lambda session: retention.drop_finished_intents(session, ended_before, self._batch)),
+            "requests": self._all(lambda session: retention.drop_finished_requests(session, ended_before, self._batch)),
             "idempotency_records": self._all(lambda session: retention.drop_idempotency_records(session, answers_before, self._batch)),
             "sign_in_texts": self._all(lambda session: identity.sweep_nonces(session, now, self._batch)),
             "job_runs": self._all(lambda session: jobs.drop_old_runs(session, runs_before, self._batch)),

@@ -1,17 +1,21 @@
 """The only module that sends transactions: look, settle what the chain decided, sign what is due, send, look again.
 
     rows: live intents, attempts --> chain: one look --> rows: what became of them
-        --> drafts, signed --> rows: the signed bytes --> chain: eth_sendRawTransaction --> chain: one look --> rows
+        --> a turn of drafts, signed --> rows: the signed bytes --> chain: eth_sendRawTransaction --> the next turn
+        --> chain: one look --> rows
 
 Laws
 - What is sent was committed before, and each commit is fenced: a leader that lost its lead writes and sends nothing more.
 - `already known`, `nonce too low` and the like are no verdicts: what a node refuses is looked for by its hash.
 - No nonce below what is pending stays empty: our bytes go there again, or a transfer of nothing (docs/decisions/0046).
-- All of an advance is asked of one node.
+- All of an advance is asked of one node. A stop's bytes go to every other node of the pool as well, and a node that took bytes
+  and has no block with them SWALLOWED_BLOCKS later rests while others are asked.
+- Stops go first, a few at a time, so that neither a crash nor a bad one holds the others up.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -20,42 +24,35 @@ from sqlalchemy.orm import Session
 
 from core.chain.abi import hex_text
 from core.chain.reader import ChainReader
-from core.chain.rpc import RpcRefusedError
+from core.chain.rpc import RpcError
 from core.chain.signer import Signer
 from core.db.engine import Database, WriteSession
 from core.db.repositories import keeper as rows
-from core.db.repositories.keeper import Intent, NewTx, Tx
-from core.domain.blocks import Receipt
+from core.db.repositories.keeper import Intent, NewIntent, NewTx, Tx
+from core.domain.errors import MandateError, OutsideError
 from core.domain.money import UnixSeconds
-from keeper.attempts import Lost, Mined, Pending, Verdict
-from keeper.drafts import Caps, Draft, Drafter
-from keeper.intents import NEXT, ON_CHAIN, PENDING, State, filling
+from keeper.apart import settled_apart
+from keeper.attempts import Pending
+from keeper.drafts import ERROR_CHARACTERS, URGENT, Caps, Draft, Drafter
+from keeper.intents import NEXT, ON_CHAIN, PENDING, State, filling, second_of
+from keeper.moves import EFFECT, Move, confirmed, moves_by
 from keeper.observe import Observer
 from keeper.sight import Sight, look
-from keeper.state import Kind, VaultStatus
+from keeper.state import STOPS, Kind, Role, VaultStatus
 
-SUCCESS = 1
+SECOND_AFTER_BLOCKS = 3
+SWALLOWED_BLOCKS = 3
+SWALLOWER_REST_S = 60.0
+OTHERS_S = 1.0  # that each other node may take for a stop's bytes
+UNSIGNED = (MandateError, OutsideError, OSError, ValueError, TypeError)  # what a signer that cannot sign may raise
+SILENT_S = 5.0  # for so long a signer that failed is asked last
 REQUEST_PATIENCE = timedelta(hours=1)  # of a request of the outbox that the chain refuses
-RECORDED_AS_ENDED = ("stopped", "settled")
-EFFECT: Mapping[str, frozenset[VaultStatus]] = {  # what a vault must be once the transaction is on chain
-    Kind.STOP: frozenset({VaultStatus.STOPPED, VaultStatus.SETTLED}),
-    Kind.SETTLE: frozenset({VaultStatus.SETTLED}),
-}
 
 log = structlog.get_logger("keeper")
 
 
 class IntentMovedError(RuntimeError):
     """The intent's row is not in the state that this process read: two leaders, or a hand in the table."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Move:
-    """An intent's next state, and what becomes of its attempts: (attempt, state, receipt)."""
-
-    intent: Intent
-    state: State
-    attempts: tuple[tuple[Tx, str, Receipt | None], ...] = ()
 
 
 class Sender:
@@ -72,6 +69,7 @@ class Sender:
         fence: Callable[[Session], None],
         max_head_age_s: int,
         caps: Caps,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._reader = reader
         self._observer = observer
@@ -82,6 +80,9 @@ class Sender:
         self._max_head_age_s = max_head_age_s
         self._addresses = {role: signer.address for role, signer in signers.items()}
         self._drafter = Drafter(reader, observer, self._addresses, caps)
+        self._clock = clock
+        self._silent_until: dict[str, float] = {}  # by account
+        self._taken_by: dict[str, dict[str, int]] = {}  # by node: the height at which it took bytes, by their hash
 
     def advance(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
         """Take every intent as far as it goes now; answers those that are not finished.
@@ -90,11 +91,19 @@ class Sender:
         """
         with self._reader.rpc.pinned():
             sight, live = self._settled(live, now)
+            self._judge_node(live, sight)
             live = self._with_fillings(live, sight, now)
-            live = self._signed(live, sight, now)
-            if self._sent(live, sight, now):
+            live = self._with_seconds(live, sight, now)
+            live, has_sent = self._sent_in_turns(live, sight, now)
+            if has_sent:
                 _, live = self._settled(live, now)
         return live
+
+    def rush(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
+        """Sign and send the planned stops among `live`, and nothing else. Errors: as `advance`."""
+        with self._reader.rpc.pinned():
+            sight = look(self._reader, self._signers, self._attempts(live))
+            return self._signed_in_turns(live, sight, now, urgent_alone=True)[0]
 
     # What the chain decided
 
@@ -102,21 +111,21 @@ class Sender:
         """Every intent as the chain has it. One that is settled twice goes on until nothing changes."""
         sight = look(self._reader, self._signers, self._attempts(live))
         by_id = {intent.id: intent for intent in live}
-        moves = [move for verdict in sight.verdicts for move in _moves_by(verdict, by_id, sight.head.number)]
+        moves = [move for verdict in sight.verdicts for move in moves_by(verdict, by_id, sight.head.number)]
         live = self._committed(live, moves, now)
         while moves := list(self._confirmations(live, sight)):
             live = self._committed(live, moves, now)
         return sight, live
 
-    def _confirmations(self, live: Sequence[Intent], sight: Sight) -> Iterator[_Move]:
+    def _confirmations(self, live: Sequence[Intent], sight: Sight) -> Iterator[Move]:
         seen = [(i, m.receipt) for i in live if i.state in ON_CHAIN and (m := sight.mined_of(i.id)) is not None]
         later = [(intent, receipt) for intent, receipt in seen if sight.head.number > receipt.block_number]
         statuses, recorded = self._effects([intent for intent, _ in later], sight)
         for intent, receipt in later:
-            state = _confirmed(intent, statuses.get(intent.vault or ""), recorded.get(intent.vault or ""))
+            state = confirmed(intent, statuses.get(intent.vault or ""), recorded.get(intent.vault or ""))
             is_safe = sight.safe_block is not None and receipt.block_number <= sight.safe_block
             if state is not None and (state is not State.SAFE or is_safe):
-                yield _Move(intent, state)
+                yield Move(intent, state)
 
     def _effects(self, intents: Sequence[Intent], sight: Sight) -> tuple[dict[str, VaultStatus | None], dict[str, str]]:
         """The vaults' statuses at the head, and what the record says of them."""
@@ -132,13 +141,7 @@ class Sender:
     def _with_fillings(self, live: Sequence[Intent], sight: Sight, now: datetime) -> list[Intent]:
         """Plan what fills the gaps that a reorg left where a transaction was that is not ours: there are no bytes to send again."""
         gaps = [(role, signer, nonce) for role, signer in self._addresses.items() for nonce in self._without_bytes(signer, sight)]
-        planned = [filling(signer, role, nonce, live[0].chain_id, sight.head) for role, signer, nonce in gaps]
-        if not planned:
-            return list(live)
-        with self._database.write() as session:
-            self._fence(session)
-            added = [rows.add_intent(session, filling, self._epoch(), now) for filling in planned]
-        return [*live, *(intent for intent in added if intent is not None)]
+        return self._planned(live, [filling(signer, role, nonce, live[0].chain_id, sight.head) for role, signer, nonce in gaps], now)
 
     def _without_bytes(self, signer: str, sight: Sight) -> list[int]:
         gap = sight.gap_of(signer)
@@ -147,21 +150,87 @@ class Sender:
         held = {tx.nonce for tx in self._bytes_in_gap(signer, sight)}
         return [nonce for nonce in range(gap[0], gap[1] + 1) if nonce not in held]
 
-    def _signed(self, live: Sequence[Intent], sight: Sight, now: datetime) -> list[Intent]:
-        age_s = sight.head.age_s(UnixSeconds(int(now.timestamp())))
+    def _with_seconds(self, live: Sequence[Intent], sight: Sight, now: datetime) -> list[Intent]:
+        """Plan the same stop by another key, for each that was sent SECOND_AFTER_BLOCKS ago and is not mined."""
+        if len({self._addresses.get(role) for role in (Role.KEEPER, Role.STOP)} - {None}) < len((Role.KEEPER, Role.STOP)):
+            return list(live)
+        seconds = {intent.vault for intent in live if intent.kind == Kind.SECOND}
+        oldest: dict[int, int] = {}
+        for slot in sight.pending:
+            for tx in slot.attempts:
+                oldest[tx.intent_id] = min(oldest.get(tx.intent_id, tx.offered_block), tx.offered_block)
+        waiting = [
+            intent
+            for intent in live
+            if intent.kind == Kind.STOP and intent.vault not in seconds and intent.state in PENDING
+            and sight.head.number - oldest.get(intent.id, sight.head.number) >= SECOND_AFTER_BLOCKS
+        ]  # fmt: skip
+        return self._planned(live, [second_of(intent, sight.head) for intent in waiting], now)
+
+    def _planned(self, live: Sequence[Intent], planned: Sequence[NewIntent], now: datetime) -> list[Intent]:
+        if not planned:
+            return list(live)
+        with self._database.write() as session:
+            self._fence(session)
+            added = [rows.add_intent(session, intent, self._epoch(), now) for intent in planned]
+        return [*live, *(intent for intent in added if intent is not None)]
+
+    def _sent_in_turns(self, live: Sequence[Intent], sight: Sight, now: datetime) -> tuple[list[Intent], bool]:
+        """What was signed before goes out first, stops and what fills gaps before the rest; then what is signed now, in turns.
+
+        True when the node took anything that it did not have.
+        """
+        urgent = {intent.id for intent in live if intent.kind in URGENT}
+        before = list(self._to_send(live, sight))
+        has_sent = self._sent([*self._to_fill(sight), *(tx for tx in before if tx.intent_id in urgent)], sight, to_all=True)
+        live, has_sent_now = self._signed_in_turns(live, sight, now)
+        newest = {(tx.signer, tx.nonce): tx.id for tx in self._attempts(live)}
+        rest = [tx for tx in before if tx.intent_id not in urgent and newest.get((tx.signer, tx.nonce)) == tx.id]
+        return live, any((has_sent, has_sent_now, self._sent(rest, sight)))
+
+    def _signed_in_turns(
+        self, live: Sequence[Intent], sight: Sight, now: datetime, *, urgent_alone: bool = False
+    ) -> tuple[list[Intent], bool]:
+        """Each turn is signed, committed and sent before the next one is drafted. True when the node took anything."""
+        age_s, after, has_sent = sight.head.age_s(UnixSeconds(int(now.timestamp()))), list(live), False
         if age_s > self._max_head_age_s:
             if any(intent.state == State.PLANNED for intent in live):
                 log.warning("nothing is signed, the head is stale", head=sight.head.number, head_age_s=age_s)
-            return list(live)
-        drafts, unneeded = self._drafter.drafts(live, sight, self._only_by_mark(live))
-        moves = [_Move(intent, State.SUPERSEDED) for intent in unneeded]
-        drafted = {draft.intent.id for draft in drafts}
-        moves += [_Move(intent, State.REFUSED) for intent in live if intent.id not in drafted and _is_refused_too_long(intent, now)]
-        return self._committed(live, moves, now, [(draft, self._tx_of(draft, sight)) for draft in drafts])
+            return after, False
+        drafted: set[int] = set()
+        failed: set[str] = set()
+        for turn in self._drafter.turns(live, sight, self._only_by_mark(live), self._silent(), urgent_alone=urgent_alone):
+            signed = list(self._bytes_of(turn.drafts, sight, failed))
+            drafted |= {draft.intent.id for draft in turn.drafts}
+            moves = [Move(intent, State.SUPERSEDED) for intent in turn.unneeded]
+            after = self._committed(after, moves, now, signed)
+            has_sent |= self._sent_new(signed, sight)
+        if urgent_alone:
+            return after, has_sent
+        refused = [Move(i, State.REFUSED) for i in after if i.id not in drafted and _is_refused(i, now)]
+        return self._committed(after, refused, now), has_sent
+
+    def _bytes_of(self, drafts: Sequence[Draft], sight: Sight, failed: set[str]) -> Iterator[tuple[Draft, NewTx]]:
+        """The signed ones. Once a signer fails, nothing more of it is signed in this advance: a nonce left out would hold up the rest."""
+        for draft in drafts:
+            if draft.signer in failed:
+                continue
+            try:
+                tx = self._tx_of(draft, sight)
+            except UNSIGNED as error:
+                log.warning("intent waits", intent=draft.intent.id, kind=draft.intent.kind, why="it is not signed", error=_words(error))
+                failed.add(draft.signer)
+                self._silent_until[draft.signer] = self._clock() + SILENT_S
+            else:
+                yield draft, tx
+
+    def _silent(self) -> frozenset[str]:
+        """Signers that failed a moment ago."""
+        return frozenset(signer for signer, until in self._silent_until.items() if self._clock() < until)
 
     def _only_by_mark(self, live: Sequence[Intent]) -> frozenset[str]:
         """Vaults with a stop to sign whose last one reverted: whoever can make `enforceStopLine` revert can do it again."""
-        vaults = {i.vault for i in live if i.kind == Kind.STOP and i.state == State.PLANNED and i.vault is not None}
+        vaults = {i.vault for i in live if i.kind in STOPS and i.state == State.PLANNED and i.vault is not None}
         if not vaults:
             return frozenset()
         with self._database.read() as session:
@@ -183,17 +252,46 @@ class Sender:
 
     # What is sent
 
-    def _sent(self, live: Sequence[Intent], sight: Sight, now: datetime) -> bool:
-        """Send what the node does not have; True when it took anything that it did not have."""
-        due = [*self._to_send(live, sight), *self._to_fill(sight)]
+    def _sent_new(self, signed: Sequence[tuple[Draft, NewTx]], sight: Sight) -> bool:
+        """Send what was committed just now."""
+        by_haste = {is_urgent: [tx for draft, tx in signed if (draft.intent.kind in URGENT) == is_urgent] for is_urgent in (True, False)}
+        sent = [self._sent(by_haste[True], sight, to_all=True), self._sent(by_haste[False], sight)]
+        return any(sent)
+
+    def _sent(self, due: Sequence[NewTx], sight: Sight, *, to_all: bool = False) -> bool:
+        """Send bytes, `to_all` nodes of the pool if so wished; True when the node that is asked took any."""
         if not due:
             return False
-        answers = self._reader.rpc.batch_settled([("eth_sendRawTransaction", [hex_text(tx.raw)]) for tx in due])
-        taken = [tx for tx, answer in zip(due, answers, strict=True) if not isinstance(answer, RpcRefusedError)]
+        rpc = self._reader.rpc
+        requests = [("eth_sendRawTransaction", [hex_text(tx.raw)]) for tx in due]
+        answers = settled_apart(rpc, requests)
+        if to_all:
+            rpc.batch_of_others(requests, OTHERS_S)
+        taken = [tx for tx, answer in zip(due, answers, strict=True) if not isinstance(answer, RpcError)]
+        self._taken_by.setdefault(rpc.pinned_name or "", {}).update({tx.hash: sight.head.number for tx in taken})
         for tx, answer in zip(due, answers, strict=True):
-            if isinstance(answer, RpcRefusedError):
-                log.warning("the node does not take it", intent=tx.intent_id, nonce=tx.nonce, signer=tx.signer, error=str(answer))
+            if isinstance(answer, RpcError):
+                log.warning("the node does not take it", intent=tx.intent_id, nonce=tx.nonce, signer=tx.signer, error=_words(answer))
         return bool(taken)
+
+    def _judge_node(self, live: Sequence[Intent], sight: Sight) -> None:
+        """The pinned node rests when bytes that it took are in no block so long after, though nothing stands before them and they
+        pay what is asked: it may keep them to itself."""
+        pending = {slot.newest.hash: slot for slot in sight.pending if slot.nonce == sight.counts[slot.signer]}
+        taken = self._taken_by.setdefault(self._reader.rpc.pinned_name or "", {})
+        for tx_hash in taken.keys() - {tx.hash for tx in self._attempts(live)}:
+            del taken[tx_hash]
+        swallowed = [
+            tx_hash
+            for tx_hash, slot in pending.items()
+            if sight.head.number - taken.get(tx_hash, sight.head.number) >= SWALLOWED_BLOCKS
+            and slot.newest.max_fee_wei >= sight.head.base_fee_wei
+        ]
+        if swallowed:
+            log.warning("a node keeps bytes to itself", node=self._reader.rpc.pinned_name, transactions=swallowed[:5])
+            self._reader.rpc.distrust("swallows", SWALLOWER_REST_S)
+            for tx_hash in swallowed:
+                del taken[tx_hash]
 
     def _to_send(self, live: Sequence[Intent], sight: Sight) -> Iterator[Tx]:
         """The newest attempt of each pending nonce, unless the node has it: one that restarted forgot it."""
@@ -221,7 +319,7 @@ class Sender:
             return rows.attempts_of(session, [intent.id for intent in live])
 
     def _committed(
-        self, live: Sequence[Intent], moves: Sequence[_Move], now: datetime, signed: Sequence[tuple[Draft, NewTx]] = ()
+        self, live: Sequence[Intent], moves: Sequence[Move], now: datetime, signed: Sequence[tuple[Draft, NewTx]] = ()
     ) -> list[Intent]:
         """Write the moves and the signed bytes in one fenced transaction. Answers the intents that are not finished."""
         after = {intent.id: intent for intent in live}
@@ -236,7 +334,7 @@ class Sender:
             _tell(move)
         return [intent for intent in after.values() if NEXT[State(intent.state)]]
 
-    def _move(self, session: WriteSession, move: _Move, now: datetime) -> Intent:
+    def _move(self, session: WriteSession, move: Move, now: datetime) -> Intent:
         if move.state != move.intent.state:
             assert move.state in NEXT[State(move.intent.state)], (move.intent.state, move.state)
             self._change(session, replace(move.intent, state=move.state.value), move.intent.state, now)
@@ -257,73 +355,19 @@ class Sender:
             raise IntentMovedError(f"intent {intent.id} is no longer {was}")
 
 
-def _moves_by(verdict: Verdict, live: Mapping[int, Intent], head_number: int) -> Iterator[_Move]:
-    """What a verdict on a nonce means for every intent that has an attempt there."""
-    for intent_id in dict.fromkeys(tx.intent_id for tx in verdict.slot.attempts):
-        move = _move_by(verdict, live[intent_id], head_number)
-        if move is not None:
-            yield move
+def _is_refused(intent: Intent, now: datetime) -> bool:
+    """A request of the outbox is tried for an hour; the removal of an agent once, since it is planned anew while it is needed."""
+    if intent.state != State.PLANNED:
+        return False
+    return intent.kind == Kind.REMOVE or (intent.outbox_id is not None and now - intent.created_at >= REQUEST_PATIENCE)
 
 
-def _move_by(verdict: Verdict, intent: Intent, head_number: int) -> _Move | None:
-    own = tuple(tx for tx in verdict.slot.attempts if tx.intent_id == intent.id)
-    match verdict:
-        case Lost():
-            return _Move(intent, State.NONCE_LOST, tuple((tx, "lost", None) for tx in own))
-        case Pending():
-            return _pending_move(verdict, intent, own, head_number)
-    if verdict.tx.intent_id != intent.id or verdict.tx.is_filler:
-        return _Move(intent, State.SUPERSEDED, tuple((tx, "mined" if tx is verdict.tx else "lost", None) for tx in own))
-    return _mined_move(verdict, intent, own)
+def _words(error: Exception) -> str:
+    """What is told of an error; one that is not ours may hold anything."""
+    return (str(error) if isinstance(error, MandateError | OutsideError) else type(error).__name__)[:ERROR_CHARACTERS]
 
 
-def _pending_move(verdict: Pending, intent: Intent, own: Sequence[Tx], head_number: int) -> _Move | None:
-    """Known to the node: broadcast. A block that held it and is gone: broadcast again, and patience begins anew."""
-    newest = own[-1]
-    if intent.state in ON_CHAIN:
-        again = (replace(newest, offered_block=head_number), "broadcast", None)
-        return _Move(intent, State.BROADCAST, (again, *_orphaned(own, newest)))
-    if newest.id == verdict.slot.newest.id and newest.state == "signed" and not verdict.unknown:
-        return _Move(intent, State.BROADCAST, ((newest, "broadcast", None),))
-    return None
-
-
-def _orphaned(own: Sequence[Tx], but: Tx) -> tuple[tuple[Tx, str, Receipt | None], ...]:
-    """Other attempts of this nonce that were mined in a block that is gone: one of a nonce is mined, and its row says so."""
-    return tuple((tx, "broadcast", None) for tx in own if tx.state == "mined" and tx.id != but.id)
-
-
-def _mined_move(verdict: Mined, intent: Intent, own: Sequence[Tx]) -> _Move | None:
-    receipt, tx = verdict.receipt, verdict.tx
-    if receipt.status != SUCCESS:
-        return _Move(intent, State.REVERTED, ((tx, "mined", receipt),))
-    if intent.state in PENDING:
-        return _Move(intent, State.MINED, ((tx, "mined", receipt),))
-    if tx.mined_block_hash == receipt.block_hash:
-        return None
-    # It stands in another block now: what was safe is to be looked at from the start.
-    state = State.BROADCAST if intent.state == State.SAFE else State.MINED
-    return _Move(intent, state, ((tx, "mined", receipt), *_orphaned(own, tx)))
-
-
-def _confirmed(intent: Intent, status: VaultStatus | None, recorded: str | None) -> State | None:
-    """The next state of an intent that is on chain below the head; None when the vault or the record has to say more."""
-    wanted = EFFECT.get(intent.kind)
-    if intent.kind == Kind.MARK:
-        return State.DONE
-    if wanted is not None and status is not None and status not in wanted:
-        return State.REVERTED
-    if intent.state == State.MINED:
-        return State.SAFE
-    is_done = wanted is None or (status is not None and recorded in RECORDED_AS_ENDED)
-    return State.DONE if is_done else None
-
-
-def _is_refused_too_long(intent: Intent, now: datetime) -> bool:
-    return intent.outbox_id is not None and intent.state == State.PLANNED and now - intent.created_at >= REQUEST_PATIENCE
-
-
-def _tell(move: _Move) -> None:
+def _tell(move: Move) -> None:
     if move.state == move.intent.state:
         return
     intent = move.intent

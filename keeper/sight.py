@@ -1,19 +1,22 @@
-"""What the chain says of everything that is under way: read in one batch, from one node."""
+"""What the chain says of everything that is under way: read from one node.
+
+What it says of one transaction and cannot be read leaves that one as it is: pending, and known.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.chain.reader import ChainReader, header_of, receipt_of
-from core.chain.rpc import Request, RpcRefusedError
+from core.chain.abi import AbiDecodeError
+from core.chain.reader import ChainReader
+from core.chain.results import header_of, receipt_of
+from core.chain.rpc import RpcRefusedError
 from core.db.repositories.keeper import Tx
 from core.domain.blocks import Receipt
 from core.domain.money import UnixSeconds
 from keeper.attempts import Mined, Pending, Slot, Verdict, gap_below, slots_of, verdict_of
 from keeper.observe import NoHeadError
 from keeper.state import Head
-
-CALLS_A_BATCH = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +53,17 @@ def look(reader: ChainReader, signers: Iterable[str], attempts: Sequence[Tx]) ->
     receipts = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in hashes]
     bodies = [("eth_getTransactionByHash", [tx_hash]) for tx_hash in hashes]
     blocks = [("eth_getBlockByNumber", [tag, False]) for tag in ("latest", "safe")]
-    answers = iter(_settled(reader, [*blocks, *counts, *receipts, *bodies]))
+    answers = iter(reader.rpc.batch_settled([*blocks, *counts, *receipts, *bodies]))
     head, safe = _head(next(answers)), next(answers)
     count_of = {account: int(_answered(next(answers)), 16) for account in accounts}
-    receipt_by_hash = {tx_hash: _receipt(_answered(next(answers))) for tx_hash in hashes}
-    known = {tx_hash: _answered(next(answers)) is not None for tx_hash in hashes}
+    told = {tx_hash: _receipt(next(answers)) for tx_hash in hashes}
+    bodies_by_hash = {tx_hash: next(answers) for tx_hash in hashes}
+    receipt_by_hash = {tx_hash: receipt for tx_hash, (receipt, _) in told.items()}
+    known = {tx_hash: not told[tx_hash][1] or bodies_by_hash[tx_hash] is not None for tx_hash in hashes}
     verdicts = tuple(verdict_of(slot, count_of[slot.signer], receipt_by_hash, known) for slot in slots)
     # A node without the tag refuses it; then nothing is ever called safe by guess.
     safe_block = None if safe is None or isinstance(safe, RpcRefusedError) else header_of(safe).number
     return Sight(head, safe_block, count_of, verdicts)
-
-
-def _settled(reader: ChainReader, requests: Sequence[Request]) -> list[Any]:
-    batches = [requests[first : first + CALLS_A_BATCH] for first in range(0, len(requests), CALLS_A_BATCH)]
-    return [answer for batch in batches for answer in reader.rpc.batch_settled(batch)]
 
 
 def _answered(answer: Any) -> Any:
@@ -72,8 +72,12 @@ def _answered(answer: Any) -> Any:
     return answer
 
 
-def _receipt(raw: Any) -> Receipt | None:
-    return None if raw is None else receipt_of(raw)
+def _receipt(raw: Any) -> tuple[Receipt | None, bool]:
+    """The receipt, and whether the answer could be read."""
+    try:
+        return (None if raw is None else receipt_of(raw)), True
+    except (KeyError, ValueError, TypeError, AttributeError, AbiDecodeError):
+        return None, False
 
 
 def _head(raw: Any) -> Head:

@@ -1,4 +1,5 @@
-"""The keeper's keys, by role: `keeper` for everything, `stop` for stops that must not wait behind anything else.
+"""The keeper's keys, by role: `keeper` for everything, `stop` for stops that must not wait behind anything else, `pauser` to
+remove agents that cannot be stopped.
 
 A role's key stands in the environment (a local chain only), in an encrypted keystore, or with a remote signer; in one of
 these places, never two. Neither role has one = dry run. Built by keeper.main alone (law 4).
@@ -20,7 +21,7 @@ from keeper.state import Role
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-PREFIXES = {Role.KEEPER: "KEEPER", Role.STOP: "KEEPER_STOP"}  # of the settings' names
+PREFIXES = {Role.KEEPER: "KEEPER", Role.STOP: "KEEPER_STOP", Role.PAUSER: "KEEPER_PAUSER"}  # of the settings' names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +45,22 @@ def plain_variable(role: Role, place: KeyPlace) -> str | None:
 def signers_of(places: Mapping[Role, KeyPlace]) -> dict[Role, Signer]:
     """The roles that have a key. Nothing is asked over the network. Errors: InvalidParameterError naming the variable."""
     signers = {role: signer for role, place in places.items() if (signer := _signer_of(PREFIXES[role], place)) is not None}
-    if Role.STOP in signers and Role.KEEPER not in signers:
-        raise InvalidParameterError("KEEPER_STOP_*", "a key for stops alone can't mark; set the keeper's own key too")
-    if Role.STOP in signers and signers[Role.STOP].address == signers[Role.KEEPER].address:
-        raise InvalidParameterError("KEEPER_STOP_*", "this is the keeper's own account; two keys of one account share its nonces")
+    for role in (Role.STOP, Role.PAUSER):
+        _require_beside_keeper(signers, role)
+    addresses = [signer.address for signer in signers.values()]
+    if len(set(addresses)) < len(addresses):
+        raise InvalidParameterError("KEEPER_PAUSER_*", "this is the account of the stops; two keys of one account share its nonces")
     return signers
+
+
+def _require_beside_keeper(signers: Mapping[Role, Signer], role: Role) -> None:
+    if role not in signers:
+        return
+    name = f"{PREFIXES[role]}_*"
+    if Role.KEEPER not in signers:
+        raise InvalidParameterError(name, "a key for stops alone can't mark; set the keeper's own key too")
+    if signers[role].address == signers[Role.KEEPER].address:
+        raise InvalidParameterError(name, "this is the keeper's own account; two keys of one account share its nonces")
 
 
 def _signer_of(prefix: str, place: KeyPlace) -> Signer | None:

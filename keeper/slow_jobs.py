@@ -25,11 +25,13 @@ class Place:
     fence: Callable[[Session], None]
     max_fee_wei: int
     mark_retention_days: int
+    intent_retention_days: int
 
 
 def jobs_of(place: Place) -> tuple[Job, ...]:
     """Every slow job of the product. Names are unique: the runs' rows are found by them."""
+    pruning = Prune(place.database, place.fence, place.mark_retention_days, place.intent_retention_days)
     return (
-        Job(prune.NAME, prune.EVERY_S, Prune(place.database, place.fence, place.mark_retention_days).run),
+        Job(prune.NAME, prune.EVERY_S, pruning.run),
         Job(funds.NAME, funds.EVERY_S, Funds(place.reader, place.database, place.signers, place.max_fee_wei).run),
     )

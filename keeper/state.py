@@ -37,16 +37,23 @@ class Kind(StrEnum):
 
     FILL = "fill"
     STOP = "stop"
+    SECOND = "second_stop"
+    REMOVE = "remove_agent"
     SETTLE = "settle"
     ACCEPT = "accept_keeper"
     MARK = "mark"
 
 
+STOPS = (Kind.STOP, Kind.SECOND)
+
+
 class Role(StrEnum):
-    """Whose key signs. KEEPER is the one that the factory names; STOP sends stops past everything that KEEPER has pending."""
+    """Whose key signs. KEEPER is the one that the factory names; STOP sends stops past everything that KEEPER has pending; PAUSER
+    is a pauser of the factory, and removes agents where nothing else can stop them."""
 
     KEEPER = "keeper"
     STOP = "stop"
+    PAUSER = "pauser"
     RELAY = "relay"
 
 

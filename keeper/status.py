@@ -8,8 +8,10 @@ from rich.table import Table
 from sqlalchemy.orm import Session
 
 from core.db.repositories import keeper as rows
-from core.db.repositories.keeper import Intent, Mark, Tx, WatchedVault
+from core.db.repositories import watched as watched_rows
+from core.db.repositories.keeper import Intent, Tx
 from core.db.repositories.leader import LeaderRow, leader_row
+from core.db.repositories.watched import Mark, WatchedVault
 from core.domain.money import usdc_text
 from keeper.state import SOURCE_AT_COST
 
@@ -35,7 +37,7 @@ class Report:
 def read(session: Session, chain_id: int, leader_name: str, now: datetime) -> Report:
     live = rows.live_intents(session, chain_id)
     attempts = rows.attempts_of(session, [intent.id for intent in live])
-    return Report(leader_row(session, leader_name), rows.watched_vaults(session, chain_id, now), live, attempts, now)
+    return Report(leader_row(session, leader_name), watched_rows.watched_vaults(session, chain_id, now), live, attempts, now)
 
 
 def tables(report: Report) -> list[Table]:

@@ -1,35 +1,49 @@
 """One tick: observe every vault at one block, plan, write down what is decided, move what is under way.
 
-        Postgres: watched vaults, live intents --> chain: their numbers at one hash --> jobs: actions
-        --> Postgres: marks and planned intents, one fenced transaction --> sender: as far as each goes now
+        Postgres: watched vaults, live intents --> chain: a slice of them, nearest to their floors first, all at one hash
+        --> stops: planned intents, signed and sent --> the next slice ... --> those in trouble, for a few seconds
+        --> Postgres: marks and the other planned intents, one fenced transaction --> sender: as far as each goes now
+
+Laws
+- Stops go first: what else a tick has to do comes after the last slice's stops.
+- One vault's trouble, and one request's, is its own: it is told, and the others go on.
 
 Without a signer it is a dry run: everything is judged and written down, nothing is planned or sent. A keeper that the
 factory does not name stands down: it judges, and plans nothing but its own acceptance.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Protocol
 
 import structlog
 
-from core.db.engine import Database
+from core.chain.rpc import RpcError
+from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
 from core.db.repositories import keeper as rows
-from core.db.repositories.keeper import Intent, NewVaultMark
-from core.domain.money import UnixSeconds, usdc_text_or_none
+from core.db.repositories import watched as watched_rows
+from core.db.repositories.keeper import Intent, NewIntent, NewVaultMark
+from core.db.repositories.watched import WatchedVault
+from core.domain.money import BPS_ONE, UnixSeconds, usdc_text_or_none
+from keeper.ended import Ended
 from keeper.intents import State, intent_of, live_kinds
 from keeper.jobs import keeper_change, mark, settle, stop_line
+from keeper.last_resort import LastResort
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
-from keeper.state import Action, KeeperState, VaultReading, VaultStatus
+from keeper.spared import spared
+from keeper.state import STOPS, Action, Head, KeeperState, Kind, VaultReading, VaultStatus
 
-Advance = Callable[[Sequence[Intent], datetime], list[Intent]]  # Sender.advance
 Job = Callable[[KeeperState, UnixSeconds], list[Action]]
-JOBS: tuple[Job, ...] = (stop_line.plan, settle.plan, keeper_change.plan, mark.plan)
+JOBS: tuple[Job, ...] = (settle.plan, keeper_change.plan, mark.plan)  # after the stops
 JOBS_STOOD_DOWN: tuple[Job, ...] = (keeper_change.plan,)
+MARKS_A_DAY = 24
+VAULTS_A_SLICE = 960
+TROUBLE_S = 5.0  # of a tick, for vaults that a node cannot be asked about together with the others
 
 log = structlog.get_logger("keeper")
 
@@ -71,8 +85,19 @@ class TickReport:
         return "the head is stale" if self.is_stale else None
 
 
+class Moves(Protocol):
+    """What a tick asks of a Sender; both answer the intents that are not finished."""
+
+    def advance(self, live: Sequence[Intent], now: datetime) -> list[Intent]: ...
+
+    def rush(self, live: Sequence[Intent], now: datetime) -> list[Intent]: ...
+
+
 class Tick:
-    """Everything that one tick needs. `advance` None = dry run; `own` is the keeper's address."""
+    """Everything that one tick needs. `sender` None = dry run; `own` is the keeper's address. `sign`: the tick gets on.
+
+    `marks_a_day`: the most marks of one vault that are sent in 24 hours; stops are never counted. `removes`: a pauser's key is set.
+    """
 
     def __init__(
         self,
@@ -80,65 +105,151 @@ class Tick:
         database: Database,
         observer: Observer,
         leadership: Leadership,
-        chain_id: int,
-        advance: Advance | None,
+        sender: Moves | None,
         own: str | None,
         outbox: OutboxPlanner | None = None,
+        marks_a_day: int = MARKS_A_DAY,
+        removes: bool = False,
+        sign: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
         self._observer = observer
         self._leadership = leadership
-        self._chain_id = chain_id
-        self._advance = advance
+        self._chain_id = observer.chain_id
+        self._sender = sender
         self._own = own
         self._outbox = outbox or OutboxPlanner()
+        self._marks_a_day = marks_a_day
+        self._last_resort = LastResort(database, observer.chain_id) if removes else None
+        self._ended = Ended(observer)
+        self._sign = sign
         self._clock = clock
         self._was_told: tuple[bool, bool] = (False, False)
 
     @property
     def mode(self) -> str:
-        return "dry_run" if self._advance is None else "sending"
+        return "dry_run" if self._sender is None else "sending"
 
     def run(self, now: datetime) -> TickReport:
         """One tick. Errors: RpcError and NoHeadError when the chain can't be read, LeadershipLostError, the database's."""
-        started = self._clock()
-        state, live = self._observed(now)
-        seconds = UnixSeconds(int(now.timestamp()))
-        self._tell_changes(state, seconds)
-        actions = [action for job in (JOBS_STOOD_DOWN if state.is_stood_down else JOBS) for action in job(state, seconds)]
-        live = [*live, *self._written(state, actions, seconds, now)]
-        if self._advance is not None:
-            live = self._advance(live, now)
-        return _report(state, seconds, actions, live, round((self._clock() - started) * 1000))
-
-    def _observed(self, now: datetime) -> tuple[KeeperState, list[Intent]]:
+        started, seconds = self._clock(), UnixSeconds(int(now.timestamp()))
         with self._database.read() as session:
-            watched = rows.watched_vaults(session, self._chain_id, now)
+            watched = sorted(watched_rows.watched_vaults(session, self._chain_id, now), key=_distance)
             live = rows.live_intents(session, self._chain_id)
-        return self._observer.state(watched, live_kinds(live), self._own), live
+        head = self._observer.head()
+        state = KeeperState(self._chain_id, head, (), self._observer.max_head_age_s, self._observer.keepers(head), self._own)
+        self._tell_changes(state, seconds)
+        live = self._rushed(live, now)
+        stops: list[Action] = []
+        readings: dict[str, VaultReading] = {}
+        for part in self._slices(watched, live, head):
+            readings |= {reading.vault: reading for reading in part}
+            stops += (found := self._stops(replace(state, vaults=part), seconds))
+            live = self._stopped(found, live, now)
+            self._sign()
+        state = replace(state, vaults=tuple(readings.values()))
+        others = self._others(state, seconds, now)
+        live = [*live, *self._written(state, stops, others, seconds, now)]
+        if self._sender is not None:
+            live = self._sender.advance(live, now)
+        self._retire(state, now)
+        return _report(state, seconds, [*stops, *others], live, round((self._clock() - started) * 1000))
 
-    def _written(self, state: KeeperState, actions: Sequence[Action], seconds: UnixSeconds, now: datetime) -> list[Intent]:
-        """Write the marks, and the actions as planned intents unless this is a dry run. Answers the new intents."""
-        readings = mark.rows_to_write(state, seconds)
+    def _slices(self, watched: Sequence[WatchedVault], live: Sequence[Intent], head: Head) -> Iterator[tuple[VaultReading, ...]]:
+        """Readings of sound vaults, slice by slice, and of those in trouble, as far as there is time for them."""
+        trouble, kinds = self._observer.trouble, live_kinds(live)
+        trouble.forget_others({vault.vault for vault in watched})
+        sound = [vault for vault in watched if vault.vault not in trouble]
+        for first in range(0, len(sound), VAULTS_A_SLICE):
+            part = sound[first : first + VAULTS_A_SLICE]
+            yield self._observer.readings(part, kinds, head)
+        late = [vault for vault in watched if vault.vault in trouble]
+        if late:
+            yield self._observer.readings(late, kinds, head, TROUBLE_S)
+
+    # What is decided
+
+    def _stops(self, state: KeeperState, seconds: UnixSeconds) -> list[Action]:
+        return [] if state.is_stood_down else _actions(stop_line.plan, state, seconds)
+
+    def _stopped(self, actions: Sequence[Action], live: list[Intent], now: datetime) -> list[Intent]:
+        """Plan the stops of a slice and send them at once."""
+        self._tell(actions)
+        if self._sender is None or not actions:
+            return live
+        with self._database.write() as session:
+            self._leadership.fence(session)
+            added = self._added(session, [(intent, State.PLANNED) for intent in _intents(actions, self._chain_id)], now)
+        return self._rushed([*live, *added], now)
+
+    def _rushed(self, live: list[Intent], now: datetime) -> list[Intent]:
+        """Planned stops are sent before anything else is done. A node that fails now is met again by what follows."""
+        if self._sender is None or not any(intent.kind in STOPS and intent.state == State.PLANNED for intent in live):
+            return live
+        try:
+            return self._sender.rush(live, now)
+        except RpcError as error:
+            log.warning("stops wait", error=str(error))
+            return live
+
+    def _others(self, state: KeeperState, seconds: UnixSeconds, now: datetime) -> list[Action]:
+        """Everything that is due but stops."""
+        jobs = JOBS_STOOD_DOWN if state.is_stood_down else JOBS
+        actions = [action for job in jobs for action in _actions(job, state, seconds)]
+        if self._last_resort is not None and not state.is_stood_down:
+            actions += self._last_resort.plan(state, seconds)
+        return self._within_budget(actions, now)
+
+    def _within_budget(self, actions: Sequence[Action], now: datetime) -> list[Action]:
+        """Without the marks of vaults whose worth was sent often enough today: who moves a price must not burn the keeper's ETH."""
+        vaults = [action.to for action in actions if action.kind is Kind.MARK]
+        if not vaults:
+            return list(actions)
+        with self._database.read() as session:
+            sent = rows.marks_sent(session, self._chain_id, vaults, now - timedelta(days=1))
+        return [action for action in actions if action.kind is not Kind.MARK or sent.get(action.to, 0) < self._marks_a_day]
+
+    def _written(
+        self, state: KeeperState, stops: Sequence[Action], actions: Sequence[Action], seconds: UnixSeconds, now: datetime
+    ) -> list[Intent]:
+        """Write the judgements, and the actions as planned intents unless this is a dry run. Answers the new intents."""
+        readings = mark.rows_to_write(state, seconds, {action.to for action in (*stops, *actions)})
         for reading in filter(_is_unknown, readings):
             log.warning("worth unknown", vault=reading.vault, mandate=reading.public_id, source=reading.source)
-        if self._advance is None:
-            for action in actions:
-                log.info("would send", **_told(action))
-            actions = []
-        with self._database.read() as session:
-            requested = [] if self._advance is None else self._outbox.intents(session, self._chain_id, state.head, now)
-        if not readings and not actions and not requested:
+        self._tell(actions)
+        planned: list[tuple[NewIntent, State]] = []
+        if self._sender is not None:
+            with self._database.read() as session:
+                requested = self._outbox.intents(session, self._chain_id, state.head, now)
+            planned = [*((intent, State.PLANNED) for intent in _intents(actions, self._chain_id)), *requested]
+        if not readings and not planned:
             return []
-        planned = [*((intent_of(action, self._chain_id), State.PLANNED) for action in actions), *requested]
         with self._database.write() as session:
             self._leadership.fence(session)
             rows.add_vault_marks(session, [_row(state, reading) for reading in readings], now)
-            added = [rows.add_intent(session, intent, self._leadership.epoch, now, to) for intent, to in planned]
-        for action in actions:
-            log.info("planned", **_told(action))
+            return self._added(session, planned, now)
+
+    def _added(self, session: WriteSession, planned: Iterable[tuple[NewIntent, State]], now: datetime) -> list[Intent]:
+        """Those that were taken and are to be sent."""
+        added = [rows.add_intent(session, intent, self._leadership.epoch, now, to) for intent, to in planned]
         return [intent for intent in added if intent is not None and intent.state == State.PLANNED]
+
+    def _tell(self, actions: Sequence[Action]) -> None:
+        for action in actions:
+            log.info("planned" if self._sender is not None else "would send", **_told(action))
+
+    def _retire(self, state: KeeperState, now: datetime) -> None:
+        """Vaults that ended for good are watched no more. What fails here is tried again at the next tick."""
+        try:
+            block_number, ended = self._ended.at_safe(state)
+        except RpcError as error:
+            log.warning("what ended is not known", error=str(error))
+            return
+        if ended:
+            with self._database.write() as session:
+                self._leadership.fence(session)
+                watched_rows.add_ended(session, self._chain_id, ended, block_number, now)
 
     def _tell_changes(self, state: KeeperState, now: UnixSeconds) -> None:
         """Once when it begins and once when it ends: an idle chain would fill the log."""
@@ -153,6 +264,29 @@ class Tick:
             what = "the factory names another keeper, standing down" if stood_down else "the factory names this keeper"
             tell(what, keeper=state.own, factory_keeper=state.keepers and state.keepers.named)
         self._was_told = (is_stale, stood_down)
+
+
+def _distance(vault: WatchedVault) -> int:
+    """Its worth at the newest judgement in basis points of its floor; what is not known comes first."""
+    seen = vault.last_written
+    if seen is None or seen.worth_usdc_e6 is None or not vault.floor_usdc_e6:
+        return -1
+    return seen.worth_usdc_e6 * BPS_ONE // vault.floor_usdc_e6
+
+
+def _actions(job: Job, state: KeeperState, now: UnixSeconds) -> list[Action]:
+    """What the job plans. When it stumbles over a vault, that one is left out."""
+    planned = spared(partial(job, state, now), job=job.__module__)
+    if planned is not None:
+        return planned
+    each = (spared(partial(job, replace(state, vaults=(reading,)), now), vault=reading.vault) for reading in state.vaults)
+    return [action for actions in each for action in actions or ()]
+
+
+def _intents(actions: Iterable[Action], chain_id: int) -> Iterator[NewIntent]:
+    """The actions as intents; one that cannot be written as call data is left out."""
+    written = (spared(partial(intent_of, action, chain_id), vault=action.to, kind=action.kind.value) for action in actions)
+    return (intent for intent in written if intent is not None)
 
 
 def _is_unknown(reading: VaultReading) -> bool:

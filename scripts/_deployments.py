@@ -1,8 +1,9 @@
 """The deployment record, scripts/deployments/<network>.json, read by deploy.py, verify.py and the processes; what is left to do after
 a deployment; and the facts that deploy.py and verify.py share.
 
-{chain_id, block, commit, contracts: [{name, contract, address, block, tx, args, creation_hash}]}; `block` is the height of
-the first contract, from which the indexer reads; creation_hash is keccak256 of the creation code with its arguments.
+{chain_id, block, commit, contracts: [{name, contract, address, block, tx, args, creation_hash}], offices: {...}}; `block` is
+the height of the first contract, from which the indexer reads; creation_hash is keccak256 of the creation code with its
+arguments; `offices`, which a person writes, says which became another's since (scripts/_recorded.py has their names).
 """
 
 import json
@@ -41,17 +42,22 @@ class Record:
     chain_id: int
     commit: str
     contracts: list[Deployed] = field(default_factory=list)
+    offices: dict[str, Any] = field(default_factory=dict)
 
     def by_name(self) -> dict[str, Deployed]:
         return {one.name: one for one in self.contracts}
 
     def put(self, deployed: Deployed) -> None:
-        """Add or replace a contract in its place; the same code at the same address stays as it was recorded."""
+        """Add or replace a contract in its place; the same code at the same address stays as it was recorded.
+
+        What the offices of a replaced contract became says nothing about the new one's.
+        """
         known = self.by_name().get(deployed.name)
         if known is None:
             self.contracts.append(deployed)
         elif (known.address, known.creation_hash) != (deployed.address, deployed.creation_hash):
             self.contracts[self.contracts.index(known)] = deployed
+            self.offices = {office: who for office, who in self.offices.items() if not office.startswith(f"{deployed.name}.")}
 
     def save(self, path: Path) -> None:
         made = [one.block for one in self.contracts if one.tx is not None]
@@ -60,6 +66,7 @@ class Record:
             "block": min(made, default=0),
             "commit": self.commit,
             "contracts": [asdict(one) for one in self.contracts],
+            **({"offices": self.offices} if self.offices else {}),
         }
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content, indent=2) + "\n")
@@ -76,7 +83,7 @@ def load(path: Path, chain_id: int) -> Record:
     raw = json.loads(path.read_text())
     if raw["chain_id"] != chain_id:
         raise SystemExit(f"{path} records chain {raw['chain_id']}, but the node answers for chain {chain_id}; check RPC_URL and --network")
-    return Record(chain_id, raw["commit"], [Deployed(**one) for one in raw["contracts"]])
+    return Record(chain_id, raw["commit"], [Deployed(**one) for one in raw["contracts"]], raw.get("offices", {}))
 
 
 def current_commit() -> str:

@@ -1,7 +1,7 @@
 """Who holds which office of a deployment, and where test contracts may go. Pure: no chain; refusals are sentences.
 
 Laws
-- Off the devnet the deployer holds no office that outlives the deployment: its key is on the machine that deploys.
+- Off the devnet the deployer holds no office: its key is on the machine that deploys. Nor does an account whose key everybody has.
 - All that is wrong is said at once, before anything is sent.
 - Test contracts go to chains of a list, and the mock USDC and anvil's public keys to the devnet alone. What a node says of
   itself opens nothing on its own.
@@ -12,34 +12,38 @@ from dataclasses import dataclass
 
 from eth_utils.address import is_hex_address, to_checksum_address
 
+from core.domain.public_accounts import PUBLIC_ACCOUNTS
 from scripts._deployments import BASE_SEPOLIA_USDC
 
 BASE_SEPOLIA_CHAIN_ID = 84532
 ZERO_ADDRESS = "0x" + "00" * 20
+DEAD = "0x000000000000000000000000000000000000dEaD"  # of contracts/libraries/ConstantsLib.sol
 DEVNET = "devnet"
 TEST_CHAIN_IDS = frozenset({BASE_SEPOLIA_CHAIN_ID})  # the devnet answers to Base Sepolia's id
 TEST_CONTRACTS = frozenset({"test_venue", "test_venue_adapter"})
 USDC_BY_CHAIN = {BASE_SEPOLIA_CHAIN_ID: BASE_SEPOLIA_USDC}
+NOBODY = frozenset(address.lower() for address in (ZERO_ADDRESS, DEAD, *USDC_BY_CHAIN.values()))
+PUBLIC = frozenset(address.lower() for address in PUBLIC_ACCOUNTS)
 
 
 @dataclass(frozen=True, slots=True)
 class Office:
-    """`variable` of the environment names who holds it. `may_be_deployer`: also off the devnet."""
+    """`variable` of the environment names who holds it. `falls_to_deployer`: on the devnet, when nobody is named."""
 
     variable: str
     title: str
-    may_be_deployer: bool = False
+    falls_to_deployer: bool = True
 
 
 OFFICES = {
     "admin": Office("ADMIN_ADDRESS", "admin of factory and reserve token"),
     "pauser": Office("PAUSER_ADDRESS", "pauser"),
     "keeper_admin": Office("KEEPER_ADMIN_ADDRESS", "account that proposes keepers and guards"),
-    "keeper": Office("KEEPER_ADDRESS", "keeper", may_be_deployer=True),
-    "guard": Office("GUARD_ADDRESS", "guard", may_be_deployer=True),
+    "keeper": Office("KEEPER_ADDRESS", "keeper", falls_to_deployer=False),
+    "guard": Office("GUARD_ADDRESS", "guard", falls_to_deployer=False),
     "operator": Office("OPERATOR_ADDRESS", "operator of the test venue"),
     "treasury": Office("TREASURY_ADDRESS", "treasury of the reserve token"),
-    "relay": Office("RELAY_ADDRESS", "relay", may_be_deployer=True),
+    "relay": Office("RELAY_ADDRESS", "relay", falls_to_deployer=False),
 }
 
 
@@ -77,27 +81,34 @@ def offices_of(environment: Mapping[str, str], deployer: str, *, on_devnet: bool
     Errors: OfficesRefusedError with everything that is wrong.
     """
     named = {name: environment.get(office.variable, "").strip() for name, office in OFFICES.items()}
-    named["relay"] = named["relay"] or named["keeper"]
     if on_devnet:
-        named = {name: value or ("" if OFFICES[name].may_be_deployer else deployer) for name, value in named.items()}
+        named = {name: value or (deployer if OFFICES[name].falls_to_deployer else "") for name, value in named.items()}
     faults = [fault for name, value in named.items() if (fault := _fault(name, value, deployer, on_devnet=on_devnet))]
+    if not on_devnet and deployer.lower() in PUBLIC:
+        faults.append(f"the deployer is {deployer}, a public test account whose key everybody has: sign with a key that is yours alone")
     if faults:
         raise OfficesRefusedError("\n".join(faults))
+    named["relay"] = named["relay"] or named["keeper"]
     return Offices(**{name: to_checksum_address(value) for name, value in named.items()})
 
 
 def _fault(name: str, value: str, deployer: str, *, on_devnet: bool) -> str | None:
-    office = OFFICES[name]
-    variable, title = office.variable, office.title
+    variable, title = OFFICES[name].variable, OFFICES[name].title
     if not value:
-        # Without a keeper there is no default for the relay; one sentence is enough.
+        # The relay that nobody names is the keeper.
         return None if name == "relay" else f"{variable} is not set: set it to the address of the {title}"
     if not _is_address(value):
         return f"{variable} is {value}, which is not an address: give 0x and 40 hex digits, with a right checksum if in mixed case"
-    if value.lower() == ZERO_ADDRESS:
-        return f"{variable} is the zero address, and nobody could act as {title}: set it to an account that somebody holds"
-    if not on_devnet and not office.may_be_deployer and value.lower() == deployer.lower():
-        return f"{variable} is the deployer {deployer}, which may hold no such office off the devnet: name another account as {title}"
+    if value.lower() in NOBODY:
+        return f"{variable} is {value}, and nobody could act as {title}: set it to an account that somebody holds"
+    return None if on_devnet else _fault_off_the_devnet(variable, title, value, deployer)
+
+
+def _fault_off_the_devnet(variable: str, title: str, value: str, deployer: str) -> str | None:
+    if value.lower() == deployer.lower():
+        return f"{variable} is the deployer {deployer}, which may hold no office off the devnet: name another account as {title}"
+    if value.lower() in PUBLIC:
+        return f"{variable} is {value}, a public test account whose key everybody has: name another account as {title}"
     return None
 
 

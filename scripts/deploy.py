@@ -7,7 +7,7 @@ go to chain 84532 only.
 
 Offices come from ADMIN_ADDRESS, PAUSER_ADDRESS, KEEPER_ADMIN_ADDRESS, OPERATOR_ADDRESS (of the test venue), TREASURY_ADDRESS
 (of the reserve token), KEEPER_ADDRESS, GUARD_ADDRESS and RELAY_ADDRESS (of the relay adapter; default: the keeper). On the devnet
-the first five default to the deployer; anywhere else they are required, and none may be the deployer.
+the first five default to the deployer; anywhere else all but the relay are required, and none may be the deployer or a public account.
 """
 
 import os

@@ -15,6 +15,7 @@ BUILD = ROOT / ".build" / "forge"
 ABIS = ROOT / "core" / "chain" / "abis"
 REFERENCE = ROOT / "docs" / "contracts-reference.md"
 CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
+ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")
 DESCRIBED = ("MandateVault", "MandateVaultFactory", "RelayAdapter", "ReserveToken", "TestVenue", "TestVenueAdapter", "X402Adapter")
 HEAD = """# Events and errors of the contracts
 
@@ -64,7 +65,7 @@ def reference_text() -> str:
 
 
 def main() -> None:
-    wanted = {ABIS / f"{contract}.json": abi_text(contract) for contract in CONTRACTS} | {REFERENCE: reference_text()}
+    wanted = {ABIS / f"{contract}.json": abi_text(contract) for contract in (*CONTRACTS, *ALSO_KNOWN)} | {REFERENCE: reference_text()}
     stale = [file for file, text in wanted.items() if not file.exists() or file.read_text() != text]
     if "--check" in sys.argv and stale:
         sys.exit(
@@ -73,7 +74,7 @@ def main() -> None:
     ABIS.mkdir(parents=True, exist_ok=True)
     for file in stale:
         file.write_text(wanted[file])
-    print(f"{len(CONTRACTS)} ABIs and the contract reference: {len(stale)} written")
+    print(f"{len(wanted) - 1} ABIs and the contract reference: {len(stale)} written")
 
 
 if __name__ == "__main__":

@@ -61,8 +61,9 @@ contract X402Adapter is IAdapter, EIP712 {
         bytes calldata guardSignature
     ) external {
         if (amount == 0) revert ErrorsLib.ZeroAmount();
-        // Paid to itself, a vault would have an event that proves a payment and still have the money.
-        if (payTo == msg.sender) revert ErrorsLib.SelfPayment(msg.sender);
+        // Paid to itself, a vault would have an event that proves a payment and still have the money; paid to this
+        // contract, nobody would ever have it.
+        if (payTo == msg.sender || payTo == address(this)) revert ErrorsLib.SelfPayment(payTo);
         if (block.timestamp > deadline) revert ErrorsLib.DeadlinePassed(deadline);
         if (isNonceUsed[msg.sender][nonce]) revert ErrorsLib.NonceUsed(msg.sender, nonce);
         address guard = factory.guard();

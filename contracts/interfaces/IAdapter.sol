@@ -12,6 +12,8 @@ import {Rule} from "../libraries/TermsLib.sol";
 /// - Nobody but the vault may have a position paid out by a plain transfer: such money is a gift to the vault, neither own
 ///   cash nor gain, so anyone could lower its worth. Money that comes outside the vault's calls comes by
 ///   `receiveProceeds`. An adapter that does not keep this is not to be listed.
+/// - No position is valued by two listed adapters: a mandate that names both would count it twice. Nor should anybody but
+///   the vault be able to open one for it: what was bought for it elsewhere would count at cost there and by value here.
 /// - An adapter without positions answers 0, 0, 0 and true: it states no price, and 0 is then exactly its value.
 interface IAdapter {
     /// @notice The functions of this adapter that a mandate may allow, sorted strictly ascending by selector.

@@ -190,9 +190,9 @@ interface IMandateVault {
     /// @dev Reverts WorthUnknown while money is out at unvalued targets.
     function worth() external view returns (uint256);
 
-    /// @notice Worth with the money that no adapter values counted at cost: what was spent on it less what came back, by
-    /// calls or by the relay.
-    /// @dev An upper bound only while those positions are worth no more than they cost. Reverts when an adapter does.
+    /// @notice Worth with the money that no adapter values counted at cost: what was spent at such targets less what came
+    /// back at such targets or by the relay.
+    /// @dev Bounds the worth on neither side. Reverts when an adapter does.
     /// @return worth_ Own cash, plus what the adapters say, plus unvaluedOut.
     /// @return unvaluedOut The part at cost. 0: worth_ is what `worth` answers.
     function worthAtCost() external view returns (uint256 worth_, uint256 unvaluedOut);

@@ -187,8 +187,8 @@ library ErrorsLib {
     /// @notice Thrown when the guard's signature for this nonce was used by this vault.
     error NonceUsed(address vault, bytes32 nonce);
 
-    /// @notice Thrown when a vault would pay itself.
-    error SelfPayment(address vault);
+    /// @notice Thrown when a vault would pay itself, or the adapter that pays.
+    error SelfPayment(address payTo);
 
     /// @notice Thrown when a position is smaller than what is to be sold.
     error OverPosition(uint256 requested, uint256 held);

@@ -19,12 +19,13 @@ from core.chain.abi import checksum_address
 from core.db.engine import Database
 from core.db.repositories import chain, reverts
 from core.db.repositories.mandate_rows import ledger_row
+from core.db.repositories.quarantine import shorts_of
 from core.db.tables.mandate import Mandate, MandateEvent, MandateHead
 from core.domain.canonical import canonical_json
 from core.domain.mandate.ledger import LedgerRow
 from core.domain.mandate.lifecycle import MarketMode
 from core.domain.mandate.record import genesis_hash, record_line
-from core.domain.mandate.record_file import FORMAT, VERSION, totals_of
+from core.domain.mandate.record_file import FORMAT, HELD_KEY, VERSION, totals_of
 from core.domain.mandate.terms import rules_from_json, rules_to_json, terms_from_json, terms_to_json
 
 BATCH_ROWS = 1_000
@@ -44,7 +45,9 @@ def opening(session: Session, mandate: Mandate, factory: str) -> Opening:
     """What frames the rows, all of one snapshot. `factory`: the address whose domain the terms are signed under."""
     seq, row_hash = head_of(session, mandate)
     totals = totals_of(mandate_ledger.load_head(session, mandate.id))
-    last = {"head": {"seq": seq, "row_hash": row_hash, "totals": totals, "as_of": _as_of(session, mandate)}}
+    head = {"seq": seq, "row_hash": row_hash, "totals": totals, "as_of": _as_of(session, mandate)}
+    short = shorts_of(session, [mandate.id]).get(mandate.id)
+    last = {"head": head | ({} if short is None else {HELD_KEY: short.to_json()})}
     return Opening(mandate.id, _first_line(mandate, factory), last, seq)
 
 

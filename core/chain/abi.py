@@ -11,18 +11,24 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from eth_abi.abi import decode as abi_decode
 from eth_abi.abi import encode as abi_encode
-from eth_abi.exceptions import DecodingError, EncodingError
+from eth_abi.codec import ABIDecoder
+from eth_abi.decoding import ContextFramesBytesIO
+from eth_abi.exceptions import DecodingError, EncodingError, ParseError
+from eth_abi.registry import registry
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
+from core.chain.known_signatures import WELL_KNOWN
 from core.domain.errors import MandateError, OutsideError
+from core.domain.mandate.selectors import element_type, member_types
 
 ABIS = Path(__file__).parent / "abis"
 CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
+ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")  # contracts of this repository whose functions are known by name only
 SELECTOR_BYTES = 4
 WORD_BYTES = 32
+MOST_READS = 4  # of each byte of encoded values, on average: an encoder's own output takes two, since its offsets are looked at twice
 
 
 class AbiDecodeError(OutsideError):
@@ -41,6 +47,24 @@ def hex_text(data: bytes) -> str:
 def hex_bytes(text: str) -> bytes:
     """Read 0x-prefixed hex. Errors: ValueError."""
     return bytes.fromhex(text.removeprefix("0x"))
+
+
+def answer_words(answer: Any, count: int) -> bytes:
+    """A node's answer, bytes or hex, of exactly so many words of 32 bytes; the decoder alone takes a longer one. Errors: AbiDecodeError."""
+    if not isinstance(answer, str | bytes):
+        raise AbiDecodeError(f"{answer!r:.80} is no hex text")
+    data = answer if isinstance(answer, bytes) else _told_bytes(answer)
+    if len(data) != count * WORD_BYTES:
+        raise AbiDecodeError(f"{len(data)} bytes, not {count} words")
+    return data
+
+
+def _told_bytes(text: str) -> bytes:
+    """As `hex_bytes`. Errors: AbiDecodeError."""
+    try:
+        return hex_bytes(text)
+    except ValueError as error:
+        raise AbiDecodeError(f"no hex: {error}") from error
 
 
 @lru_cache(maxsize=65_536)
@@ -66,6 +90,14 @@ class Parameter:
             kind = "(" + ",".join(member.type for member in components) + ")" + kind.removeprefix("tuple")
         return cls(entry.get("name", ""), kind, entry.get("indexed", False), components)
 
+    @classmethod
+    def of_type(cls, kind: str) -> "Parameter":
+        """A parameter without a name, of a type that is known to be canonical."""
+        base = kind
+        while (element := element_type(base)) is not None:
+            base = element
+        return cls("", kind, False, tuple(cls.of_type(member) for member in member_types(base)))
+
 
 def _types(parameters: Iterable[Parameter]) -> list[str]:
     return [parameter.type for parameter in parameters]
@@ -76,12 +108,14 @@ def _signature(name: str, parameters: Iterable[Parameter]) -> str:
 
 
 def _inward(parameter: Parameter, value: Any) -> Any:
+    if (parameter.type.endswith("]") or parameter.components) and not isinstance(value, list | tuple):
+        raise TypeError(f"{parameter.type} takes a list, not {type(value).__name__}")
     if parameter.type.endswith("]"):
         element = Parameter(parameter.name, parameter.type[: parameter.type.rindex("[")], False, parameter.components)
         return [_inward(element, item) for item in value]
     if parameter.components:
         return tuple(_inward(member, item) for member, item in zip(parameter.components, value, strict=True))
-    return hex_bytes(value) if parameter.type.startswith("bytes") and isinstance(value, str) else value
+    return hex_bytes(value) if parameter.type.startswith(("bytes", "function")) and isinstance(value, str) else value
 
 
 def _outward(parameter: Parameter, value: Any) -> Any:
@@ -138,22 +172,44 @@ _WORDS: Mapping[str, Callable[[bytes], Any]] = {
 }
 
 
+class _BoundedStream(ContextFramesBytesIO):
+    """Offsets may overlap, so that a few KB unfold into GBs. What is read in all is bounded by what is there."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)  # type: ignore[no-untyped-call]  # of the library
+        self._left = MOST_READS * (len(data) + WORD_BYTES)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        self._left -= len(found)
+        if self._left < 0:
+            raise DecodingError("it unfolds into more than it is")
+        return found
+
+
+class _BoundedDecoder(ABIDecoder):
+    stream_class = _BoundedStream
+
+
+_DECODER = _BoundedDecoder(registry)
+
+
 def encode_values(parameters: Sequence[Parameter], values: Sequence[Any]) -> bytes:
     """ABI-encode domain values. Errors: AbiEncodeError."""
     try:
         return abi_encode(_types(parameters), [_inward(p, v) for p, v in zip(parameters, values, strict=True)])
-    except (EncodingError, ValueError, TypeError) as error:
+    except (EncodingError, ParseError, ValueError, TypeError, OverflowError) as error:
         raise AbiEncodeError(f"arguments do not fit ({', '.join(_types(parameters))}): {error}") from error
 
 
 def decode_values(parameters: Sequence[Parameter], data: bytes) -> tuple[Any, ...]:
-    """Read ABI-encoded bytes into domain values. Errors: AbiDecodeError."""
+    """Read ABI-encoded bytes into domain values, at a cost that the number of bytes bounds. Errors: AbiDecodeError."""
     readers = [_WORDS.get(parameter.type) for parameter in parameters]
     if len(data) == WORD_BYTES * len(readers) and None not in readers:
         words = (data[start : start + WORD_BYTES] for start in range(0, len(data), WORD_BYTES))
         return tuple(reader(word) for reader, word in zip(readers, words, strict=True) if reader is not None)
     try:
-        values = abi_decode(_types(parameters), data)
+        values = _DECODER.decode(_types(parameters), data)
     except (DecodingError, ValueError, OverflowError) as error:
         raise AbiDecodeError(f"not ({', '.join(_types(parameters))}): {error}") from error
     return tuple(_outward(p, v) for p, v in zip(parameters, values, strict=True))
@@ -174,7 +230,7 @@ class FunctionAbi:
 
     def decode_input(self, data: str) -> tuple[Any, ...]:
         """The arguments of call data, selector included. Errors: AbiDecodeError."""
-        return decode_values(self.inputs, hex_bytes(data)[SELECTOR_BYTES:])
+        return decode_values(self.inputs, _told_bytes(data)[SELECTOR_BYTES:])
 
     def decode_output(self, data: bytes) -> tuple[Any, ...]:
         """What the function returned. Errors: AbiDecodeError."""
@@ -194,10 +250,11 @@ class EventAbi:
         """
         indexed = [p for p in self.inputs if p.indexed]
         plain = [p for p in self.inputs if not p.indexed]
-        if len(topics) != len(indexed) + 1:
-            raise AbiDecodeError(f"{self.name} has {len(indexed)} indexed arguments, the log {len(topics) - 1}")
-        values = dict(zip((p.name for p in indexed), decode_values(indexed, b"".join(map(hex_bytes, topics[1:]))), strict=True))
-        return values | dict(zip((p.name for p in plain), decode_values(plain, hex_bytes(data)), strict=True))
+        words = [_told_bytes(topic) for topic in topics[1:]]
+        if len(words) != len(indexed) or any(len(word) != WORD_BYTES for word in words):
+            raise AbiDecodeError(f"{self.name} has {len(indexed)} indexed arguments, the log {len(words)}, or of another length")
+        values = dict(zip((p.name for p in indexed), decode_values(indexed, b"".join(words)), strict=True))
+        return values | dict(zip((p.name for p in plain), decode_values(plain, _told_bytes(data)), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +301,9 @@ def functions_by_selector(contract: str) -> dict[str, FunctionAbi]:
 
 @cache
 def signatures_by_selector() -> Mapping[str, str]:
-    """The signature behind a selector, of every function of every contract: USDC's, so any ERC-20's, among them."""
-    return {entry.selector: entry.signature for contract in CONTRACTS for entry in functions(contract).values()}
+    """The signature behind a selector: every function of this repository's contracts, and the well-known ones of others'."""
+    ours = (entry.signature for contract in (*CONTRACTS, *ALSO_KNOWN) for entry in functions(contract).values())
+    return {hex_text(keccak(text=signature)[:SELECTOR_BYTES]): signature for signature in (*WELL_KNOWN, *ours)}
 
 
 @cache

@@ -22,6 +22,8 @@ from core.chain.abi import (
     functions_by_selector,
     hex_text,
 )
+from core.domain.errors import InvalidParameterError
+from core.domain.mandate.selectors import argument_types
 from core.domain.mandate.terms import MandateTerms, Rule
 
 TRANSFER_WITH_BYTES = "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
@@ -216,13 +218,15 @@ def selector_of(signature: str) -> str:
 
 
 def call_by_signature(signature: str, arguments: Sequence[Any]) -> str:
-    """Call data for a function written as `name(type,...)` with plain types (no structs)."""
-    name, _, types = "".join(signature.split()).partition("(")
-    kinds = [kind for kind in types.removesuffix(")").split(",") if kind]
-    parameters = [Parameter("", kind, False, ()) for kind in kinds]
+    """Call data for a function written as `name(type,...)`. Structs and arrays are lists. Errors: AbiEncodeError."""
+    canonical = "".join(signature.split())
+    try:
+        parameters = [Parameter.of_type(kind) for kind in argument_types(canonical)]
+    except InvalidParameterError as error:
+        raise AbiEncodeError(str(error)) from error
     if len(parameters) != len(arguments):
         raise AbiEncodeError(f"{signature} takes {len(parameters)} arguments, not {len(arguments)}")
-    return selector_of(f"{name}({','.join(kinds)})") + encode_values(parameters, arguments).hex()
+    return selector_of(canonical) + encode_values(parameters, arguments).hex()
 
 
 def function_of(data: str) -> FunctionAbi | None:

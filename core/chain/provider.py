@@ -4,6 +4,7 @@ Laws
 - `enter` then `ask`, in pairs: the budget is paid at the door, and the door is closed to others while a half-open node is tried.
 - A failure of transport opens the breaker; a rate limit slows the budget and opens nothing; trouble that the node tells of
   in so many words rests it for TROUBLE_S, since another call may well succeed.
+- An answer is read piece by piece, for at most a time and at most MOST_ANSWER_BYTES, counted after decompression.
 - Its name is host and port. Path, query and user of the URL hold keys and are never told.
 """
 
@@ -18,7 +19,6 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
-import msgspec
 
 from core.chain.answers import FailureKind, NodeFailure
 from core.chain.breaker import Breaker, BreakerState
@@ -26,6 +26,9 @@ from core.chain.budget import Budget
 
 TROUBLE_S = 1.0
 CONNECT_S = 2.0
+MOST_ANSWER_BYTES = 64 * 2**20  # the receipts of twenty full blocks; what needs more is asked for in smaller parts
+ENCODINGS = ("identity", "gzip", "deflate")  # a piece of another one may unfold to any size
+ACCEPTED = {"Accept-Encoding": ", ".join(ENCODINGS[1:])}
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 T = TypeVar("T")
@@ -96,7 +99,7 @@ class Provider:
             self._requests += 1
             return Entry(passed=True, is_open=is_open, wait_s=0.0, is_probe=self._breaker.entered(now))
 
-    def ask(self, entry: Entry, body: Any, read: Callable[[Any], T], timeout_s: float) -> T:
+    def ask(self, entry: Entry, body: Any, read: Callable[[bytes], T], timeout_s: float) -> T:
         """POST and read the answer, within about `timeout_s`. Errors: NodeFailure, and what `read` raises."""
         begun = self._clock()
         try:
@@ -166,25 +169,24 @@ class Provider:
             else:
                 self._breaker.failed(now)
 
-    def _post(self, body: Any, begun: float, timeout_s: float) -> Any:
+    def _post(self, body: Any, begun: float, timeout_s: float) -> bytes:
         """Read piece by piece: a time-out is one piece's, and a node that drips would never run into it."""
         timeout = httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s))
         try:
-            with self._http.stream("POST", self._url, json=body, timeout=timeout) as response:
+            with self._http.stream("POST", self._url, json=body, timeout=timeout, headers=ACCEPTED) as response:
                 _require_ok(response)
-                pieces = []
+                content = bytearray()
                 for piece in response.iter_bytes():
-                    pieces.append(piece)
+                    content += piece
                     if self._clock() - begun > timeout_s:
                         raise NodeFailure(FailureKind.TIMEOUT, "an answer without end")
+                    if len(content) > MOST_ANSWER_BYTES:
+                        raise NodeFailure(FailureKind.GARBLED, f"an answer of more than {MOST_ANSWER_BYTES} bytes")
         except httpx.TimeoutException as error:
             raise NodeFailure(FailureKind.TIMEOUT, type(error).__name__) from error
         except httpx.HTTPError as error:
             raise NodeFailure(FailureKind.CONNECTION, type(error).__name__) from error
-        try:
-            return msgspec.json.decode(b"".join(pieces))
-        except (ValueError, msgspec.DecodeError) as error:
-            raise NodeFailure(FailureKind.GARBLED, "not JSON") from error
+        return bytes(content)
 
 
 def names_of(urls: list[str]) -> list[str]:
@@ -213,6 +215,9 @@ def _require_ok(response: httpx.Response) -> None:
         raise NodeFailure(FailureKind.RATE_LIMIT, "HTTP 429", retry_after_s=_retry_after_s(response.headers))
     if response.status_code != httpx.codes.OK:
         raise NodeFailure(FailureKind.STATUS, f"HTTP {response.status_code}")
+    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in ENCODINGS:
+        raise NodeFailure(FailureKind.GARBLED, "an encoding that was not asked for")
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -220,6 +225,6 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     value = headers.get("Retry-After", "").strip()
     if value.isdecimal():
         return float(value)
-    with suppress(ValueError):
+    with suppress(ValueError, TypeError, OverflowError):  # no date, one without a zone beside one with it, one out of range
         return (parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("Date", ""))).total_seconds()
     return None

@@ -12,9 +12,10 @@ from typing import Any
 
 from eth_utils.address import to_checksum_address
 
-from core.chain import calldata
-from core.chain.abi import WORD_BYTES, AbiDecodeError, checksum_address, function, hex_bytes, hex_text
+from core.chain import calldata, results
+from core.chain.abi import WORD_BYTES, AbiDecodeError, FunctionAbi, answer_words, function, hex_bytes, hex_text
 from core.chain.calldata import Call
+from core.chain.results import Parse
 from core.chain.revert import decode_revert
 from core.chain.rpc import Rpc, RpcRefusedError, RpcRevertedError
 from core.domain.blocks import BlockHeader, RawLog, Receipt
@@ -25,6 +26,7 @@ LATEST = "latest"
 INVALID_PARAMS_CODE = -32602
 HASH_CHARACTERS = 66
 MOST_RULES_BYTES = WORD_BYTES * (2 + 4 * MAX_RULES)  # offset and length, then four words a rule
+POSITION_CALLS = 99  # a request: three a vault
 ERC1271_MAGIC = "0x1626ba7e"
 VAULT_STATUSES = ("funding", "working", "stopped", "settled")
 
@@ -63,6 +65,15 @@ class VaultTotals:
 
 
 @dataclass(frozen=True, slots=True)
+class VaultPosition:
+    """What the chain says of a vault at one block. `balance`: USDC, with what anybody sent to it; `agent` zero: none."""
+
+    totals: VaultTotals
+    agent: str
+    balance: int
+
+
+@dataclass(frozen=True, slots=True)
 class AdapterReading:
     """What one adapter says of one vault at one block. Each None: that answer failed or was no such value, so it is unknown.
 
@@ -86,51 +97,39 @@ def block_argument(at: At) -> Any:
     return {"blockHash": at} if len(at) == HASH_CHARACTERS else at
 
 
-def _number(text: str) -> int:
-    return int(text, 16)
+def _header_at(at: At) -> Parse[BlockHeader | None]:
+    """The block that was asked for; of a tag any."""
+    if isinstance(at, int):
+        return results.only(results.header, lambda found: found.number == at)
+    if len(at) != HASH_CHARACTERS:
+        return results.header
+    return results.only(results.header, lambda found: found.hash == at.lower())
 
 
-def header_of(raw: Mapping[str, Any]) -> BlockHeader:
-    """A block of eth_getBlockBy*, without transaction bodies."""
-    fee = raw.get("baseFeePerGas")
-    return BlockHeader(
-        number=_number(raw["number"]),
-        hash=raw["hash"].lower(),
-        parent_hash=raw["parentHash"].lower(),
-        timestamp=_number(raw["timestamp"]),
-        logs_bloom=_number(raw["logsBloom"]),
-        transaction_hashes=tuple(tx.lower() for tx in raw["transactions"]),
-        base_fee_wei=None if fee is None else _number(fee),
-    )
+def _receipt_of(tx_hash: str) -> Parse[Receipt | None]:
+    return results.only(results.receipt, lambda found: found.tx_hash == tx_hash.lower())
 
 
-def log_of(raw: Mapping[str, Any]) -> RawLog:
-    return RawLog(
-        address=checksum_address(raw["address"]),
-        topics=tuple(topic.lower() for topic in raw["topics"]),
-        data=raw["data"].lower(),
-        block_number=_number(raw["blockNumber"]),
-        block_hash=raw["blockHash"].lower(),
-        tx_hash=raw["transactionHash"].lower(),
-        tx_index=_number(raw["transactionIndex"]),
-        log_index=_number(raw["logIndex"]),
-    )
+def _logs_between(first: int, last: int) -> Parse[list[RawLog] | None]:
+    return results.only(results.logs, lambda found: all(first <= log.block_number <= last for log in found))
 
 
-def receipt_of(raw: Mapping[str, Any]) -> Receipt:
-    to = raw.get("to")
-    return Receipt(
-        tx_hash=raw["transactionHash"].lower(),
-        tx_index=_number(raw["transactionIndex"]),
-        block_number=_number(raw["blockNumber"]),
-        block_hash=raw["blockHash"].lower(),
-        status=_number(raw["status"]),
-        sender=checksum_address(raw["from"]),
-        to=None if to is None else checksum_address(to),
-        gas_used=_number(raw["gasUsed"]),
-        logs_bloom=_number(raw["logsBloom"]),
-        logs=tuple(log_of(log) for log in raw["logs"]),
-    )
+def _output_of(view: FunctionAbi) -> Parse[Any]:
+    """What a view of our own contracts returns: a node that answers anything else garbles it."""
+
+    def parse(content: bytes) -> Any:
+        try:
+            return view.decode_output(results.code(content))[0]
+        except AbiDecodeError as error:
+            raise ValueError(str(error)) from error
+
+    return parse
+
+
+def _position(totals: Any, agent: Any, balance: Any) -> VaultPosition | None:
+    if any(isinstance(answer, RpcRefusedError) for answer in (totals, agent, balance)):
+        return None
+    return VaultPosition(VaultTotals(*totals), agent, balance)
 
 
 def rule_of(value: tuple[Any, ...]) -> Rule:
@@ -152,81 +151,93 @@ class ChainReader:
     # Blocks and transactions
 
     def chain_id(self) -> int:
-        return _number(self.rpc.call("eth_chainId"))
+        return int(self.rpc.call("eth_chainId", parse=results.number))
 
     def block_number(self) -> int:
         """The newest height."""
-        return _number(self.rpc.call("eth_blockNumber"))
+        return int(self.rpc.call("eth_blockNumber", parse=results.number))
 
     def header(self, at: At = LATEST) -> BlockHeader | None:
         """None: the node does not have that block (yet), or no block has that tag."""
         by_hash = isinstance(at, str) and len(at) == HASH_CHARACTERS
         method = "eth_getBlockByHash" if by_hash else "eth_getBlockByNumber"
-        raw = self.rpc.call(method, [hex(at) if isinstance(at, int) else at, False])
-        return None if raw is None else header_of(raw)
+        found: BlockHeader | None = self.rpc.call(method, [hex(at) if isinstance(at, int) else at, False], _header_at(at))
+        return found
 
     def headers(self, numbers: Sequence[int]) -> list[BlockHeader | None]:
         """Several headers in one request, in the order asked."""
-        answers = self.rpc.batch([("eth_getBlockByNumber", [hex(number), False]) for number in numbers])
-        return [None if raw is None else header_of(raw) for raw in answers]
+        requests = [("eth_getBlockByNumber", [hex(number), False]) for number in numbers]
+        return self.rpc.batch(requests, [_header_at(number) for number in numbers])
+
+    def headers_by_hash(self, block_hashes: Sequence[str]) -> list[BlockHeader | None]:
+        """As `headers`, of these very blocks."""
+        requests = [("eth_getBlockByHash", [block_hash, False]) for block_hash in block_hashes]
+        return self.rpc.batch(requests, [_header_at(block_hash) for block_hash in block_hashes])
 
     def receipts(self, block_hash: str) -> tuple[Receipt, ...] | None:
         """Every receipt of that very block, in order; None: the node does not have it."""
-        raw = self.rpc.call("eth_getBlockReceipts", [block_hash])
-        return None if raw is None else tuple(receipt_of(receipt) for receipt in raw)
+        found: tuple[Receipt, ...] | None = self.rpc.call("eth_getBlockReceipts", [block_hash], results.receipts)
+        return found
 
     def receipts_of_blocks(self, block_hashes: Sequence[str]) -> list[tuple[Receipt, ...] | None]:
         """As `receipts`, of several blocks in one request."""
-        answers = self.rpc.batch([("eth_getBlockReceipts", [block_hash]) for block_hash in block_hashes])
-        return [None if raw is None else tuple(receipt_of(receipt) for receipt in raw) for raw in answers]
+        requests = [("eth_getBlockReceipts", [block_hash]) for block_hash in block_hashes]
+        return self.rpc.batch(requests, [results.receipts] * len(requests))
 
     def range_logs(self, first: int, last: int, filters: Sequence[Mapping[str, Any]]) -> tuple[list[RawLog], BlockHeader | None]:
         """The logs of these heights that pass any of the filters ({address, topics}), and the header of the last height,
         from one node in one answer: a node without that block has not all of the logs either."""
         heights = {"fromBlock": hex(first), "toBlock": hex(last)}
         requests = [("eth_getLogs", [{**heights, **wanted}]) for wanted in filters]
-        *answers, newest = self.rpc.batch([*requests, ("eth_getBlockByNumber", [hex(last), False])])
-        return [log_of(raw) for answer in answers for raw in answer], None if newest is None else header_of(newest)
+        parsers: list[Parse[Any]] = [_logs_between(first, last)] * len(requests)
+        *answers, newest = self.rpc.batch([*requests, ("eth_getBlockByNumber", [hex(last), False])], [*parsers, _header_at(last)])
+        return [log for answer in answers for log in answer], newest
 
     def receipt(self, tx_hash: str) -> Receipt | None:
         """None: not mined, as far as this node knows."""
-        raw = self.rpc.call("eth_getTransactionReceipt", [tx_hash])
-        return None if raw is None else receipt_of(raw)
+        return self.receipts_of([tx_hash])[0]
 
     def receipts_of(self, tx_hashes: Sequence[str]) -> list[Receipt | None]:
         """As `receipt`, for several transactions in one request, in the order asked."""
-        answers = self.rpc.batch([("eth_getTransactionReceipt", [tx_hash]) for tx_hash in tx_hashes])
-        return [None if raw is None else receipt_of(raw) for raw in answers]
+        requests = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in tx_hashes]
+        return self.rpc.batch(requests, [_receipt_of(tx_hash) for tx_hash in tx_hashes])
+
+    def receipts_settled(self, tx_hashes: Sequence[str]) -> list[Receipt | RpcRefusedError | None]:
+        """As `receipts_of`, but one that is refused or garbled yields its error in place. Errors: RpcUnreachableError."""
+        requests = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in tx_hashes]
+        return self.rpc.batch_settled(requests, [_receipt_of(tx_hash) for tx_hash in tx_hashes])
 
     def transaction(self, tx_hash: str) -> dict[str, Any] | None:
-        """The transaction as the node gives it; None when it does not know it."""
-        raw: dict[str, Any] | None = self.rpc.call("eth_getTransactionByHash", [tx_hash])
+        """The transaction as the node gives it: hash, from, to, input and gas are there. None when it does not know it."""
+        raw: dict[str, Any] | None = self.rpc.call(
+            "eth_getTransactionByHash", [tx_hash], results.only(results.transaction, lambda found: found["hash"].lower() == tx_hash.lower())
+        )
         return raw
 
     def transaction_count(self, address: str, at: At = LATEST) -> int:
-        return _number(self.rpc.call("eth_getTransactionCount", [address, block_argument(at)]))
+        return int(self.rpc.call("eth_getTransactionCount", [address, block_argument(at)], results.number))
 
     def balance_wei(self, address: str, at: At = LATEST) -> int:
-        return _number(self.rpc.call("eth_getBalance", [address, block_argument(at)]))
+        return int(self.rpc.call("eth_getBalance", [address, block_argument(at)], results.wei))
 
     def code_at(self, address: str, at: At = LATEST) -> bytes:
         """Empty for an account without code; 0xef0100 and an address for an EIP-7702 delegation."""
-        return hex_bytes(self.rpc.call("eth_getCode", [address, block_argument(at)]))
+        return bytes(self.rpc.call("eth_getCode", [address, block_argument(at)], results.code))
 
     def estimate_gas(self, sender: str, to: str, data: str) -> int:
         """Gas units. Errors: RpcRevertedError with the revert data when it would revert."""
-        return _number(self.rpc.call("eth_estimateGas", [{"from": sender, "to": to, "data": data}]))
+        return int(self.rpc.call("eth_estimateGas", [{"from": sender, "to": to, "data": data}], results.number))
 
     def priority_fee_wei(self) -> int:
         """What the node suggests as maxPriorityFeePerGas."""
-        return _number(self.rpc.call("eth_maxPriorityFeePerGas"))
+        return int(self.rpc.call("eth_maxPriorityFeePerGas", parse=results.fee))
 
     # Calls
 
     def call(self, to: str, data: str, at: At = LATEST, sender: str | None = None) -> bytes:
         """eth_call. Errors: RpcRevertedError with the revert data."""
         transaction = {"to": to, "data": data} | ({} if sender is None else {"from": sender})
-        return hex_bytes(self.rpc.call("eth_call", [transaction, block_argument(at)]))
+        return bytes(self.rpc.call("eth_call", [transaction, block_argument(at)], results.code))
 
     def replay(self, transaction: Mapping[str, Any], parent_hash: str, number: int, timestamp: int) -> bytes | None:
         """Run a mined transaction on the state before its block, under its block's height and time.
@@ -297,7 +308,10 @@ class ChainReader:
 
     def status(self, vault: str, at: At = LATEST) -> str:
         """One of VAULT_STATUSES."""
-        return VAULT_STATUSES[self._vault(vault, "status", at)]
+        index = self._vault(vault, "status", at)
+        if index >= len(VAULT_STATUSES):
+            raise AbiDecodeError(f"{index} is no status of a vault")
+        return VAULT_STATUSES[index]
 
     def agent(self, vault: str, at: At = LATEST) -> str:
         """Zero address when removed, stopped or not yet set."""
@@ -324,10 +338,26 @@ class ChainReader:
 
     def lock(self, vault: str, at: At = LATEST) -> Lock:
         withdrawable, reason, until = self._vault(vault, "lock", at)
-        return Lock(withdrawable, hex_bytes(reason).rstrip(b"\0").decode("ascii"), until)
+        try:
+            return Lock(withdrawable, hex_bytes(reason).rstrip(b"\0").decode("ascii"), until)
+        except UnicodeDecodeError as error:
+            raise AbiDecodeError(f"{reason} is no reason in ASCII") from error
 
     def totals(self, vault: str, at: At = LATEST) -> VaultTotals:
         return VaultTotals(*self._vault(vault, "totals", at))
+
+    def vault_positions(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
+        """Of each, at one block's hash; None where the node refuses: it has that state no more. Errors: RpcUnreachableError."""
+        usdc, balance = self.contracts["usdc"], function("MockUSDC", "balanceOf")
+        views = [function("MandateVault", "totals"), function("MandateVault", "agent"), balance]
+        calls = [(vault, views[0].encode()) for vault in vaults], [(vault, views[1].encode()) for vault in vaults]
+        asked = [call for one in zip(*calls, [(usdc, balance.encode(vault)) for vault in vaults], strict=True) for call in one]
+        requests = [("eth_call", [{"to": to, "data": data}, block_argument(at)]) for to, data in asked]
+        parsers = [_output_of(view) for view in views] * len(vaults)
+        answers = list[Any]()
+        for start in range(0, len(requests), POSITION_CALLS):
+            answers += self.rpc.batch_settled(requests[start : start + POSITION_CALLS], parsers[start : start + POSITION_CALLS])
+        return [_position(*answers[start : start + len(views)]) for start in range(0, len(answers), len(views))]
 
     def check(self, vault: str, calls: Sequence[Call], at: At = LATEST) -> bytes:
         """The error data that the agent's execute or executeBatch would revert with; empty: the vault would let it pass."""
@@ -369,7 +399,7 @@ class ChainReader:
         calls = [
             ("eth_call", [{"to": adapter, "data": data}, block_argument(at)]) for adapter in adapters for data in _adapter_questions(vault)
         ]
-        answers = iter(self.rpc.batch_settled(calls))
+        answers = iter(self.rpc.batch_settled(calls, [results.code] * len(calls)))
         return {adapter: AdapterReading(*(_answer_or_none(name, next(answers)) for name in ADAPTER_VIEWS)) for adapter in adapters}
 
     def _reading_alone(self, adapter: str, vault: str, at: At) -> AdapterReading:
@@ -388,8 +418,8 @@ class ChainReader:
         """Which of these EIP-3009 nonces of the account were used or cancelled."""
         state, usdc = function("MockUSDC", "authorizationState"), self.contracts["usdc"]
         calls = [("eth_call", [{"to": usdc, "data": state.encode(account, one)}, block_argument(at)]) for one in nonces]
-        answers = self.rpc.batch(calls) if calls else []
-        return frozenset(one for one, answer in zip(nonces, answers, strict=True) if state.decode_output(hex_bytes(answer))[0])
+        answers = self.rpc.batch(calls, [results.code] * len(calls))
+        return frozenset(one for one, answer in zip(nonces, answers, strict=True) if state.decode_output(answer)[0])
 
     def is_authorization_used(self, token: str, authorizer: str, nonce: str, at: At = LATEST) -> bool:
         """Whether an EIP-3009 nonce is used or cancelled. Errors: RpcRevertedError when the token knows no EIP-3009."""
@@ -428,7 +458,7 @@ def _answer_or_none(view: str, answer: Any | RpcRefusedError) -> Any:
     if isinstance(answer, RpcRefusedError):
         return None
     try:
-        return function("IAdapter", view).decode_output(hex_bytes(answer))[0]
+        return function("IAdapter", view).decode_output(answer_words(answer, 1))[0]
     except AbiDecodeError:
         return None
 

@@ -9,6 +9,9 @@ Laws
 - A call ends within `deadline_s` (and what a node's last piece takes): the first half may be waited away for budget, the
   second is for asking, and no node may use up the time of those that were not asked yet. Nothing waits without a sleep.
 - What a node *says* (a revert, an invalid argument) is an answer, not a failure: it is raised at once, from that node.
+- A result is read as its method promises it while the node is still being asked, so that one that garbles it has failed and the
+  next is asked within the same call. Without `parse` a result is plain JSON, checked all the same (results.py).
+- A batch of more than MOST_CALLS_A_BATCH calls goes as several requests to one node; a node that says "too large" halves that.
 - A batch costs the budget one token a call: providers bill calls, not requests. A setting for it would be one to get wrong.
 - Within `pinned` one node gives all the answers. When it fails, the caller is told; another node's answer is never mixed in.
 - Errors are typed and are OutsideErrors; none carries a URL, since URLs hold provider keys.
@@ -18,26 +21,28 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import httpx
 
 from core.chain.answers import (
+    Asked,
+    BatchTooLargeError,
     NodeFailure,
     RpcCodeFailedError,
     RpcError,
     RpcRefusedError,
     RpcRevertedError,
     RpcUnreachableError,
-    object_of,
-    objects_of,
     refused,
-    settled,
+    result_of,
+    results_of,
 )
 from core.chain.budget import Budget
 from core.chain.provider import Entry, Provider, ProviderStats, names_of
+from core.chain.results import Parse, promised
 
 __all__ = [
     "ProviderStats",
@@ -58,6 +63,7 @@ DEADLINE_S = 30.0
 REST_S = 5.0  # of a node that failed while pinned, or is distrusted: longer than a caller waits before it tries again
 CALLS_PER_S = 2_000.0
 LEAST_WAIT_S = 0.001
+MOST_CALLS_A_BATCH = 400  # geth refuses more than 1,000 and some providers more than 500; an answer stays below a few hundred KB
 
 
 @dataclass(slots=True)
@@ -103,18 +109,55 @@ class Rpc:
         self._sleep = sleep
         self._ids = itertools.count(1)
         self._pins = _Pins()
+        self._most_calls = MOST_CALLS_A_BATCH
 
-    def call(self, method: str, params: Sequence[Any] = ()) -> Any:
+    def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
         """The result of one call. Errors: RpcUnreachableError, RpcRefusedError, RpcRevertedError."""
-        return _result(method, self._ask(method, self._body(method, params), 1, object_of))
+        body = self._body(method, params)
+        asked = Asked(body["id"], method, parse or promised(method))
+        return _result(self._ask(method, body, 1, lambda content: result_of(content, asked)))
 
-    def batch(self, requests: Sequence[Request]) -> list[Any]:
-        """The results of several calls in one HTTP request, in order. The first refused one raises for all."""
-        return [_result(method, answer) for (method, _), answer in zip(requests, self._batch(requests), strict=True)]
+    def batch(self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None = None) -> list[Any]:
+        """The results of several calls, from one node, in order. The first refused one raises for all."""
+        return [_result(answer) for answer in self._batch(requests, parse, is_settled=False)]
 
-    def batch_settled(self, requests: Sequence[Request]) -> list[Any | RpcRefusedError]:
-        """As `batch`, but a refused call yields its error in place. Errors: RpcUnreachableError."""
-        return [settled(method, answer) for (method, _), answer in zip(requests, self._batch(requests), strict=True)]
+    def batch_settled(
+        self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None = None, within_s: float | None = None
+    ) -> list[Any | RpcRefusedError]:
+        """As `batch`, but a refused call yields its error in place; so does one that no node answered, when one node answered others.
+
+        Errors: RpcUnreachableError, also after `within_s` a request; RpcRefusedError when a node refuses the batch as a whole.
+        """
+        return self._batch(requests, parse, is_settled=True, within_s=within_s)
+
+    def batch_of_others(self, requests: Sequence[Request], within_s: float) -> dict[str, list[Any | RpcRefusedError]]:
+        """As `batch_of_each`, without the node that this thread's `pinned` block asks."""
+        return self.batch_of_each(requests, within_s, but=self.pinned_name)
+
+    def batch_of_each(self, requests: Sequence[Request], within_s: float, but: str | None = None) -> dict[str, list[Any | RpcRefusedError]]:
+        """What each node says, by its name, a failed call as its error in place. One that is open, over budget, or gives no answer within
+        `within_s` is left out.
+        """
+        bodies, asked = self._asked(requests, None)
+        said: dict[str, list[Any | RpcRefusedError]] = {}
+        for node in self._nodes:
+            entry = None if node.name == but else node.enter(len(bodies))
+            if entry is None or not entry.passed:
+                continue
+            try:
+                said[node.name] = node.ask(entry, bodies, lambda content: results_of(content, asked), within_s)
+            except BatchTooLargeError:
+                continue
+            except NodeFailure as failure:
+                if failure.partly is not None:
+                    said[node.name] = list(failure.partly)
+        return said
+
+    @property
+    def pinned_name(self) -> str | None:
+        """The node of this thread's `pinned` block, once it answered."""
+        pin = self._pins.pin
+        return None if pin is None or pin.node is None else pin.node.name
 
     @contextmanager
     def pinned(self) -> Iterator[None]:
@@ -131,15 +174,15 @@ class Rpc:
         finally:
             self._pins.pin = None
 
-    def distrust(self, reason: str) -> None:
-        """The pinned node lags or contradicts itself: it rests for REST_S. `reason`: one of few words, counted in `stats`.
+    def distrust(self, reason: str, rest_s: float = REST_S) -> None:
+        """The pinned node lags or contradicts itself: it rests for `rest_s`. `reason`: one of few words, counted in `stats`.
 
         The block goes on with it. Nothing happens outside a block, or before a node answered; a node that is alone is asked
         even while it rests.
         """
         pin = self._pins.pin
         if pin is not None and pin.node is not None:
-            pin.node.distrust(reason, REST_S)
+            pin.node.distrust(reason, rest_s)
 
     def stats(self) -> tuple[ProviderStats, ...]:
         """What each node did since the start, best first."""
@@ -151,27 +194,54 @@ class Rpc:
     def _body(self, method: str, params: Sequence[Any]) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": list(params)}
 
-    def _batch(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
-        if not requests:
-            return []
+    def _asked(self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None) -> tuple[list[dict[str, Any]], list[Asked]]:
+        """The calls as they are sent, and how their answers are read."""
         bodies = [self._body(method, params) for method, params in requests]
-        wanted = [body["id"] for body in bodies]
-        answers = self._ask(requests[0][0], bodies, len(bodies), lambda answer: objects_of(answer, wanted))
-        return [answers[identifier] for identifier in wanted]
+        parsers = parse or [promised(method) for method, _ in requests]
+        return bodies, [Asked(body["id"], body["method"], one) for body, one in zip(bodies, parsers, strict=True)]
 
-    def _ask(self, method: str, body: Any, cost: int, read: Callable[[Any], T]) -> T:
+    def _batch(
+        self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None, *, is_settled: bool, within_s: float | None = None
+    ) -> list[Any]:
+        """In requests of at most `_most_calls`, all from one node."""
+        answers = list[Any]()
+        with ExitStack() as one_node:
+            while len(answers) < len(requests):
+                part = slice(len(answers), len(answers) + self._most_calls)
+                if part.stop < len(requests):
+                    one_node.enter_context(self.pinned())
+                chunk, parsers = requests[part], None if parse is None else parse[part]
+                try:
+                    answers += self._one_batch(chunk, parsers, is_settled, within_s)
+                except BatchTooLargeError:
+                    self._most_calls = min(self._most_calls, len(chunk) // 2)
+        return answers
+
+    def _one_batch(
+        self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None, is_settled: bool, within_s: float | None
+    ) -> list[Any]:
+        bodies, asked = self._asked(requests, parse)
+        try:
+            return self._ask(requests[0][0], bodies, len(bodies), lambda content: results_of(content, asked), within_s)
+        except _PartlyAnsweredError as partly:
+            if is_settled:
+                return list(partly.results)
+            raise partly.otherwise from None
+
+    def _ask(self, method: str, body: Any, cost: int, read: Callable[[bytes], T], within_s: float | None = None) -> T:
         pin = self._pins.pin
+        deadline_s = self._deadline_s if within_s is None else min(within_s, self._deadline_s)
         begun = self._clock()
         untried = list(self._nodes) if pin is None or pin.node is None else [pin.node]
         failures: list[NodeFailure] = []
         told: list[str] = []
-        while untried and self._clock() < begun + self._deadline_s:
-            found = self._enter(untried, cost, begun + self._deadline_s / 2)
+        while untried and self._clock() < begun + deadline_s:
+            found = self._enter(untried, cost, begun + deadline_s / 2)
             if found is None:
                 told.append("over budget")
                 break
             node, entry = found
-            left_s = begun + self._deadline_s - self._clock()
+            left_s = begun + deadline_s - self._clock()
             try:
                 answer = node.ask(entry, body, read, min(self._answer_s, left_s / len(untried)))
             except NodeFailure as failure:
@@ -184,10 +254,7 @@ class Rpc:
                 if pin is not None:
                     pin.node = node
                 return answer
-        said = next((failure.answer for failure in failures if failure.answer is not None), None)
-        if said is not None:
-            raise refused(method, said)
-        raise RpcUnreachableError(method, told)
+        raise _outcome(method, failures, told)
 
     def _enter(self, nodes: Sequence[Provider], cost: int, until: float) -> tuple[Provider, Entry] | None:
         """The node to ask, its budget paid; waits for budget, at most `until`. None: nobody has budget by then."""
@@ -219,8 +286,24 @@ class Rpc:
             waited_for.waited(wait_s)
 
 
-def _result(method: str, answer: dict[str, Any]) -> Any:
-    found = settled(method, answer)
+class _PartlyAnsweredError(RpcError):
+    """No node answered a whole batch, and one answered a part of it. `otherwise`: the error for those who want all or nothing."""
+
+    def __init__(self, results: Sequence[Any], otherwise: RpcError) -> None:
+        super().__init__(str(otherwise))
+        self.results = results
+        self.otherwise = otherwise
+
+
+def _outcome(method: str, failures: Sequence[NodeFailure], told: Sequence[str]) -> RpcError:
+    """What a call ends with that no node answered."""
+    said = next((failure.answer for failure in failures if failure.answer is not None), None)
+    error = RpcUnreachableError(method, told) if said is None else refused(method, said)
+    partly = next((failure.partly for failure in failures if failure.partly is not None), None)
+    return error if partly is None else _PartlyAnsweredError(partly, error)
+
+
+def _result(found: Any) -> Any:
     if isinstance(found, RpcRefusedError):
         raise found
     return found

@@ -98,6 +98,10 @@ class Leadership:
         self._sign_at = self._clock()
         self._write_beat()
 
+    def sign(self) -> None:
+        """The loop gets on with long work that writes nothing yet; its heartbeat tells what it last said. From any thread."""
+        self._sign_at = self._clock()
+
     def fence(self, session: Session) -> None:
         """Call first in each writing transaction; a sign of the loop too. Errors: LeadershipLostError."""
         leader.require_epoch(session, self.name, self.epoch)

@@ -24,7 +24,22 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Table, create_engine, pool
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
-from core.db.tables import Base, alerts, audit, chain, credits, custody, identity, jobs, keeper, mandate, payments, safety, transfers
+from core.db.tables import (
+    Base,
+    alerts,
+    audit,
+    chain,
+    credits,
+    custody,
+    identity,
+    jobs,
+    keeper,
+    mandate,
+    payments,
+    quarantine,
+    safety,
+    transfers,
+)
 
 Answer = TypeVar("Answer")
 
@@ -36,6 +51,7 @@ CONTEXTS = (
     mandate,
     alerts,
     chain,
+    quarantine,
     audit,
     keeper,
     jobs,

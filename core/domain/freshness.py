@@ -49,7 +49,8 @@ class IndexerFacts:
 
     `beat_at` None: no indexer ever ran. `state`: following, degraded, halted or starting. `halted_below`: height and hash
     of the final block that the chain no longer holds. `moved_at`: when the cursor moved last.
-    `head`: the node's height. `open_findings`: of the auditor, that nobody closed.
+    `head`: the node's height. `open_findings`: of the auditor, that nobody closed. `held_facts`: what the chain said and the
+    database or a rule refused, with what waits behind it, in `held_ledgers`.
     `next_block_at`: the time of the block after the cursor; asked for only where `is_suspect`.
     """
 
@@ -62,6 +63,8 @@ class IndexerFacts:
     block_at: int | None = None
     head: int | None = None
     open_findings: int = 0
+    held_ledgers: int = 0
+    held_facts: int = 0
     next_block_at: int | None = None
 
     @property
@@ -109,6 +112,7 @@ def _troubles(facts: IndexerFacts) -> list[tuple[Health, str]]:
         _too_late(facts),
         _in_trouble(facts),
         _late(facts),
+        _holds_back(facts),
         _contradicted(facts),
     ]
     return [trouble for trouble in found if trouble is not None]
@@ -167,6 +171,15 @@ def _contradicted(facts: IndexerFacts) -> tuple[Health, str] | None:
     if not facts.open_findings:
         return None
     return Health.DEGRADED, f"The auditor's findings that nobody closed: {facts.open_findings}. {RESOLVE}"
+
+
+def _holds_back(facts: IndexerFacts) -> tuple[Health, str] | None:
+    if not facts.held_facts:
+        return None
+    return Health.DEGRADED, (
+        f"Facts of the chain held back: {facts.held_facts}, from {facts.held_ledgers} ledgers, which are short of them and say so. "
+        f"All others are whole. `{RUN} retry` tries them again and says why they are refused."
+    )
 
 
 def judge_head(mined_at: int, now: datetime, *, is_local: bool) -> Verdict:

@@ -16,8 +16,7 @@ from core.db.repositories.chain import LinkedWallet, linked_wallets, logs_of_blo
 from core.db.repositories.reverts import NewRevert
 from core.domain.audit import Finding, FindingKind
 from core.domain.blocks import BlockHeader, RawLog
-from core.domain.events import VaultCreated
-from indexer.chain.facts import BlockFacts, by_then, facts_of, usdc_payees
+from indexer.chain.facts import BlockFacts, by_then, facts_of, is_foreign, usdc_payees
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.watch import WatchList
 
@@ -114,7 +113,7 @@ def _of_log(log: RawLog, fault: str, what: str) -> Finding:
 def _reverts(facts: BlockFacts, kept: Kept, known: Known) -> Iterator[Finding]:
     header = facts.header
     theirs = {one.tx_hash: one for one in by_then(facts.reverts, known.agents, header.number)}
-    ours = {one.tx_hash: one for one in kept.reverts}
+    ours = {one.tx_hash: one for one in kept.reverts if not is_foreign(one.vault, known.watch)}  # foreign ones were kept once
     for tx_hash in theirs.keys() | ours.keys():
         if tx_hash not in ours:
             fault, what = "lacks", f"the record lacks the reverted call {tx_hash} in block {header.number}"
@@ -130,7 +129,7 @@ def _reverts(facts: BlockFacts, kept: Kept, known: Known) -> Iterator[Finding]:
 
 
 def _vaults(facts: BlockFacts, kept: Kept) -> Iterator[Finding]:
-    theirs = {KeptVault(event.vault, event.owner, event.public_id, event.terms_digest) for event in facts.events_of(VaultCreated)}
+    theirs = {KeptVault(made.address, made.owner, made.public_id, made.terms_digest) for made in facts.created}
     for vault in theirs ^ kept.vaults:
         number, fault = facts.header.number, "lacks" if vault in theirs else "invented"
         what = (

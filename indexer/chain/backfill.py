@@ -15,17 +15,19 @@ from datetime import datetime
 
 import structlog
 
-from core.chain.rpc import RpcRefusedError
+from core.chain.rpc import RpcRefusedError, RpcUnreachableError
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import Cursor, KnownVault
 from core.domain.blocks import BlockHeader
-from core.domain.events import AdapterListed, VaultCreated
+from core.domain.events import AdapterListed
 from indexer.chain import revert_scan
+from indexer.chain.completeness import RangeProof
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts, facts_of
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
 from indexer.chain.fetch_range import RangeReader
 from indexer.chain.patience import Patience
+from indexer.chain.range_size import RangeSize
 from indexer.chain.rules import published_rules
 from indexer.chain.watch import WatchList
 from indexer.chain.write import write_range
@@ -33,28 +35,6 @@ from indexer.chain.write import write_range
 log = structlog.get_logger(__name__)
 
 WORTH_IT = 32  # blocks below `finalized`; a shorter way is gone block by block
-
-
-class RangeSize:
-    """How many blocks to ask for: so many that their logs are about TARGET_LOGS, and no more than the node gives."""
-
-    TARGET_LOGS = 10_000
-    FIRST, MOST = 64, 2_000
-
-    def __init__(self) -> None:
-        self.blocks = self.FIRST
-
-    def took(self, blocks: int, logs: int) -> None:
-        """A range came: grow while its logs are few, shrink to the target when they are many."""
-        if logs > self.TARGET_LOGS:
-            self.blocks = max(1, blocks * self.TARGET_LOGS // logs)
-        elif logs * 2 <= self.TARGET_LOGS and blocks >= self.blocks:
-            self.blocks = min(self.MOST, self.blocks * 3 // 2)
-
-    def refused(self, blocks: int) -> bool:
-        """The node refused a range as too much: ask for half. False: it was a single block, and the refusal is another."""
-        self.blocks = max(1, blocks // 2)
-        return blocks > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +65,7 @@ class Backfill:
         self._chain = chain
         self._patience = patience
         self._clock = clock
-        self._ranges = RangeReader(chain.reader)
+        self._ranges = RangeReader(chain.reader, chain.sign)
         self._size = RangeSize()
         self._fetcher = ThreadPoolExecutor(1, thread_name_prefix="backfill")
         self._ahead: _Ahead | None = None
@@ -102,16 +82,19 @@ class Backfill:
             return not repository.has_orphans_above(session, self._chain.chain_id, cursor.number)
 
     def step(self, cursor: Cursor, watch: WatchList, final: BlockHeader) -> Filled | None:
-        """Write the next range. None: the node wants smaller ones. Errors: OutsideError of any kind; nothing is half-done."""
+        """Write the next range. None: nodes refuse it, or do not give it in time; the next is half as long.
+
+        Errors: OutsideError of any kind; nothing is half-done.
+        """
         ahead, self._ahead = self._ahead, None
         if ahead is None or ahead.parent_hash != cursor.hash:
             ahead = self._start(cursor.number + 1, cursor.hash, watch, final)
         try:
             facts = ahead.facts.result()
-        except RpcRefusedError as error:
-            if not self._size.refused(ahead.last - ahead.first + 1):
+        except (RpcRefusedError, RpcUnreachableError) as error:
+            if not self._size.failed(ahead.last - ahead.first + 1):
                 raise
-            log.info("range refused", blocks=ahead.last - ahead.first + 1, next=self._size.blocks, error=str(error))
+            log.info("range failed", blocks=ahead.last - ahead.first + 1, next=self._size.blocks, error=str(error))
             return None
         self._size.took(len(facts), sum(len(block.logs) for block in facts))
         last = facts[-1].header
@@ -130,23 +113,41 @@ class Backfill:
         return _Ahead(first, last, parent_hash, self._fetcher.submit(self._facts, first, last, parent_hash, watch))
 
     def _facts(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[BlockFacts]:
-        """The facts of each block, with vaults and adapters known from the block on that names them. Runs in the fetcher's thread."""
-        known, facts = watch, list[BlockFacts]()
-        for block in self._fetch(first, last, parent_hash, watch):
-            facts.append(facts_of(block, known, self._chain.chain_id))
-            if any(isinstance(item.event, VaultCreated | AdapterListed) for item in facts[-1].found):
-                known = _with_new(known, facts[-1:])
-        return facts
-
-    def _fetch(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[FetchedBlock]:
-        """From one node; one that lags or contradicts itself rests."""
+        """The facts of each block, from one node; one that lags, contradicts itself or omits logs rests. Runs in the fetcher's thread."""
         rpc = self._chain.reader.rpc
         with rpc.pinned():
             try:
-                return self._ranges.fetch(first, last, parent_hash, watch)
+                return self._whole(first, last, parent_hash, watch)
             except (BlockUnavailableError, BlockContradictionError):
                 rpc.distrust("contradicts")
                 raise
+
+    def _whole(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[BlockFacts]:
+        """The facts of every log that concerns us, whether the node's logs of the range had it or not."""
+        proof, mended = RangeProof(self._chain.reader, parent_hash), dict[int, FetchedBlock]()
+        blocks = self._ranges.fetch(first, last, parent_hash, watch)
+        while True:
+            facts = self._facts_of(blocks, watch)
+            known = _with_new(watch, facts)
+            left_out = proof.left_out(blocks, facts, known)
+            if not left_out:
+                return facts
+            self._chain.reader.rpc.distrust("omits")
+            log.warning("node left out logs", first=first, last=last, blocks=sorted(left_out))
+            mended |= left_out
+            news = _with_new(known, self._facts_of(list(left_out.values()), known))
+            if (news.vaults.keys(), news.adapters) != (known.vaults.keys(), known.adapters):
+                blocks = self._ranges.fetch(first, last, parent_hash, news)  # what else the newcomers say
+            blocks = [mended.get(block.header.number, block) for block in blocks]
+
+    def _facts_of(self, blocks: Sequence[FetchedBlock], watch: WatchList) -> list[BlockFacts]:
+        """With vaults and adapters known from the block on that names them."""
+        known, facts = watch, list[BlockFacts]()
+        for block in blocks:
+            facts.append(facts_of(block, known, self._chain.chain_id))
+            if any((facts[-1].created, facts[-1].events_of(AdapterListed))):
+                known = _with_new(known, facts[-1:])
+        return facts
 
     def _write(self, facts: list[BlockFacts], watch: WatchList, cursor: Cursor, final: BlockHeader) -> Filled:
         published = {
@@ -167,7 +168,7 @@ def _with_new(watch: WatchList, facts: Sequence[BlockFacts]) -> WatchList:
     """A watch list that knows the vaults and adapters of these blocks too, by address."""
     known = watch.copy()
     for block in facts:
-        vaults = [KnownVault(event.vault, event.owner, None, ()) for event in block.events_of(VaultCreated)]
+        vaults = [KnownVault(made.address, made.owner, None, ()) for made in block.created]
         known.vaults |= {vault.address: vault for vault in vaults}
         known.adapters |= {item.event.adapter for item in block.found if isinstance(item.event, AdapterListed)}
     return known

@@ -1,8 +1,8 @@
 """Where the books' rows of a block go: into the books, or, in a rescan beside the record, to the list of what they lack."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from pydantic import TypeAdapter
@@ -11,7 +11,10 @@ from core.books import mandate_ledger, transfer_reports
 from core.books.chain import known_keys
 from core.books.transfer_ledger import NewTransfer
 from core.db.engine import WriteSession
-from core.db.repositories import alerts, owed_notes, shadow
+from core.db.repositories import alerts, owed_notes, quarantine, shadow
+from core.db.repositories import chain as repository
+from core.db.repositories.chain import bytes_of
+from core.db.repositories.quarantine import ACCOUNT, MANDATE, NewHeld
 from core.db.tables.mandate import MandateEvent
 from core.db.tables.transfers import TransferEntry
 from core.domain.blocks import BlockHeader
@@ -19,9 +22,8 @@ from core.domain.mandate.ledger import NewRow
 from core.domain.mandate.unvalued import WentOut
 from core.domain.money import usdc_text
 
-MANDATE, ACCOUNT = "mandate", "account"  # kinds of books in the list
-_NEW_ROW: TypeAdapter[NewRow] = TypeAdapter(NewRow)
-_NEW_TRANSFER: TypeAdapter[NewTransfer] = TypeAdapter(NewTransfer)
+NEW_ROW: TypeAdapter[NewRow] = TypeAdapter(NewRow)
+NEW_TRANSFER: TypeAdapter[NewTransfer] = TypeAdapter(NewTransfer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,12 @@ class Books(Protocol):
     def post_deposits(self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
         """Deposits that nobody reported, by account id; the number of rows that were new."""
 
+    def held(self, session: WriteSession, kind: str, books: Collection[int]) -> set[int]:
+        """Which of these books lack a fact that was refused, so that nothing may follow it."""
+
+    def hold(self, session: WriteSession, chain_id: int, kind: str, book: int, facts: Sequence[NewHeld], now: datetime) -> None:
+        """Hold these facts back from a book (quarantine.py)."""
+
 
 class LiveBooks:
     """The books themselves."""
@@ -64,21 +72,33 @@ class LiveBooks:
         self, session: WriteSession, chain_id: int, block: BlockHeader, notes: Sequence[Note], mandate_ids: Sequence[int], now: datetime
     ) -> int:
         """Written down as owed: thousands of books are written in slices, while the chain goes on (factory_notes.write_slice)."""
-        written = [{"row": _NEW_ROW.dump_python(note.row, mode="json"), "is_alert": note.is_alert} for note in notes]
+        written = [{"row": NEW_ROW.dump_python(note.row, mode="json"), "is_alert": note.is_alert} for note in notes]
         owed_notes.owe(session, chain_id, (block.number, block.hash), written, mandate_ids, now)
         return 0
 
     def post_deposits(self, session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
         return transfer_reports.post_deposits(session, books, now)
 
+    def held(self, session: WriteSession, kind: str, books: Collection[int]) -> set[int]:
+        return quarantine.held_among(session, kind, books)
+
+    def hold(self, session: WriteSession, chain_id: int, kind: str, book: int, facts: Sequence[NewHeld], now: datetime) -> None:
+        """The owner is told of the first fact, not of those that wait behind it."""
+        quarantine.hold(session, chain_id, kind, book, facts, now)
+        if kind == MANDATE and facts[0].tries:
+            _alert_held(session, chain_id, book, facts[0], now)
+
 
 class MissingRows:
-    """Writes no book: notes in the shadow which rows the books lack. `session` must see the shadow first, then the record."""
+    """Writes no book: notes in the shadow which rows the books lack. `session` must see the shadow first, then the record.
+
+    What the record holds back is known already, and no rescan could append it.
+    """
 
     def append(self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> int:
         keys = {mandate_id: [row.base_key for row in rows] for mandate_id, rows in books.items()}
         known = known_keys(session, MandateEvent, MandateEvent.mandate_id, keys)
-        return self._note(session, MANDATE, books, {book: facts.standing for book, facts in known.items()}, _NEW_ROW)
+        return self._note(session, MANDATE, books, {book: facts.standing for book, facts in known.items()}, NEW_ROW)
 
     def note(
         self, session: WriteSession, chain_id: int, block: BlockHeader, notes: Sequence[Note], mandate_ids: Sequence[int], now: datetime
@@ -89,19 +109,27 @@ class MissingRows:
         untold = transfer_reports.untold(session, books)
         keys = {account_id: [row.base_key for row in rows] for account_id, rows in untold.items()}
         known = known_keys(session, TransferEntry, TransferEntry.account_id, keys)
-        return self._note(session, ACCOUNT, untold, {book: facts.standing for book, facts in known.items()}, _NEW_TRANSFER)
+        return self._note(session, ACCOUNT, untold, {book: facts.standing for book, facts in known.items()}, NEW_TRANSFER)
+
+    def held(self, session: WriteSession, kind: str, books: Collection[int]) -> set[int]:
+        return set()
+
+    def hold(self, session: WriteSession, chain_id: int, kind: str, book: int, facts: Sequence[NewHeld], now: datetime) -> None:
+        """Nothing: the record's own scan held it, or will."""
 
     def _note(
         self, session: WriteSession, kind: str, books: Mapping[int, Sequence[Any]], standing: Mapping[int, set[str]], form: TypeAdapter[Any]
     ) -> int:
-        lacking = [(book, row) for book, rows in books.items() for row in rows if row.base_key not in standing[book]]
+        held = quarantine.held_keys(session, kind, books)
+        known = {book: keys | held.get(book, set()) for book, keys in standing.items()}
+        lacking = [(book, row) for book, rows in books.items() for row in rows if row.base_key not in known[book]]
         shadow.add_missing(session, [(kind, book, row.base_key, form.dump_python(row, mode="json")) for book, row in lacking])
         return len(lacking)
 
 
 def note_from_json(raw: Mapping[str, Any]) -> Note:
     """A note as it was written down as owed."""
-    return Note(_NEW_ROW.validate_python(raw["row"]), raw["is_alert"])
+    return Note(NEW_ROW.validate_python(raw["row"]), raw["is_alert"])
 
 
 def _public_stop_off(went: WentOut, public_id: str) -> dict[str, Any]:
@@ -111,15 +139,37 @@ def _public_stop_off(went: WentOut, public_id: str) -> dict[str, Any]:
     return {"event": "Executed", "args": args, "mandate_id": public_id}
 
 
+def _alert_held(session: WriteSession, chain_id: int, mandate_id: int, first: NewHeld, now: datetime) -> None:
+    block = {
+        "chain_id": chain_id,
+        "tx_hash": bytes_of(first.tx_hash),
+        "log_index": first.log_index,
+        "block_number": first.block_number,
+        "block_hash": bytes_of(first.block_hash),
+    }
+    args = {"from_block": str(first.block_number), "reason": first.reason, "note": first.note}
+    payload = {"event": "RecordHeld", "args": args, "mandate_id": alerts.public_ids_of(session, {mandate_id})[mandate_id]}
+    at = repository.block_time(session, chain_id, first.block_hash)
+    alerts.add_record_held(session, mandate_id, block, payload, _instant(at, now), now)
+
+
+def _instant(at: int | None, now: datetime) -> datetime:
+    """A block's time; `now` for one that no calendar has, which may be why the fact is held."""
+    try:
+        return now if at is None else datetime.fromtimestamp(at, UTC)
+    except (ValueError, OverflowError, OSError):
+        return now
+
+
 def write_missing(session: WriteSession, now: datetime) -> int:
     """Append to the books what the shadow says that they lack, each book's rows in the order of the chain; how many were new."""
     mandates: dict[int, list[NewRow]] = {}
     accounts: dict[int, list[NewTransfer]] = {}
     for missing in shadow.missing_rows(session):
         if missing.kind == MANDATE:
-            mandates.setdefault(missing.book_id, []).append(_NEW_ROW.validate_python(missing.row))
+            mandates.setdefault(missing.book_id, []).append(NEW_ROW.validate_python(missing.row))
         else:
-            accounts.setdefault(missing.book_id, []).append(_NEW_TRANSFER.validate_python(missing.row))
+            accounts.setdefault(missing.book_id, []).append(NEW_TRANSFER.validate_python(missing.row))
     books = LiveBooks()
     rows = books.append(session, mandates, now) if mandates else 0
     return rows + (books.post_deposits(session, accounts, now) if accounts else 0)

@@ -25,6 +25,7 @@ class ChainContext:
     start_block: int  # height of the first contract
     epoch: int
     fence: Callable[[Session], None]
+    sign: Callable[[], None] = lambda: None  # the loop gets on: called in long work between two fences
     books: Books = field(default_factory=LiveBooks)
     reverts_from: int | None = None  # reverted calls of ranges are looked up above it; None: as revert_scan.LOOK_BACK says
     metrics: Metrics = field(default_factory=lambda: Metrics(time.time))

@@ -3,11 +3,15 @@
 Laws
 - A block is believed when it is canonical here and not above the node's `safe` block, itself canonical here. Until the
   indexer has both, nothing is judged.
+- One node answers for all of a look, and what it says of a transaction is held against its block's header and against the
+  logs that we keep of it. What contradicts them judges nothing, and that node rests.
+- What is wrong with one report, or with what it points at, is its own trouble: it is looked at again later, the others now.
 - One report is one transaction, fenced: its step and its book together, or neither.
 - A confirmed report is not asked for again: a reorg finds it by its block, in the transaction of the unwind.
 Source: wallet spec 2.16, 3.3; core/domain/transfers.py.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,9 +27,12 @@ from core.db.repositories.chain import hex_of
 from core.db.tables.transfers import TransferReport
 from core.domain.blocks import BlockHeader, Receipt
 from core.domain.transfers import Direction, Failure, Sighting, State, Step, Verdict, Watched, judge, moved
+from indexer.chain.audit_block import LINK_MARGIN_S
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import Payment
+from indexer.chain.fetch import BlockContradictionError, receipt_fault
 from indexer.chain.payments import deposit_of
+from indexer.chain.quarantine import MAY_REFUSE, refusal_of
 
 REPORTS_A_LOOK = 100
 
@@ -52,16 +59,28 @@ class _Due:
     wallet: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A receipt and the header of its block, from one node; `header` None: it does not have that block."""
+
+    receipt: Receipt
+    header: BlockHeader | None
+
+
 def watch_deposits(chain: ChainContext, now: datetime) -> list[Moved]:
     """Look at every report that is due, once. Errors: RpcUnreachableError, LeadershipLostError."""
     with chain.database.read() as session:
         due = [_due(report, wallet) for report, wallet in repository.due_reports(session, chain.chain_id, now, REPORTS_A_LOOK)]
-    safe = _safe(chain) if due else None
-    if safe is None:
+    if not due:
         return []
-    # The safe block is asked for first: a receipt that is missing is missing at that block too.
-    receipts = chain.reader.receipts_of([report.tx_hash for report in due])
-    steps = [_take_step(chain, report, receipt, safe, now) for report, receipt in zip(due, receipts, strict=True)]
+    with chain.reader.rpc.pinned():
+        safe = _safe(chain)
+        if safe is None:
+            return []
+        # The safe block is asked for first: a receipt that is missing is missing at that block too.
+        receipts = chain.reader.receipts_settled([report.tx_hash for report in due])
+        headers = _headers(chain, receipts)
+        steps = [_step_alone(chain, report, answer, headers, safe, now) for report, answer in zip(due, receipts, strict=True)]
     found = [step for step in steps if step is not None and step.verdict is not Verdict.WAIT]
     for step in found:
         log.info("transfer report", tx_hash=step.tx_hash, verdict=step.verdict.value, failure=step.failure)
@@ -80,22 +99,86 @@ def _safe(chain: ChainContext) -> BlockHeader | None:
         return None
 
 
-def _take_step(chain: ChainContext, due: _Due, receipt: Receipt | None, safe: BlockHeader, now: datetime) -> Moved | None:
+def _headers(chain: ChainContext, receipts: Sequence[Receipt | RpcRefusedError | None]) -> dict[str, BlockHeader]:
+    """The blocks that the receipts name, by hash; one that the node lacks is left out."""
+    hashes = list(dict.fromkeys(receipt.block_hash for receipt in receipts if isinstance(receipt, Receipt)))
+    return {header.hash: header for header in chain.reader.headers_by_hash(hashes) if header is not None}
+
+
+def _step_alone(
+    chain: ChainContext,
+    due: _Due,
+    answer: Receipt | RpcRefusedError | None,
+    headers: Mapping[str, BlockHeader],
+    safe: BlockHeader,
+    now: datetime,
+) -> Moved | None:
+    try:
+        if isinstance(answer, RpcRefusedError):
+            raise answer
+        seen = None if answer is None else _Seen(answer, headers.get(answer.block_hash))
+        return _take_step(chain, due, seen, safe, now)
+    except BlockContradictionError as error:
+        chain.reader.rpc.distrust("contradicts")
+        log.warning("a node contradicts itself or the record", tx_hash=due.tx_hash, error=str(error))
+    except (RpcRefusedError, *MAY_REFUSE) as error:
+        if not isinstance(error, RpcRefusedError) and refusal_of(error) is None:
+            raise
+        log.warning("transfer report can't be judged", tx_hash=due.tx_hash, error=str(error)[:200])
+    with chain.database.write() as session:
+        chain.fence(session)
+        transfer_reports.look_again(repository.lock_report(session, due.id), now)
+    return None
+
+
+def _take_step(chain: ChainContext, due: _Due, seen: _Seen | None, safe: BlockHeader, now: datetime) -> Moved | None:
     """None: the indexer does not stand where the node does; or the report has moved on since it was read."""
     with chain.database.write() as session:
         chain.fence(session)
         report = repository.lock_report(session, due.id)
         if report.state != due.state or not _is_ours(session, chain, safe.number, safe.hash):
             return None
-        at = None if receipt is None else _block_time(session, chain, receipt)
-        if receipt is not None and at is None:
+        receipt, header = (None, None) if seen is None else (seen.receipt, seen.header)
+        if receipt is not None and (header is None or not _is_ours(session, chain, receipt.block_number, receipt.block_hash)):
             return None
-        sighting = None if receipt is None or at is None else _sighting(chain, due, receipt, at, safe)
+        sighting = None
+        if receipt is not None and header is not None:
+            _hold_against(session, chain, receipt, header)
+            sighting = _sighting(chain, due, receipt, header.timestamp, safe)
         step = judge(_watched(report), sighting, safe.timestamp)
         _apply(session, report, step, sighting, now)
-        if receipt is not None and at is not None and step.failure is Failure.CONTRADICTED and due.direction is Direction.IN:
-            _show(session, chain, due, receipt, at, now)
+        if receipt is not None and header is not None and step.failure is Failure.CONTRADICTED and due.direction is Direction.IN:
+            _show(session, chain, due, receipt, header.timestamp, now)
         return Moved(due.tx_hash, step.verdict, step.failure)
+
+
+def _hold_against(session: WriteSession, chain: ChainContext, receipt: Receipt, header: BlockHeader) -> None:
+    """The receipt fits its block's header, and both fit what we keep. Errors: BlockContradictionError."""
+    fault = receipt_fault(receipt)
+    if fault is not None:
+        raise BlockContradictionError(header, fault)
+    if header.number != receipt.block_number or header.transaction_hashes[receipt.tx_index : receipt.tx_index + 1] != (receipt.tx_hash,):
+        raise BlockContradictionError(header, f"the transaction {receipt.tx_hash} does not stand there")
+    if receipt.logs_bloom & ~header.logs_bloom:
+        raise BlockContradictionError(header, "a receipt has a log that the header's bloom denies")
+    time = chain_repository.block_time(session, chain.chain_id, header.hash)
+    if time is None:
+        return  # it lies below our first block
+    if time != header.timestamp:
+        raise BlockContradictionError(header, "its time is not what the record says")
+    kept = {one for one in chain_repository.logs_of_block(session, chain.chain_id, header.hash) if one.tx_hash == receipt.tx_hash}
+    if kept - set(receipt.logs):
+        raise BlockContradictionError(header, f"a log of {receipt.tx_hash} is left out or altered")
+    invented = _payments_of(session, chain, receipt, header) - {one.log_index for one in kept}
+    if invented:
+        raise BlockContradictionError(header, f"the record has no payment {min(invented)} of {receipt.tx_hash}")
+
+
+def _payments_of(session: WriteSession, chain: ChainContext, receipt: Receipt, header: BlockHeader) -> set[int]:
+    """Indices of the transfers that the record must have: to wallets that had been linked for a while by then."""
+    paid = [one for one in transfers_of(receipt, chain.usdc) if one.from_ != one.to and one.amount_e6 > 0]
+    linked = chain_repository.linked_wallets(session, [one.to for one in paid]) if paid else {}
+    return {one.log_index for one in paid if one.to in linked and linked[one.to].since + LINK_MARGIN_S <= header.timestamp}
 
 
 def _is_ours(session: WriteSession, chain: ChainContext, number: int, block_hash: str) -> bool:
@@ -104,17 +187,6 @@ def _is_ours(session: WriteSession, chain: ChainContext, number: int, block_hash
     if ours is None:
         return number < chain_repository.oldest_block(session, chain.chain_id).number
     return ours == block_hash
-
-
-def _block_time(session: WriteSession, chain: ChainContext, receipt: Receipt) -> int | None:
-    """Unix second of the receipt's block; None when our chain does not hold it (yet)."""
-    if not _is_ours(session, chain, receipt.block_number, receipt.block_hash):
-        return None
-    ours = chain_repository.block_time(session, chain.chain_id, receipt.block_hash)
-    if ours is not None:
-        return ours
-    header = chain.reader.header(receipt.block_hash)
-    return None if header is None else header.timestamp
 
 
 def _sighting(chain: ChainContext, due: _Due, receipt: Receipt, at: int, safe: BlockHeader) -> Sighting:
@@ -134,7 +206,7 @@ def _show(session: WriteSession, chain: ChainContext, due: _Due, receipt: Receip
     """What reached the wallet in truth is noted as if nobody had reported it."""
     linked = {} if due.wallet is None else chain_repository.linked_wallets(session, [due.wallet])
     for wallet, link in linked.items():
-        paid = [one for one in transfers_of(receipt, chain.usdc) if one.to == wallet != one.from_ and at >= link.since]
+        paid = [one for one in transfers_of(receipt, chain.usdc) if one.to == wallet != one.from_ and one.amount_e6 and at >= link.since]
         payments = [Payment(link.account_id, one.from_, wallet, one.amount_e6, receipt.tx_hash, one.log_index) for one in paid]
         entries = [deposit_of(payment, receipt.block_number, receipt.block_hash, chain.chain_id) for payment in payments]
         transfer_reports.post_deposits(session, {link.account_id: entries}, now)

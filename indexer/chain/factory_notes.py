@@ -16,6 +16,7 @@ from datetime import datetime
 from core.db.engine import WriteSession
 from core.db.repositories import alerts, owed_notes
 from core.db.repositories.owed_notes import Owed
+from core.db.repositories.quarantine import MANDATE
 from core.domain.events import (
     GuardChanged,
     GuardProposalCancelled,
@@ -31,6 +32,7 @@ from core.domain.mandate.terms import ZERO_ADDRESS
 from indexer.chain.books import Note, note_from_json
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts
+from indexer.chain.quarantine import Entry, take
 
 NOTED_EVENTS = (
     KeeperProposed,
@@ -83,8 +85,7 @@ def write_slice(chain: ChainContext, now: datetime) -> bool:
 
 def _pay(session: WriteSession, chain: ChainContext, owed: Owed, now: datetime) -> None:
     notes = [note_from_json(note) for note in owed.notes]
-    rows = [note.row for note in notes]
-    chain.books.append(session, dict.fromkeys(owed.mandate_ids, rows), now)
+    take(session, chain, MANDATE, {mandate: [Entry(note.row, None) for note in notes] for mandate in owed.mandate_ids}, now)
     _alert_owners(session, [note.row for note in notes if note.is_alert], owed.mandate_ids, now)
     owed_notes.paid(session, owed)
 

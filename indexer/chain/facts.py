@@ -5,17 +5,19 @@ Laws
 - An event is believed only from the contract that emits it: a listed adapter can't say Deposited, and of all adapters the
   x402 adapter alone can say X402Paid, whose event names the vault that is said to have paid.
 - A log of a watched contract is kept as it is even when it can't be decoded; it then makes no event.
+- What registers a vault (address, digest, owner) stands in the topics of VaultCreated, so that no text in its body can hide it.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, get_args
 
-from core.chain.abi import AbiDecodeError, checksum_address
+from core.chain.abi import AbiDecodeError, checksum_address, events_by_topic
 from core.chain.decode import TRANSFER_TOPIC, decode_log
 from core.db.repositories.chain import LinkedWallet
 from core.db.repositories.reverts import NewRevert
 from core.domain.blocks import BlockHeader, RawLog, Receipt
+from core.domain.errors import MandateError
 from core.domain.events import AgentSet, ChainEvent, FactoryEvent, LogRef, VaultCreated, VaultEvent, X402Paid
 from core.domain.mandate.terms import ZERO_ADDRESS
 from indexer.chain.fetch import FetchedBlock
@@ -24,6 +26,13 @@ from indexer.chain.watch import WatchList
 Event = TypeVar("Event")
 FACTORY_EVENTS = get_args(FactoryEvent)
 VAULT_EVENTS = get_args(VaultEvent)
+VAULT_CREATED_TOPIC, ADAPTER_LISTED_TOPIC = (
+    next(event.topic for event in events_by_topic().values() if event.name == name) for name in ("VaultCreated", "AdapterListed")
+)
+WORD_CHARACTERS = len("0x") + 64
+NAME_CHARACTERS = 64  # a public id of ours has 12
+# What a decoder raises of a log that is not what the ABI says: nothing of it may end a round.
+OF_A_LOG = (AbiDecodeError, MandateError, ValueError, ArithmeticError, LookupError, TypeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,25 @@ class Found:
 
     ref: LogRef
     event: ChainEvent
+    log: RawLog
+
+
+@dataclass(frozen=True, slots=True)
+class Undecodable:
+    """A kept log whose body does not fit the ABI."""
+
+    log: RawLog
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A vault that the factory made. `public_id` None: a name that is no mandate's of ours, of which nothing is kept."""
+
+    address: str
+    terms_digest: str
+    owner: str
+    public_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +72,21 @@ class Payment:
     amount: int
     tx_hash: str
     log_index: int
+    log: RawLog | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BlockFacts:
-    """`logs` are those that are kept: of our contracts, and the payments' own.
-
-    `undecodable` are references of kept logs whose body did not fit the ABI: worth a warning, no reason to halt."""
+    """`logs` are those that are kept: of our contracts, and the payments' own. `created` are the vaults that the block made, those
+    among `undecodable` included."""
 
     header: BlockHeader
     logs: tuple[RawLog, ...]
     found: tuple[Found, ...]
     payments: tuple[Payment, ...]
     reverts: tuple[NewRevert, ...]
-    undecodable: tuple[str, ...]
+    undecodable: tuple[Undecodable, ...] = ()
+    created: tuple[Created, ...] = ()
 
     def events_of(self, kind: type[Event]) -> tuple[Event, ...]:
         return tuple(item.event for item in self.found if isinstance(item.event, kind))
@@ -77,8 +106,8 @@ def _named_agent(item: Found) -> tuple[str, str] | None:
 
 def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts:
     """Everything that the block says of us."""
-    created = _created_vaults(block, watch.factory)
-    kept, found, undecodable, payments = list[RawLog](), list[Found](), list[str](), list[Payment]()
+    created = {made.address: made for log in block.logs if log.address == watch.factory and (made := created_by(log))}
+    kept, found, undecodable, payments = list[RawLog](), list[Found](), list[Undecodable](), list[Payment]()
     for log in block.logs:
         payment = _payment(log, watch.wallets, block.header.timestamp) if log.address == watch.usdc else None
         is_vault = log.address in watch.vaults or log.address in created
@@ -91,45 +120,66 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
             continue
         try:
             event = decode_log(log)
-        except AbiDecodeError as error:
-            undecodable.append(f"{log.tx_hash}:{log.log_index} {error}")
+        except OF_A_LOG as error:
+            undecodable.append(Undecodable(log, type(error).__name__))
             continue
         if event is not None and _is_believed(event, log, watch, is_vault):
-            found.append(Found(_ref(log, block.header, chain_id), event))
+            found.append(Found(ref_of(log, block.header.timestamp, chain_id), event, log))
+            if isinstance(event, VaultCreated):
+                created[event.vault] = Created(event.vault, event.terms_digest, event.owner, kept_name(event.public_id))
     named = [pair for pair in map(_named_agent, found) if pair is not None]
     reverts = reverts_of(block.receipts, watch, named)
-    return BlockFacts(block.header, tuple(kept), tuple(found), tuple(payments), reverts, tuple(undecodable))
+    return BlockFacts(block.header, tuple(kept), tuple(found), tuple(payments), reverts, tuple(undecodable), tuple(created.values()))
+
+
+def created_by(log: RawLog) -> Created | None:
+    """The vault that a log of the factory registers, by its topics alone; None for other logs."""
+    if len(log.topics) != 4 or log.topics[0] != VAULT_CREATED_TOPIC:
+        return None
+    _, vault, terms_digest, owner = log.topics
+    return Created(_address_in(vault), terms_digest, _address_in(owner), None)
+
+
+def listed_by(log: RawLog) -> str | None:
+    """The adapter that a log of the factory lists; None for other logs."""
+    return _address_in(log.topics[1]) if len(log.topics) == 2 and log.topics[0] == ADAPTER_LISTED_TOPIC else None
+
+
+def _address_in(topic: str) -> str:
+    return checksum_address("0x" + topic[26:])
+
+
+def kept_name(public_id: str) -> str | None:
+    """A vault's name as it is kept. Whatever a stranger names a vault, no more is kept than a mandate of ours might be called."""
+    return public_id if public_id.isprintable() and 0 < len(public_id) <= NAME_CHARACTERS else None
 
 
 def _payment(log: RawLog, wallets: Mapping[str, LinkedWallet], at: int) -> Payment | None:
-    """A transfer of USDC to a wallet that was linked by then, but not what it sends to itself."""
-    if len(log.topics) != 3 or log.topics[0] != TRANSFER_TOPIC:
+    """A transfer of USDC to a wallet that was linked by then, but not what it sends to itself, and not of nothing: anybody may
+    make transfers of 0, in the name of anybody, and each would cost a row.
+    """
+    if not _is_transfer(log) or not int(log.data, 16):
         return None
-    wallet = checksum_address("0x" + log.topics[2][26:])
-    linked = wallets.get(wallet)
+    linked = wallets.get(_address_in(log.topics[2]))
     if linked is None or at < linked.since or log.topics[1] == log.topics[2]:
         return None
-    sender = checksum_address("0x" + log.topics[1][26:])
-    return Payment(linked.account_id, sender, wallet, int(log.data, 16), log.tx_hash, log.log_index)
+    return payment_of(log, linked.account_id)
+
+
+def payment_of(log: RawLog, account_id: int) -> Payment:
+    """What a Transfer of USDC says. Errors: ValueError for a log that is none."""
+    sender, wallet = map(_address_in, log.topics[1:])
+    return Payment(account_id, sender, wallet, int(log.data, 16), log.tx_hash, log.log_index, log)
+
+
+def _is_transfer(log: RawLog) -> bool:
+    """An ERC-20 transfer: sender and receiver in topics, the amount one word of data."""
+    return len(log.topics) == 3 and log.topics[0] == TRANSFER_TOPIC and len(log.data) == WORD_CHARACTERS
 
 
 def usdc_payees(block: FetchedBlock, usdc: str) -> set[str]:
     """Everyone whom a Transfer of USDC in the block pays."""
-    transfers = (log for log in block.logs if log.address == usdc and len(log.topics) == 3 and log.topics[0] == TRANSFER_TOPIC)
-    return {checksum_address("0x" + log.topics[2][26:]) for log in transfers}
-
-
-def _created_vaults(block: FetchedBlock, factory: str) -> set[str]:
-    created = set()
-    for log in block.logs:
-        if log.address == factory:
-            try:
-                event = decode_log(log)
-            except AbiDecodeError:
-                continue  # The main pass reports it.
-            if isinstance(event, VaultCreated):
-                created.add(event.vault)
-    return created
+    return {_address_in(log.topics[2]) for log in block.logs if log.address == usdc and _is_transfer(log)}
 
 
 def _is_believed(event: ChainEvent, log: RawLog, watch: WatchList, is_vault: bool) -> bool:
@@ -140,23 +190,34 @@ def _is_believed(event: ChainEvent, log: RawLog, watch: WatchList, is_vault: boo
     return isinstance(event, X402Paid) and log.address == watch.x402_adapter
 
 
-def _ref(log: RawLog, header: BlockHeader, chain_id: int) -> LogRef:
-    return LogRef(chain_id, header.number, header.hash, header.timestamp, log.tx_hash, log.log_index, log.address)
+def ref_of(log: RawLog, at: int, chain_id: int) -> LogRef:
+    """`at`: the time of its block, unix seconds."""
+    return LogRef(chain_id, log.block_number, log.block_hash, at, log.tx_hash, log.log_index, log.address)
 
 
 def reverts_of(receipts: Iterable[Receipt], watch: WatchList, named: Iterable[tuple[str, str]]) -> tuple[NewRevert, ...]:
-    """Plain failed transactions from an agent, present or past, to its vault. Calls through other contracts are not seen."""
+    """Plain failed transactions from an agent, present or past, to its vault, if that is not known to be a foreign mandate's.
+
+    Calls through other contracts are not seen.
+    """
     fresh = set(named)
     return tuple(
         NewRevert(tx_hash=item.tx_hash, tx_index=item.tx_index, sender=item.sender, vault=item.to, gas_used=item.gas_used)
         for item in receipts
-        if item.status == 0 and item.to is not None and (_is_agent(item.sender, item.to, watch) or (item.to, item.sender) in fresh)
+        if item.status == 0 and item.to is not None and not is_foreign(item.to, watch)
+        if _is_agent(item.sender, item.to, watch) or (item.to, item.sender) in fresh
     )
 
 
 def by_then(found: Iterable[NewRevert], since: Mapping[tuple[str, str], int], number: int) -> tuple[NewRevert, ...]:
     """Those whose sender was the vault's agent by that height: a watch list of today knows agents that came later."""
     return tuple(one for one in found if since.get((one.vault, one.sender), number + 1) <= number)
+
+
+def is_foreign(vault: str, watch: WatchList) -> bool:
+    """Whether it is the vault of terms that this service did not issue: nobody reads why its agent's calls fail."""
+    known = watch.vaults.get(vault)
+    return known is not None and known.mandate_id is None
 
 
 def _is_agent(sender: str, vault: str, watch: WatchList) -> bool:

@@ -8,15 +8,14 @@ What is checked: the headers are one chain from our cursor on; every log names t
 gave the logs has the range's last block, by its hash, in the same answer (a node that lags answers logs of what it has).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from core.chain.abi import AbiDecodeError
-from core.chain.decode import TRANSFER_TOPIC, decode_log
+from core.chain.decode import TRANSFER_TOPIC
 from core.chain.reader import ChainReader
 from core.domain.blocks import BlockHeader, RawLog
-from core.domain.events import AdapterListed, VaultCreated
+from indexer.chain.facts import created_by, listed_by
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
 from indexer.chain.watch import WatchList
 
@@ -27,8 +26,10 @@ ADDRESSES_A_REQUEST = 1_000
 class RangeReader:
     """Reads ranges. `log_calls` counts the eth_getLogs that it asked for."""
 
-    def __init__(self, reader: ChainReader) -> None:
+    def __init__(self, reader: ChainReader, sign: Callable[[], None] = lambda: None) -> None:
+        """`sign` is called after each answer of the node: a long range is no loop that hangs."""
         self._reader = reader
+        self._sign = sign
         self.log_calls = 0
 
     def fetch(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[FetchedBlock]:
@@ -53,6 +54,7 @@ class RangeReader:
                 if header is None:
                     raise BlockUnavailableError(number, "")
                 headers.append(header)
+            self._sign()
         if headers[0].parent_hash != parent_hash:
             raise BlockContradictionError(headers[0], "it does not follow the cursor's block, which was final")
         for before, after in pairwise(headers):
@@ -66,24 +68,16 @@ class RangeReader:
         first, last = headers[0], headers[-1]
         logs, newest = self._reader.range_logs(first.number, last.number, filters)
         self.log_calls += len(filters)
+        self._sign()
         if newest is None or newest.hash != last.hash:
             raise BlockUnavailableError(last.number, last.hash)
         return logs
 
 
-def _appeared(factory_logs: Iterable[RawLog]) -> set[str]:
-    """The vaults and adapters that the factory names."""
-    found = set[str]()
-    for log in factory_logs:
-        try:
-            event = decode_log(log)
-        except AbiDecodeError:
-            continue  # facts_of reports it
-        if isinstance(event, VaultCreated):
-            found.add(event.vault)
-        elif isinstance(event, AdapterListed):
-            found.add(event.adapter)
-    return found
+def _appeared(factory_logs: Sequence[RawLog]) -> set[str]:
+    """The vaults and adapters that the factory names, by topics alone: no text in a log's body can hide one."""
+    made = {created.address for log in factory_logs if (created := created_by(log))}
+    return made | {adapter for log in factory_logs if (adapter := listed_by(log))}
 
 
 def _grouped(headers: Sequence[BlockHeader], logs: Iterable[RawLog]) -> list[FetchedBlock]:

@@ -10,6 +10,10 @@ class Patience:
     def __init__(self) -> None:
         self._refusals: Counter[Hashable] = Counter()
 
+    def tries(self, thing: Hashable) -> int:
+        """How often it was asked for in vain so far."""
+        return self._refusals.get(thing, 0)
+
     def ends(self, thing: Hashable, rounds: int) -> bool:
         """Count one more refusal; True when `rounds` of them are enough."""
         self._refusals[thing] += 1

@@ -1,6 +1,6 @@
 """Reverted calls of blocks that were taken by ranges, which hold no receipts: looked up afterwards, block by block.
 
-    cursor `reverts` ---- 50 blocks a step ----> cursor `reverts_until`       both gone: nothing is owed
+    cursor `reverts` -- at most 50 blocks a step --> cursor `reverts_until`       both gone: nothing is owed
 
 Laws
 - What a range leaves open is written down in the range's own transaction; a kill at any point loses none of it.
@@ -10,6 +10,9 @@ Laws
 
 from datetime import datetime
 
+import structlog
+
+from core.chain.rpc import RpcError
 from core.db.engine import WriteSession
 from core.db.repositories import chain as repository
 from core.db.repositories import reverts
@@ -18,10 +21,18 @@ from core.db.repositories.chain import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, Cu
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import by_then, reverts_of
 from indexer.chain.fetch import BlockUnavailableError, FetchedBlock, verified
+from indexer.chain.range_size import RangeSize
 from indexer.chain.watch import WatchList
 
 LOOK_BACK = 2_000
 BLOCKS_A_STEP = 50
+
+log = structlog.get_logger(__name__)
+
+
+def step_size() -> RangeSize:
+    """How many blocks a scan takes at once: BLOCKS_A_STEP, or what nodes give."""
+    return RangeSize(BLOCKS_A_STEP, BLOCKS_A_STEP)
 
 
 def owe(session: WriteSession, chain: ChainContext, at: Cursor, to: Cursor, final: int, is_first_sight: bool, now: datetime) -> None:
@@ -49,16 +60,26 @@ def _note_left_out(session: WriteSession, chain: ChainContext, at: Cursor, up_to
         repository.save_mark(session, REVERTS_SINCE, chain.chain_id, Cursor(up_to, block_hash), chain.epoch, now)
 
 
-def scan(chain: ChainContext, watch: WatchList, now: datetime) -> int | None:
-    """Look up the next blocks; how many are still owed, None when none were. Errors: OutsideError; nothing is half-done."""
+def scan(chain: ChainContext, watch: WatchList, size: RangeSize, now: datetime) -> int | None:
+    """Look up the next `size` blocks; how many are still owed, None when none were.
+
+    Receipts that do not come are asked for in smaller steps the next time, and hold up nothing else.
+    Errors: BlockUnavailableError, BlockContradictionError, LeadershipLostError; nothing is half-done.
+    """
     with chain.database.read() as session:
         at, until = repository.cursor(session, REVERTS), repository.cursor(session, REVERTS_UNTIL)
         if at is None or until is None:
             return None
-        last = min(until.number, at.number + BLOCKS_A_STEP)
+        last = min(until.number, at.number + size.blocks)
         since = agents_since(session, chain.chain_id)
         owed = list(reversed(repository.canonical_blocks(session, chain.chain_id, at.number, last)))
-    blocks = _fetch(chain, owed)
+    try:
+        blocks = _fetch(chain, owed)
+    except RpcError as error:
+        size.failed(len(owed))
+        log.warning("receipts of past blocks did not come", first=owed[0].number, blocks=len(owed), error=str(error))
+        return until.number - at.number
+    size.took(len(blocks), sum(len(block.logs) for block in blocks))
     with chain.database.write() as session:
         chain.fence(session)
         for block in blocks:

@@ -5,28 +5,37 @@ What can't be reproduced (an earlier transaction of the same block was in the wa
 Source: wallet spec 2.11, decisions 52.
 """
 
+import time
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import structlog
 
 from core.chain.abi import hex_bytes
 from core.chain.attempts import attempted_of
 from core.chain.reader import ChainReader
 from core.chain.revert import decode_revert
-from core.chain.rpc import RpcRefusedError
+from core.chain.rpc import RpcRefusedError, RpcUnreachableError
 from core.db.engine import WriteSession
 from core.db.repositories import reverts as repository
+from core.db.repositories.quarantine import MANDATE
 from core.db.repositories.reverts import PendingRevert
 from core.domain.errors import OutsideError
 from core.domain.mandate.ledger import revert_note
 from indexer.chain.context import ChainContext
 from indexer.chain.patience import Patience
+from indexer.chain.quarantine import MAY_REFUSE, OF_THE_VALUE, Entry, refusal_of, take
 
 REVERTS_A_ROUND = 50
+REPLAYS_S = 2.0  # of a round, after which no more are begun: a call that burns its gas takes a node long, and the tip waits
 UNKNOWN = "unknown"
 # A node may lag, or lack the state: the reason is given up when the block is this old and this many rounds had no answer.
 PATIENCE_S = 60
 PATIENCE_ROUNDS = 5
+UNANSWERED_ROUNDS = 10  # of those in which no node answered this very call in time
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +46,9 @@ class Explained:
     revert_data: bytes | None
     input: bytes | None
     attempted: dict[str, Any] | None
+
+
+UNEXPLAINED = Explained(UNKNOWN, None, None, None)
 
 
 class TransactionUnavailableError(OutsideError):
@@ -58,21 +70,31 @@ def explain(reader: ChainReader, revert: PendingRevert) -> Explained:
 
 
 def explain_pending(chain: ChainContext, patience: Patience, now: datetime) -> tuple[list[Explained], bool]:
-    """Explain and note what is open, each in its own transaction, oldest first. The flag: some are still open.
+    """Explain and note what is open, each in its own transaction, the vaults in turn. The flag: some are still open.
 
-    Errors: RpcUnreachableError, LeadershipLostError.
+    A call that no node answers ends the round's explaining, since the node rests after it, and stands behind the others then.
+    Errors: LeadershipLostError.
     """
     with chain.database.read() as session:
         pending = repository.pending_reverts(session, chain.chain_id, REVERTS_A_ROUND)
-    found = []
-    for revert in pending:
-        explained = _explain_or_wait(chain.reader, revert, patience, now)
-        if explained is None:
-            continue
-        with chain.database.write() as session:
-            _note(session, chain, revert, explained, now)
-        found.append(explained)
+    found, until = [], time.monotonic() + REPLAYS_S
+    for revert in sorted(pending, key=lambda revert: patience.tries(_unanswered(revert))):
+        if time.monotonic() > until:
+            break
+        try:
+            explained = _explain_or_wait(chain.reader, revert, patience, now)
+        except RpcUnreachableError as error:
+            log.warning("a reverted call is not answered", tx_hash=revert.tx_hash, error=str(error))
+            if not patience.ends(_unanswered(revert), UNANSWERED_ROUNDS):
+                break
+            explained = UNEXPLAINED
+        if explained is not None:
+            found.append(_noted(chain, revert, explained, now))
     return found, len(found) < len(pending) or len(pending) == REVERTS_A_ROUND
+
+
+def _unanswered(revert: PendingRevert) -> tuple[str, str, str]:
+    return "unanswered", revert.block_hash, revert.tx_hash
 
 
 def _explain_or_wait(reader: ChainReader, revert: PendingRevert, patience: Patience, now: datetime) -> Explained | None:
@@ -80,7 +102,23 @@ def _explain_or_wait(reader: ChainReader, revert: PendingRevert, patience: Patie
         return explain(reader, revert)
     except (RpcRefusedError, TransactionUnavailableError):
         is_lost = patience.ends((revert.block_hash, revert.tx_hash), PATIENCE_ROUNDS) and now.timestamp() - revert.at > PATIENCE_S
-        return Explained(UNKNOWN, None, None, None) if is_lost else None
+        return UNEXPLAINED if is_lost else None
+    except OF_THE_VALUE as error:
+        log.error("reverted call can't be read", tx_hash=revert.tx_hash, error=type(error).__name__)
+        return UNEXPLAINED
+
+
+def _noted(chain: ChainContext, revert: PendingRevert, explained: Explained, now: datetime) -> Explained:
+    """Write it down; what the database refuses of the call reads as unknown, so that it is not asked for again for ever."""
+    try:
+        with chain.database.write() as session:
+            _note(session, chain, revert, explained, now)
+    except MAY_REFUSE as error:
+        if refusal_of(error) is None or explained == UNEXPLAINED:
+            raise
+        log.error("reason of a reverted call is refused", tx_hash=revert.tx_hash, error=type(error).__name__)
+        return _noted(chain, revert, UNEXPLAINED, now)
+    return explained
 
 
 def _note(session: WriteSession, chain: ChainContext, revert: PendingRevert, explained: Explained, now: datetime) -> None:
@@ -98,4 +136,4 @@ def _note(session: WriteSession, chain: ChainContext, revert: PendingRevert, exp
         attempted=explained.attempted,
         proves_event_id=repository.reported_refusal_seq(session, revert.mandate_id, revert.tx_hash),
     )
-    chain.books.append(session, {revert.mandate_id: [note]}, now)
+    take(session, chain, MANDATE, {revert.mandate_id: [Entry(note, None)]}, now)

@@ -6,7 +6,7 @@ import structlog
 
 from core.chain.abi import AbiDecodeError
 from core.chain.reader import LATEST, ChainReader
-from core.chain.rpc import RpcRefusedError, RpcRevertedError
+from core.chain.rpc import RpcRefusedError, RpcRevertedError, RpcUnreachableError
 from core.domain.blocks import BlockHeader
 from core.domain.events import AdapterListed
 from core.domain.mandate.expansion import rules_fault
@@ -15,6 +15,7 @@ from indexer.chain.facts import BlockFacts
 from indexer.chain.patience import Patience
 
 RULES_ROUNDS = 3  # in vain, before a contract counts as none of ours
+UNANSWERED_ROUNDS = 5  # as many, of those in which no node answered this very call in time
 
 log = structlog.get_logger(__name__)
 
@@ -29,11 +30,16 @@ def _rules_of(reader: ChainReader, adapter: str, header: BlockHeader, patience: 
 
     Nodes word the failure of a contract's code (out of gas, invalid opcode), and a state that they no longer have, as they
     like. Both are told from a moment's trouble by their staying so; then today's rules are asked for, and if there are
-    none, one bad adapter must not end the record of all.
+    none, one bad adapter must not end the record of all. So is code that no node gets done in time: the node that gave the block
+    in the same round was well.
     """
     try:
         return _checked(adapter, header, reader.adapter_rules(adapter, header.hash))
     except (RpcRevertedError, AbiDecodeError) as error:
+        return _no_rules(adapter, header, error)
+    except RpcUnreachableError as error:
+        if not patience.ends((adapter, header.hash, "unanswered"), UNANSWERED_ROUNDS):
+            raise
         return _no_rules(adapter, header, error)
     except RpcRefusedError:
         if not patience.ends((adapter, header.hash), RULES_ROUNDS):

@@ -74,6 +74,7 @@ class TipLoop:
         self._watch = self._read_watch_list()
         self._patience = Patience()
         self._backfill = Backfill(chain, clock, self._patience)
+        self._scan_size = revert_scan.step_size()
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True  # until a look says otherwise
 
     @property
@@ -190,7 +191,7 @@ class TipLoop:
 
     def _scan_owed_reverts(self) -> None:
         if self._owes_reverts:
-            left = revert_scan.scan(self._chain, self._watch, self._clock())
+            left = revert_scan.scan(self._chain, self._watch, self._scan_size, self._clock())
             self._owes_reverts = bool(left)
             self._may_have_pending_reverts = True
 
@@ -285,5 +286,5 @@ class TipLoop:
             since_seen_ms=since_seen_ms,
             age_s=round(now.timestamp() - facts.header.timestamp, 1),
         )
-        for reference in facts.undecodable:
-            log.warning("log could not be decoded", number=facts.header.number, log=reference)
+        if facts.undecodable:
+            log.warning("logs could not be decoded", number=facts.header.number, logs=len(facts.undecodable))

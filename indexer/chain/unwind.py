@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from core.books import mandate_ledger, transfer_ledger, transfer_reports
 from core.chain.reader import ChainReader
 from core.db.engine import WriteSession
-from core.db.repositories import alerts, owed_notes
+from core.db.repositories import alerts, owed_notes, quarantine
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import FINALIZED, TIP, Cursor
 from core.domain.blocks import BlockHeader
@@ -97,6 +97,7 @@ def unwind(session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, n
     transfer_reports.replace_blocks(session, chain.chain_id, orphans, now)
     owed_notes.forgive(session, chain.chain_id, orphans)
     alerts.withdraw(session, chain.chain_id, orphans, now)
+    quarantine.withdraw(session, chain.chain_id, orphans, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
     repository.add_reorg(session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now)

@@ -4,41 +4,47 @@
 
 All or nothing: a crash at any point leaves the cursor where the data ends. A range is written by COPY, and its books in
 one go, unless one of its blocks says something of the factory that other books are told of: then they are brought up to that block first.
+What a book refuses is held back, and everything else goes on (quarantine.py). Vaults have a savepoint of their own: one that cannot be
+registered under its name is registered without it, since the keeper must watch it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from core.books.transfer_ledger import NewTransfer
+import structlog
+
 from core.db.engine import WriteSession
 from core.db.repositories import chain as repository
 from core.db.repositories import reverts
 from core.db.repositories.chain import TIP, Cursor, KnownVault, NewVault
+from core.db.repositories.quarantine import ACCOUNT, MANDATE
+from core.domain.blocks import BlockHeader, RawLog
 from core.domain.events import AdapterDelisted, AgentSet, KeeperChanged, TermsCancelled, VaultCreated, X402Paid
-from core.domain.mandate.ledger import NewRow, row_from_event
+from core.domain.mandate.ledger import row_from_event
 from core.domain.mandate.terms import ZERO_ADDRESS, Rule
-from indexer.chain.books import Books
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import is_noted, note_block
-from indexer.chain.facts import BlockFacts, Found
+from indexer.chain.facts import BlockFacts, Created, Found, Undecodable, created_by
 from indexer.chain.payments import deposit_of
+from indexer.chain.quarantine import MAY_REFUSE, UNDECODABLE, Entry, Parties, Refusal, refusal_of, take
 from indexer.chain.watch import WatchList
+
+log = structlog.get_logger(__name__)
 
 Published = Mapping[str, Sequence[Rule]]  # adapter -> the rules it published in the block that listed it
 
 
 @dataclass(slots=True)
 class Pending:
-    """Book rows that wait to be written, in the order of the chain."""
+    """What waits to be written to books, by their ids, in the order of the chain."""
 
-    mandates: dict[int, list[NewRow]] = field(default_factory=dict)
-    accounts: dict[int, list[NewTransfer]] = field(default_factory=dict)
+    mandates: dict[int, list[Entry]] = field(default_factory=dict)
+    accounts: dict[int, list[Entry]] = field(default_factory=dict)
 
-    def flush(self, session: WriteSession, books: Books, now: datetime) -> int:
-        """Append everything; the number of rows that were new. Books are taken by rising id, so that writers can't deadlock."""
-        rows = books.append(session, self.mandates, now) if self.mandates else 0
-        rows += books.post_deposits(session, self.accounts, now) if self.accounts else 0
+    def flush(self, session: WriteSession, chain: ChainContext, now: datetime) -> int:
+        """Append or hold everything; the number of rows that were new. Books are taken by rising id, so that writers can't deadlock."""
+        rows = take(session, chain, MANDATE, self.mandates, now) + take(session, chain, ACCOUNT, self.accounts, now)
         self.mandates, self.accounts = {}, {}
         return rows
 
@@ -55,7 +61,7 @@ def write_block(
     repository.add_block(session, chain.chain_id, facts.header, now)
     repository.add_logs(session, chain.chain_id, facts.logs)
     pending, vaults = Pending(), _write_vaults(session, chain, [facts])
-    rows = _take(session, chain, facts, vaults, watch, published, pending, now) + pending.flush(session, chain.books, now)
+    rows = _take(session, chain, facts, vaults, watch, published, pending, now) + pending.flush(session, chain, now)
     repository.move_cursor(session, TIP, at, Cursor(facts.header.number, facts.header.hash), chain.epoch, now)
     return rows
 
@@ -77,7 +83,7 @@ def write_range(
     for facts in blocks:
         if facts.logs:
             rows += _take(session, chain, facts, vaults, watch, published.get(facts.header.hash, {}), pending, now)
-    rows += pending.flush(session, chain.books, now)
+    rows += pending.flush(session, chain, now)
     last = blocks[-1].header
     repository.move_cursor(session, TIP, at, Cursor(last.number, last.hash), chain.epoch, now)
     return rows
@@ -94,85 +100,129 @@ def _take(
     now: datetime,
 ) -> int:
     """Write what is not a book, hand on what is, and move the watch list; the number of rows that had to be written first."""
-    created = {event.vault: vaults[event.vault] for event in facts.events_of(VaultCreated)}
+    created = {made.address: vaults[made.address] for made in facts.created}
     for adapter, rules in published.items():
         repository.add_adapter(session, chain.chain_id, facts.header, adapter, rules)
     for event in facts.events_of(AdapterDelisted):
         repository.delist_adapter(session, chain.chain_id, facts.header, event.adapter)
-    reverts.add_reverts(session, chain.chain_id, facts.header, facts.reverts)
+    wanted = [one for one in facts.reverts if one.vault not in created or created[one.vault].mandate_id is not None]
+    reverts.add_reverts(session, chain.chain_id, facts.header, wanted)
 
     written = 0
     entries = _entries(session, chain, facts, watch, created)
     if is_noted(facts):
-        written = pending.flush(session, chain.books, now)  # who is told depends on what the books say of earlier blocks
+        written = pending.flush(session, chain, now)  # who is told depends on what the books say of earlier blocks
         written += note_block(session, chain, facts, now)
-    for mandate, _, row in sorted(entries, key=lambda entry: entry[1].ref.log_index):
-        pending.mandates.setdefault(mandate, []).append(row)
+    for mandate, _, entry in sorted(entries, key=lambda entry: entry[1].log_index):
+        pending.mandates.setdefault(mandate, []).append(entry)
     for payment in facts.payments:
-        pending.accounts.setdefault(payment.account_id, []).append(
-            deposit_of(payment, facts.header.number, facts.header.hash, chain.chain_id)
-        )
+        row = deposit_of(payment, facts.header.number, facts.header.hash, chain.chain_id)
+        pending.accounts.setdefault(payment.account_id, []).append(Entry(row, payment.log))
     _move_on(watch, facts, created, published)
     return written
 
 
 def _write_vaults(session: WriteSession, chain: ChainContext, blocks: Sequence[BlockFacts]) -> dict[str, KnownVault]:
     """The vaults that the blocks create, and the agents that they name."""
-    created = [(facts.header, event) for facts in blocks for event in facts.events_of(VaultCreated)]
-    issued = repository.mandates_with_digests(session, [event.terms_digest for _, event in created])
-    known = {event.vault: KnownVault(event.vault, event.owner, _mandate_id(event, issued), ()) for _, event in created}
-    vaults = [(header, _new_vault(event, chain.factory, known[event.vault].mandate_id)) for header, event in created]
-    repository.add_vaults(session, chain.chain_id, vaults)
+    created = [(facts.header, made) for facts in blocks for made in facts.created]
+    issued = repository.mandates_with_digests(session, [made.terms_digest for _, made in created])
+    mandate_ids = {digest: mandate_id for digest, (_, mandate_id) in issued.items()}
+    known = {made.address: KnownVault(made.address, made.owner, mandate_ids.get(made.terms_digest), ()) for _, made in created}
+    vaults = [(header, _new_vault(made, chain.factory, known[made.address].mandate_id)) for header, made in created]
+    if vaults and not _registered(session, chain.chain_id, vaults):
+        for header, vault in vaults:
+            _register(session, chain, header, vault)
     repository.add_agents(session, chain.chain_id, [(facts.header, agent) for facts in blocks for agent in facts.agents])
     return known
 
 
-def _mandate_id(event: VaultCreated, issued: Mapping[str, tuple[str, int]]) -> int | None:
-    """The mandate whose frozen terms these are; None for terms that this service did not issue, or not as they stand now."""
-    public_id, mandate_id = issued.get(event.terms_digest, ("", None))
-    return mandate_id if public_id == event.public_id else None
+def _registered(session: WriteSession, chain_id: int, vaults: Sequence[tuple[BlockHeader, NewVault]]) -> bool:
+    """All of them or none; False: the database refuses one for what it says."""
+    try:
+        with session.begin_nested():
+            repository.add_vaults(session, chain_id, vaults)
+    except MAY_REFUSE as error:
+        if refusal_of(error) is None:
+            raise
+        return False
+    return True
 
 
-def _new_vault(event: VaultCreated, factory: str, mandate_id: int | None) -> NewVault:
+def _register(session: WriteSession, chain: ChainContext, header: BlockHeader, vault: NewVault) -> None:
+    """One vault, if need be without its name."""
+    if _registered(session, chain.chain_id, [(header, vault)]):
+        return
+    if not _registered(session, chain.chain_id, [(header, replace(vault, public_id=None))]):
+        log.error("vault not registered, the keeper does not see it", vault=vault.address, mandate_id=vault.mandate_id)
+        chain.metrics.vaults_refused.inc()
+
+
+def _new_vault(made: Created, factory: str, mandate_id: int | None) -> NewVault:
     return NewVault(
-        address=event.vault,
+        address=made.address,
         factory=factory,
-        terms_digest=event.terms_digest,
-        public_id=event.public_id,
-        owner=event.owner,
+        terms_digest=made.terms_digest,
+        public_id=made.public_id,
+        owner=made.owner,
         mandate_id=mandate_id,
     )
 
 
 def _entries(
     session: WriteSession, chain: ChainContext, facts: BlockFacts, watch: WatchList, fresh: Mapping[str, KnownVault]
-) -> list[tuple[int, Found, NewRow]]:
-    """(mandate id, event, row) of the vaults' own events. Keeper and agent are those of the moment of the log."""
-    keeper, agents, entries = watch.keeper, dict[str, str](), list[tuple[int, Found, NewRow]]()
-    for item in facts.found:
-        if isinstance(item.event, KeeperChanged):
-            keeper = item.event.new_keeper
+) -> list[tuple[int, RawLog, Entry]]:
+    """(mandate id, log, entry) of the vaults' own events. Keeper and agent are those of the moment of the log."""
+    keeper, agents, entries = watch.keeper, dict[str, str](), list[tuple[int, RawLog, Entry]]()
+    for item in _in_order(facts):
+        event = item.event if isinstance(item, Found) else None
+        if isinstance(event, KeeperChanged):
+            keeper = event.new_keeper
         mandate_id, vault = _concerned(session, item, fresh, watch)
         if mandate_id is not None:
             agent = agents.get(vault.address) or (vault.agents[-1] if vault.agents else None) if vault else None
-            owner = vault.owner if vault else ZERO_ADDRESS
-            row = row_from_event(item.event, item.ref, keeper, owner, agent, usdc=chain.usdc)
-            entries += [] if row is None else [(mandate_id, item, row)]
-        if isinstance(item.event, VaultCreated):
-            agents[item.event.vault] = item.event.agent
-        elif isinstance(item.event, AgentSet):
-            agents[item.ref.address] = item.event.agent
+            entry = _entry(item, (keeper, vault.owner if vault else ZERO_ADDRESS, agent), chain.usdc)
+            entries += [] if entry is None else [(mandate_id, item.log, entry)]
+        elif event is None:
+            chain.metrics.undecodable_logs.inc()
+        if isinstance(event, VaultCreated):
+            agents[event.vault] = event.agent
+        elif isinstance(event, AgentSet):
+            agents[item.log.address] = event.agent
     return entries
 
 
+def _in_order(facts: BlockFacts) -> Iterable[Found | Undecodable]:
+    """Events and logs that are none, as they stand in the block; nearly always there are only events."""
+    return sorted((*facts.found, *facts.undecodable), key=lambda item: item.log.log_index) if facts.undecodable else facts.found
+
+
+def _entry(item: Found | Undecodable, parties: Parties, usdc: str) -> Entry | None:
+    """None: the book has no row for this event."""
+    if isinstance(item, Undecodable):
+        return Entry(None, item.log, parties, Refusal(UNDECODABLE, f"The log is not what the contract's ABI says ({item.error})."))
+    keeper, owner, agent = parties
+    try:
+        row = row_from_event(item.event, item.ref, keeper, owner, agent, usdc=usdc)
+    except MAY_REFUSE as error:
+        fault = refusal_of(error)
+        if fault is None:
+            raise
+        return Entry(None, item.log, parties, fault)
+    return None if row is None else Entry(row, item.log, parties)
+
+
 def _concerned(
-    session: WriteSession, item: Found, fresh: Mapping[str, KnownVault], watch: WatchList
+    session: WriteSession, item: Found | Undecodable, fresh: Mapping[str, KnownVault], watch: WatchList
 ) -> tuple[int | None, KnownVault | None]:
-    """The mandate and vault whose book the event belongs to; none for the factory's general events."""
-    if isinstance(item.event, TermsCancelled):
+    """The mandate and vault whose book the log belongs to; none for the factory's general events."""
+    if isinstance(item, Undecodable):
+        created = created_by(item.log) if item.log.address == watch.factory else None
+        address = item.log.address if created is None else created.address
+    elif isinstance(item.event, TermsCancelled):
         issued = repository.mandates_with_digests(session, [item.event.terms_digest])
         return next((mandate for _, mandate in issued.values()), None), None
-    address = item.event.vault if isinstance(item.event, VaultCreated | X402Paid) else item.ref.address
+    else:
+        address = item.event.vault if isinstance(item.event, VaultCreated | X402Paid) else item.ref.address
     vault = fresh.get(address) or watch.vaults.get(address)
     return (None, None) if vault is None else (vault.mandate_id, vault)
 

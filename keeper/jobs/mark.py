@@ -1,12 +1,14 @@
 """Marks above the floor: which are sent to the chain, and which are only written down.
 
-Every vault is judged every tick. A mark is sent when worth moved by 1 % or more since the last one sent, and at least
-once a day after a move; the rest are rows. What is at or below the floor belongs to keeper.jobs.stop_line, so that a
-vault never gets two marks from one state.
+Every vault is judged every tick. A judgement is written down once a minute, and at once when it says something new. A mark
+is sent when worth moved by 1 % or more since the last one sent, and at least once a day after a move; the rest are rows.
+What is at or below the floor belongs to keeper.jobs.stop_line, so that a vault never gets two marks from one state.
 """
 
+from collections.abc import Collection
+
 from core.domain.money import BPS_ONE, UnixSeconds
-from keeper.state import Action, Head, KeeperState, Kind, VaultReading, VaultStatus
+from keeper.state import Action, Head, KeeperState, Kind, VaultReading, VaultStatus, WrittenMark
 
 MOVED_BPS = 100  # inclusive: a move of exactly 1 % of the last sent worth is sent
 DAY_S = 86_400  # inclusive: a smaller move is sent when the last mark is exactly a day old
@@ -34,13 +36,16 @@ def why_due(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
     return "daily" if moved and now - reading.last_sent.at >= DAY_S else None
 
 
-def rows_to_write(state: KeeperState, now: UnixSeconds) -> list[VaultReading]:
-    """The readings that the record should keep: first ones, changed ones, and one a minute of the others.
+def rows_to_write(state: KeeperState, now: UnixSeconds, acted: Collection[str] = ()) -> list[VaultReading]:
+    """The readings that the record should keep: first ones, those that say something new or led to an action (`acted`: of these
+    vaults), and one a minute of the others.
 
     A stale head, a vault that is not working and one whose floor was never read give no judgement. Unknown worth is a
     judgement, and is kept as unknown.
     """
-    return [] if state.is_stale(now) else [r for r in state.vaults if _is_judged(r) and _is_news(r, state.head, now)]
+    if state.is_stale(now):
+        return []
+    return [r for r in state.vaults if _is_judged(r) and (r.vault in acted or _is_news(r, state.head, now))]
 
 
 def _is_judged(reading: VaultReading) -> bool:
@@ -49,6 +54,15 @@ def _is_judged(reading: VaultReading) -> bool:
 
 def _is_news(reading: VaultReading, head: Head, now: UnixSeconds) -> bool:
     last = reading.last_written
-    if last is None or (last.worth_usdc_e6, last.source) != (reading.worth_usdc_e6, reading.source):
+    if last is None or last.source != reading.source or _says_more(last, reading):
         return True
     return head.number > last.block_number and now - last.at >= WRITE_EVERY_S
+
+
+def _says_more(last: WrittenMark, reading: VaultReading) -> bool:
+    """The worth became known or unknown, crossed the floor, or moved by 1 % or more of what was written last."""
+    worth, was, floor = reading.worth_usdc_e6, last.worth_usdc_e6, reading.floor_usdc_e6
+    if worth is None or was is None or floor is None:
+        return (worth is None) != (was is None)
+    moved = abs(worth - was)
+    return (worth <= floor) != (was <= floor) or (moved > 0 and moved * BPS_ONE >= was * MOVED_BPS)

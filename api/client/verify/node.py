@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from api.client.verify.findings import UncheckedError
 from core.chain.abi import AbiDecodeError, checksum_address
-from core.chain.reader import ChainReader, log_of
+from core.chain.reader import ChainReader
+from core.chain.results import log_of
 from core.chain.rpc import Request, Rpc, RpcError
 from core.domain.blocks import RawLog
 

@@ -15,13 +15,14 @@ from core.domain.mandate.limits import LimitsFacts, limits_block
 from core.domain.mandate.outflows import spend_window
 from core.domain.mandate.progress import ProgressFacts, progress_block
 from core.domain.mandate.rows import LedgerRow
+from core.domain.mandate.short import ShortLedger
 from core.domain.mandate.state import MandateState
 from core.domain.mandate.statement import flows_of
 from core.domain.mandate.weeks import IsoWeek
 from core.domain.money import usdc_text
 
 
-def shown(subject: Subject, rows: Sequence[LedgerRow], state: MandateState, at: int) -> dict[str, Any]:
+def shown(subject: Subject, rows: Sequence[LedgerRow], state: MandateState, at: int, short: ShortLedger | None) -> dict[str, Any]:
     """{limits, progress, statement} as of `at`, unix seconds. `state` is the fold of the rows."""
     limits = LimitsFacts(
         status=state.status,
@@ -33,8 +34,9 @@ def shown(subject: Subject, rows: Sequence[LedgerRow], state: MandateState, at: 
         refusals_count=state.refusals_count,
         violations_count=state.violations_count,
         violation_codes=state.violation_codes,
+        is_short=short is not None,
     )
-    about = ProgressFacts(facts=subject.facts, terms=subject.terms, spread_bps=None, now=at)
+    about = ProgressFacts(facts=subject.facts, terms=subject.terms, spread_bps=None, now=at, short=short)
     return {
         "limits": limits_block(limits, at),
         "progress": progress_block(state, about),

@@ -18,8 +18,9 @@ from api.client.verify.rows_check import RowsCheck
 from api.client.verify.shown import shown
 from api.client.verify.terms_check import Subject, check_place, check_signature, compare_created, payment_adapter, subject_of
 from core.chain.rpc import Rpc
-from core.domain.mandate.record_file import totals_of
+from core.domain.mandate.record_file import HELD_KEY, totals_of
 from core.domain.mandate.rows import LedgerRow, ReportedBy
+from core.domain.mandate.short import ShortLedger
 from core.domain.mandate.state import MandateState
 
 MOST_SCANNED_BLOCKS = 50_000
@@ -55,6 +56,8 @@ def verify(lines: Iterable[bytes], rpcs: Sequence[Rpc], options: Options, tell: 
     _claims(record.rows, subject, report)
     node = Node(rpcs[0], subject.factory, tell)
     check = _Chain(record, subject, node, options, report)
+    if check.short is not None:
+        report.unchecked.append(check.short.reason)
     _part(report, check.terms)
     if check.vault is not None and not subject.is_paper:
         _part(report, check.logs_and_rows)
@@ -82,6 +85,7 @@ class _Chain:
         self.report = report
         self.vault: str | None = None
         self.last: Block | None = None
+        self.short = None if record.head is None or HELD_KEY not in record.head else ShortLedger.of_json(record.head[HELD_KEY])
 
     def terms(self) -> None:
         self.vault = check_place(self.subject, self.node, self.options.factory, self.report)
@@ -105,7 +109,7 @@ class _Chain:
         blocks = self.node.blocks(sorted({*heights, until}))
         expected = expected_rows(self.subject, found, blocks)
         has_vault = self._has_vault(expected, until)
-        checked = RowsCheck(self.subject, self.record.rows, expected, blocks, self._outcomes(blocks), self.report)
+        checked = RowsCheck(self.subject, self.record.rows, expected, blocks, self._outcomes(blocks), self.report, self.short)
         checked.run()
         _part(self.report, lambda: self._reverts(checked, until))
         self._sums(expected, found, has_vault)
@@ -169,7 +173,8 @@ class _Chain:
         said = as_of.get("reverts_block_number") if isinstance(as_of, dict) else until
         if isinstance(said, int) and said < until:
             self.report.remarks.append(f"reverted calls are told up to block {said}, logs up to {until}")
-        return min(until, said) if isinstance(said, int) else until
+        looked_up = min(until, said) if isinstance(said, int) else until
+        return looked_up if self.short is None else min(looked_up, self.short.from_block - 1)
 
     def _sums(self, expected: Expected, found: ChainLogs, has_vault: bool) -> None:
         rows, facts = self.record.rows, self.subject.facts
@@ -178,9 +183,9 @@ class _Chain:
             compare_head(self.record.head, state, self.report)
         _figures(state, self.report)
         if self.last is not None:
-            self.report.shown = shown(self.subject, rows, state, self.last.at)
-        if not has_vault or self.vault is None or self.last is None:
-            return
+            self.report.shown = shown(self.subject, rows, state, self.last.at, self.short)
+        if not has_vault or self.vault is None or self.last is None or self.short is not None:
+            return  # the sums of a record with a gap are not the vault's
         replayed, from_logs = replay_logs(expected.rows.values(), facts)
         compare_replay(state, replayed, self.report)
         last, vault = self.last, self.vault
@@ -198,7 +203,7 @@ def _paper(record: RecordFile, subject: Subject, report: Report) -> None:
         compare_head(record.head, state, report)
     _figures(state, report)
     if record.rows:
-        report.shown = shown(subject, record.rows, state, int(record.rows[-1].created_at.timestamp()))
+        report.shown = shown(subject, record.rows, state, int(record.rows[-1].created_at.timestamp()), None)
     report.remarks.append("a paper mandate: no chain stands behind its rows")
 
 

@@ -11,12 +11,13 @@ from sqlalchemy.orm import Session
 from core.db.arrays import table_of
 from core.db.engine import WriteSession
 from core.db.repositories.chain import bytes_of
-from core.db.tables.alerts import PAYLOAD_MANDATE_ID, STANDING, STANDING_PUBLIC_STOP_OFF, OwnerAlert
+from core.db.tables.alerts import PAYLOAD_MANDATE_ID, STANDING_OF_LOG, STANDING_PUBLIC_STOP_OFF, OwnerAlert
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import NewRow
 
 KEEPER_CHANGE = "keeper_change"
 PUBLIC_STOP_OFF = "public_stop_off"
+RECORD_HELD = "record_held"
 PUBLIC_STOP_OFF_EVERY = timedelta(hours=24)
 LOG = ("owner_id", "chain_id", "tx_hash", "log_index")
 
@@ -54,7 +55,24 @@ def add(session: WriteSession, kind: str, owner_ids: Sequence[int], row: NewRow,
     told = table_of("told", {"owner_id": (BigInteger, owner_ids)})
     columns = [literal(value, OwnerAlert.__table__.c[name].type) for name, value in log.items()]
     statement = insert(OwnerAlert).from_select(["owner_id", *log], select(told.c.owner_id, *columns))
-    session.execute(statement.on_conflict_do_nothing(index_elements=LOG, index_where=text(STANDING)))
+    session.execute(statement.on_conflict_do_nothing(index_elements=LOG, index_where=text(STANDING_OF_LOG)))
+
+
+def add_record_held(
+    session: WriteSession, mandate_id: int, block: Mapping[str, Any], payload: Mapping[str, Any], at: datetime, now: datetime
+) -> None:
+    """Tell the owner that from this fact of the chain on the mandate's record is held back.
+
+    `block`: chain_id, tx_hash, log_index, block_number and block_hash as the table has them; `at`: the block's time.
+    """
+    values = {**block, "kind": RECORD_HELD, "payload": dict(payload), "occurred_at": at, "created_at": now}
+    session.execute(insert(OwnerAlert), [values | {"owner_id": owner} for owner in owners_of(session, [mandate_id])])
+
+
+def withdraw_record_held(session: WriteSession, public_id: str, now: datetime) -> None:
+    """The mandate's record is whole again."""
+    standing = (OwnerAlert.kind == RECORD_HELD, OwnerAlert.withdrawn_at.is_(None), literal_column(PAYLOAD_MANDATE_ID) == public_id)
+    session.execute(update(OwnerAlert).where(*standing).values(withdrawn_at=now))
 
 
 def public_stop_off_stands(session: Session, public_id: str, at: datetime) -> bool:

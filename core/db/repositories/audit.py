@@ -16,9 +16,11 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.db.repositories.chain import bytes_of, hex_of, not_orphaned
+from core.db.repositories.quarantine import IS_HELD, MANDATE
 from core.db.tables.audit import AuditBook, AuditFinding, AuditResolution, AuditState
 from core.db.tables.chain import Adapter, ChainBlock, RawLog, RevertedTx, Vault, VaultAgent
 from core.db.tables.mandate import Mandate, MandateHead
+from core.db.tables.quarantine import QuarantinedFact
 from core.domain.audit import REBUILDABLE, Finding
 from core.domain.blocks import BlockHeader
 
@@ -33,7 +35,7 @@ class KeptVault:
 
     address: str
     owner: str
-    public_id: str
+    public_id: str | None
     terms_digest: str
 
 
@@ -89,13 +91,14 @@ class BookToVerify:
 
 
 def books_in_turn(session: Session, chain_id: int, height: int, limit: int) -> list[BookToVerify]:
-    """The books that were verified longest ago, those never verified first."""
+    """The books that were verified longest ago, those never verified first. One that is short of facts says so itself, and is left out."""
     mine = and_(Vault.mandate_id == Mandate.id, Vault.chain_id == chain_id, Vault.created_number <= height)
     query = (
         select(Mandate.id, Mandate.public_id, Vault.address)
         .join(MandateHead, MandateHead.mandate_id == Mandate.id)
         .outerjoin(Vault, and_(mine, not_orphaned(Vault.chain_id, Vault.created_block_hash)))
         .outerjoin(AuditBook, AuditBook.mandate_id == Mandate.id)
+        .where(~exists().where(QuarantinedFact.ledger == MANDATE, QuarantinedFact.ledger_id == Mandate.id, IS_HELD))
         .order_by(AuditBook.verified_at.nulls_first(), Mandate.id)
         .limit(limit)
     )

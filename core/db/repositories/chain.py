@@ -59,7 +59,7 @@ class NewVault:
     address: str
     factory: str
     terms_digest: str
-    public_id: str
+    public_id: str | None  # None: a name of which nothing is kept
     owner: str
     mandate_id: int | None  # None: a vault whose terms this service did not issue
 

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from core.db.repositories.audit import open_counts
 from core.db.repositories.chain import TIP, not_orphaned
 from core.db.repositories.leader import leader_row
+from core.db.repositories.quarantine import held_counts
 from core.db.tables.chain import ChainBlock, ChainCursor, Reorg, RevertedTx, Vault
 from core.domain.freshness import IndexerFacts
 
@@ -46,6 +47,7 @@ def indexer_facts(session: Session, now: datetime, head: int | None) -> IndexerF
     row, at = leader_row(session, INDEXER), position(session, TIP)
     said = {} if row is None else row.status
     halted = said.get("halted_below")
+    ledgers, held = held_counts(session)
     return IndexerFacts(
         now=now,
         beat_at=None if row is None else row.beat_at,
@@ -56,6 +58,8 @@ def indexer_facts(session: Session, now: datetime, head: int | None) -> IndexerF
         block_at=None if at is None else at.block_at,
         head=head,
         open_findings=sum(open_counts(session).values()),
+        held_ledgers=ledgers,
+        held_facts=held,
     )
 
 

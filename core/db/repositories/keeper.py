@@ -1,4 +1,4 @@
-"""All SQL of the keeper: the vaults it watches, its intents, their transactions, and the marks it writes down.
+"""All SQL of the keeper but for the vaults that it watches (repositories.watched): its intents, their transactions, its judgements.
 
 Laws
 - One live intent a subject and kind: the partial unique index decides, not a check before the insert.
@@ -7,58 +7,27 @@ Laws
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from decimal import Decimal
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import and_, exists, func, insert, or_, select, text, true, update
+from sqlalchemy import and_, exists, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.dialects.postgresql import insert as pg_insert
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.exc import DataError, IntegrityError
+from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
-from core.db.tables.chain import ChainBlock, Vault
 from core.db.tables.keeper import LIVE_STATES, KeeperIntent, KeeperTx, Outbox, VaultMark
 from core.db.tables.mandate import Mandate, MandateHead
-from core.domain.money import UnixSeconds, UsdcE6, usdc_e6_from_text
+from core.domain.money import UsdcE6
 
 TERMINAL = ("done", "reverted", "superseded", "nonce_lost", "refused")
 NOT_SENT = ("reverted", "superseded", "nonce_lost", "refused")  # ends in which a mark never reached the chain's record
 ASKED_AGAIN = ("superseded", "nonce_lost")  # ends after which a request of the outbox is planned anew
-WATCHED = ("signed", "working")  # signed: the record may lag behind the chain, which says working first
-SETTLE_GRACE = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A worth at a height. `worth_usdc_e6` None = it could not be read there."""
-
-    worth_usdc_e6: UsdcE6 | None
-    block_number: int
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class SourcedMark(Mark):
-    """`source` says where the worth comes from, or why it is None."""
-
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class WatchedVault:
-    """A vault whose mandate the record has as signed or working. `created_at` is unix seconds of its block."""
-
-    vault: str
-    public_id: str
-    budget_usdc_e6: UsdcE6
-    created_at: int
-    ends_at: UnixSeconds | None
-    last_sent: Mark | None  # newest mark that is under way or on chain
-    last_written: SourcedMark | None  # newest row of vault_mark
-    floor_usdc_e6: UsdcE6 | None  # as that row has it
+REFUSED_VALUE = (DataError, IntegrityError)  # SQLSTATE 22 and 23: what a column, or a constraint, does not take
+NOT_KEPT = "not_kept"  # source of a judgement whose worth the database did not take
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,74 +102,7 @@ class NewVaultMark:
     source: str
 
 
-# Vaults
-
-
-def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[WatchedVault]:
-    """Every vault that may need a mark, oldest first, with what was last sent and written of it, and the stopped ones that
-    are in the grace after their end.
-
-    A vault whose creating block was orphaned is left out; one whose block is no longer kept is not.
-    """
-    in_grace = and_(Mandate.status == "stopped", Mandate.ends_at <= now, Mandate.ends_at > now - SETTLE_GRACE)
-    orphaned = exists().where(
-        ChainBlock.chain_id == Vault.chain_id, ChainBlock.hash == Vault.created_block_hash, ChainBlock.canonical.is_(False)
-    )
-    sent, written = _last_sent(), _last_written()
-    query = (
-        select(Vault.address, Vault.public_id, Mandate.budget_usdc_e6, Vault.created_at, Mandate.ends_at, sent, written)
-        .join(Mandate, Mandate.id == Vault.mandate_id)
-        .join(sent, true(), isouter=True)
-        .join(written, true(), isouter=True)
-        .where(Vault.chain_id == chain_id, or_(Mandate.status.in_(WATCHED), in_grace), ~orphaned)
-        .order_by(Vault.created_number, Vault.address)
-    )
-    return [
-        WatchedVault(
-            to_checksum_address(row[0]),
-            row[1],
-            UsdcE6(int(row[2])),
-            row[3],
-            None if row[4] is None else UnixSeconds(int(row[4].timestamp())),
-            _sent_mark(*row[5:8]),
-            _written_mark(*row[8:12]),
-            _usdc(row[12]),
-        )
-        for row in session.execute(query)
-    ]
-
-
-def _last_sent() -> Any:
-    intent = aliased(KeeperIntent)
-    return (
-        select(intent.reason["worth_usdc"].as_string().label("sent_worth"), intent.trigger_block_number, intent.created_at)
-        .where(intent.vault == Vault.address, intent.chain_id == Vault.chain_id, intent.kind == "mark", intent.state.not_in(NOT_SENT))
-        .order_by(intent.id.desc())
-        .limit(1)
-        .lateral("sent")
-    )
-
-
-def _last_written() -> Any:
-    return (
-        select(VaultMark.worth_usdc_e6, VaultMark.block_number, VaultMark.at, VaultMark.source, VaultMark.floor_usdc_e6)
-        .where(VaultMark.vault == Vault.address, VaultMark.chain_id == Vault.chain_id)
-        .order_by(VaultMark.block_number.desc(), VaultMark.id.desc())
-        .limit(1)
-        .lateral("written")
-    )
-
-
-def _sent_mark(worth: str | None, block_number: int, at: datetime) -> Mark | None:
-    return None if worth is None else Mark(usdc_e6_from_text(worth, "worth_usdc"), block_number, at)
-
-
-def _written_mark(worth: Decimal | None, block_number: int | None, at: datetime, source: str) -> SourcedMark | None:
-    return None if block_number is None else SourcedMark(_usdc(worth), block_number, at, source)
-
-
-def _usdc(value: Decimal | None) -> UsdcE6 | None:
-    return None if value is None else UsdcE6(int(value))
+# Judgements
 
 
 def recorded_statuses(session: Session, vaults: Collection[str]) -> dict[str, str]:
@@ -211,21 +113,44 @@ def recorded_statuses(session: Session, vaults: Collection[str]) -> dict[str, st
 
 
 def add_vault_marks(session: WriteSession, marks: Sequence[NewVaultMark], now: datetime) -> None:
-    rows = [
-        {
-            "chain_id": mark.chain_id,
-            "vault": _bytes(mark.vault),
-            "block_number": mark.block_number,
-            "block_hash": _bytes(mark.block_hash),
-            "worth_usdc_e6": mark.worth_usdc_e6,
-            "floor_usdc_e6": mark.floor_usdc_e6,
-            "source": mark.source,
-            "at": now,
-        }
-        for mark in marks
-    ]
-    if rows:
-        session.execute(insert(VaultMark), rows)
+    """Write judgements. One that the database refuses for what it says (SQLSTATE 22, 23) is kept with an unknown worth."""
+    if not marks:
+        return
+    try:
+        with session.begin_nested():
+            session.execute(insert(VaultMark), [_mark_row(mark, now) for mark in marks])
+    except REFUSED_VALUE:
+        if len(marks) > 1:
+            half = len(marks) // 2
+            add_vault_marks(session, marks[:half], now)
+            add_vault_marks(session, marks[half:], now)
+        elif marks[0].worth_usdc_e6 is not None:
+            add_vault_marks(session, [replace(marks[0], worth_usdc_e6=None, source=NOT_KEPT)], now)
+
+
+def _mark_row(mark: NewVaultMark, now: datetime) -> dict[str, Any]:
+    return {
+        "chain_id": mark.chain_id,
+        "vault": _bytes(mark.vault),
+        "block_number": mark.block_number,
+        "block_hash": _bytes(mark.block_hash),
+        "worth_usdc_e6": mark.worth_usdc_e6,
+        "floor_usdc_e6": mark.floor_usdc_e6,
+        "source": mark.source,
+        "at": now,
+    }
+
+
+def marks_sent(session: Session, chain_id: int, vaults: Collection[str], since: datetime) -> dict[str, int]:
+    """How many marks of each of these vaults were signed since then; none is 0 and left out."""
+    signed = exists().where(KeeperTx.intent_id == KeeperIntent.id)
+    query = (
+        select(KeeperIntent.vault, func.count())
+        .where(KeeperIntent.chain_id == chain_id, KeeperIntent.vault.in_([_bytes(vault) for vault in vaults]))
+        .where(KeeperIntent.kind == "mark", KeeperIntent.created_at > since, signed)
+        .group_by(KeeperIntent.vault)
+    )
+    return {to_checksum_address(vault): count for vault, count in session.execute(query) if vault is not None}
 
 
 # Intents
@@ -245,14 +170,19 @@ def vaults_with_reverted_stop(session: Session, vaults: Collection[str]) -> froz
 
 
 def add_intent(session: WriteSession, intent: NewIntent, epoch: int, now: datetime, state: str = "planned") -> Intent | None:
-    """Write a planned intent, or one that ends as it begins; None when one of this subject and kind is live already."""
+    """Write a planned intent, or one that ends as it begins; None when one of this subject and kind is live already, or when the
+    database refuses what it says (SQLSTATE 22, 23)."""
     statement = (
         pg_insert(KeeperIntent)
         .values(**_columns(intent), decided_block=intent.trigger_block_number, state=state, epoch=epoch, created_at=now, updated_at=now)
         .on_conflict_do_nothing(index_elements=[KeeperIntent.subject, KeeperIntent.kind], index_where=text(LIVE_STATES))
         .returning(KeeperIntent)
     )
-    row = session.scalars(statement).one_or_none()
+    try:
+        with session.begin_nested():
+            row = session.scalars(statement).one_or_none()
+    except REFUSED_VALUE:
+        return None
     return None if row is None else _intent(row)
 
 

@@ -113,6 +113,14 @@ def require_epoch(db: Executor, name: str, epoch: int) -> None:
         raise LeadershipLostError(name, epoch)
 
 
+def keep_out_writes(db: Executor, name: str) -> None:
+    """Wait for the fenced transactions under way and keep new ones out until this one ends: for short work beside a leader.
+
+    The leader's beats wait meanwhile too. Errors: OperationalError when they take longer than a lock is waited for.
+    """
+    db.execute(select(Leader.name).where(Leader.name == name).with_for_update())
+
+
 def leader_row(db: Executor, name: str) -> LeaderRow | None:
     """The newest leader of this name, or None when there never was one."""
     columns = (Leader.name, Leader.epoch, Leader.holder, Leader.backend_pid, Leader.since, Leader.beat_at, Leader.status)

@@ -4,12 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, exists, func, select, true, tuple_
+from sqlalchemy import and_, delete, exists, func, or_, select, true, tuple_
 from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
+from core.db.tables.custody import CustodialTransfer
 from core.db.tables.identity import IdempotencyRecord
-from core.db.tables.keeper import KeeperIntent, VaultMark
+from core.db.tables.keeper import KeeperIntent, KeeperTx, Outbox, VaultMark
+
+FINISHED = ("done", "reverted", "superseded", "nonce_lost", "refused")
+ANSWERED = ("done", "reverted", "refused")  # ends after which a request is not planned anew
+KEPT_KINDS = ("stop", "second_stop")  # why a mandate was stopped is owed to its owner for as long as there is a record
+NOT_SENT = ("reverted", "superseded", "nonce_lost", "refused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,48 @@ def drop_marks(session: WriteSession, ids: Sequence[int]) -> int:
     # A newest judgement has none that follows.
     dropped = select(mark.id).join(following, true()).where(mark.id.in_(ids), following.c.block.is_not(None), ~decided_from)
     return len(session.scalars(delete(VaultMark).where(VaultMark.id.in_(dropped)).returning(VaultMark.id)).all())
+
+
+def drop_finished_intents(session: WriteSession, before: datetime, limit: int) -> int:
+    """Drop at most `limit` intents that ended before then, with their attempts. How many went.
+
+    Kept are stops, each vault's newest mark that the chain had, and what requests of the outbox led to (drop_finished_requests).
+    """
+    later = aliased(KeeperIntent)
+    is_replaced = exists().where(
+        later.vault == KeeperIntent.vault, later.chain_id == KeeperIntent.chain_id, later.kind == "mark",
+        later.state.not_in(NOT_SENT), later.id > KeeperIntent.id,
+    )  # fmt: skip
+    is_needed = and_(KeeperIntent.kind == "mark", KeeperIntent.state.not_in(NOT_SENT), ~is_replaced)
+    old = (
+        select(KeeperIntent.id)
+        .where(KeeperIntent.state.in_(FINISHED), KeeperIntent.updated_at < before, KeeperIntent.outbox_id.is_(None))
+        .where(KeeperIntent.kind.not_in(KEPT_KINDS), ~is_needed)
+        .order_by(KeeperIntent.id)
+        .limit(limit)
+    )
+    return _drop_intents(session, session.scalars(old).all())
+
+
+def drop_finished_requests(session: WriteSession, before: datetime, limit: int) -> int:
+    """Drop at most `limit` requests of the outbox whose intents all ended before then, with these and their attempts. How many went.
+
+    A request goes with everything that it led to, since one without intents would be planned anew. Those of custodial transfers are
+    an account's history, and stay.
+    """
+    of_it = KeeperIntent.outbox_id == Outbox.id
+    is_answered = exists().where(of_it, KeeperIntent.state.in_(ANSWERED))
+    is_recent = exists().where(of_it, or_(KeeperIntent.state.not_in(FINISHED), KeeperIntent.updated_at >= before))
+    is_transfer = exists().where(CustodialTransfer.outbox_id == Outbox.id)
+    old = select(Outbox.id).where(Outbox.created_at < before, is_answered, ~is_recent, ~is_transfer).order_by(Outbox.id).limit(limit)
+    ids = session.scalars(old).all()
+    _drop_intents(session, session.scalars(select(KeeperIntent.id).where(KeeperIntent.outbox_id.in_(ids))).all())
+    return len(session.scalars(delete(Outbox).where(Outbox.id.in_(ids)).returning(Outbox.id)).all())
+
+
+def _drop_intents(session: WriteSession, ids: Sequence[int]) -> int:
+    session.execute(delete(KeeperTx).where(KeeperTx.intent_id.in_(ids)))
+    return len(session.scalars(delete(KeeperIntent).where(KeeperIntent.id.in_(ids)).returning(KeeperIntent.id)).all())
 
 
 def drop_idempotency_records(session: WriteSession, before: datetime, limit: int) -> int:

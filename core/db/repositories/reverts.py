@@ -81,14 +81,18 @@ def reverts_of_block(session: Session, chain_id: int, block_hash: str) -> list[N
 
 
 def pending_reverts(session: Session, chain_id: int, limit: int) -> list[PendingRevert]:
-    """Canonical reverted calls without a reason, oldest first."""
+    """Canonical reverted calls without a reason to the vaults of mandates, in turn: each vault's oldest, then each one's next.
+
+    Whoever sends thousands of them to its own vault is ahead of nobody else's first.
+    """
+    place = func.row_number().over(partition_by=RevertedTx.vault, order_by=(RevertedTx.number, RevertedTx.tx_index))
     query = (
         select(RevertedTx, ChainBlock.parent_hash, ChainBlock.ts, Vault.mandate_id)
         .join(ChainBlock, and_(ChainBlock.chain_id == RevertedTx.chain_id, ChainBlock.hash == RevertedTx.block_hash))
         .join(Vault, and_(Vault.chain_id == RevertedTx.chain_id, Vault.address == RevertedTx.vault))
-        .where(RevertedTx.chain_id == chain_id, RevertedTx.reason.is_(None), ChainBlock.canonical)
+        .where(RevertedTx.chain_id == chain_id, RevertedTx.reason.is_(None), ChainBlock.canonical, Vault.mandate_id.is_not(None))
         .where(not_orphaned(Vault.chain_id, Vault.created_block_hash))
-        .order_by(RevertedTx.number, RevertedTx.tx_index)
+        .order_by(place, RevertedTx.number, RevertedTx.tx_index)
         .limit(limit)
     )
     return [_pending(*row) for row in session.execute(query)]

@@ -1,6 +1,6 @@
 """Every table, so that `Base.metadata` is whole wherever one of them is imported."""
 
-from core.db.tables import alerts, audit, chain, credits, custody, identity, jobs, keeper, mandate, payments, safety, transfers
+from core.db.tables import alerts, audit, chain, credits, custody, identity, jobs, keeper, mandate, payments, quarantine, safety, transfers
 from core.db.tables.base import Base
 
 BOOKS = ("mandate_event", "credit_entry", "transfer_entry")  # append-only: triggers and grants guard them
@@ -25,6 +25,7 @@ __all__ = [
     "keeper",
     "mandate",
     "payments",
+    "quarantine",
     "safety",
     "transfers",
 ]

@@ -9,19 +9,23 @@ from sqlalchemy.orm import Mapped, mapped_column
 from core.db.tables.base import Base, Hash32
 
 STANDING = "withdrawn_at is null"
+STANDING_OF_LOG = "withdrawn_at is null and kind <> 'record_held'"
 STANDING_PUBLIC_STOP_OFF = "withdrawn_at is null and kind = 'public_stop_off'"
 PAYLOAD_MANDATE_ID = "(payload ->> 'mandate_id')"
 
 
 class OwnerAlert(Base):
     """One alert of one owner. Never deleted: a reorg that takes its log back sets `withdrawn_at`, and a log that comes back is a
-    new row. Of one log an owner has one standing alert, however many mandates it concerns."""
+    new row. Of one log an owner has one standing alert, however many mandates it concerns; but each record that is held back is told."""
 
     __tablename__ = "owner_alert"
     __table_args__ = (
-        CheckConstraint("kind in ('keeper_change', 'public_stop_off', 'hl_key_lost')", name="kind"),
-        CheckConstraint("kind = 'hl_key_lost' or num_nulls(chain_id, tx_hash, log_index, block_number, block_hash) = 0", name="has_log"),
-        Index("uq_owner_alert_standing", "owner_id", "chain_id", "tx_hash", "log_index", unique=True, postgresql_where=text(STANDING)),
+        CheckConstraint("kind in ('keeper_change', 'public_stop_off', 'record_held', 'hl_key_lost')", name="kind"),
+        CheckConstraint("kind in ('record_held', 'hl_key_lost') or log_index is not null", name="has_log"),
+        CheckConstraint("kind = 'hl_key_lost' or num_nulls(chain_id, tx_hash, block_number, block_hash) = 0", name="has_block"),
+        Index(
+            "uq_owner_alert_standing", "owner_id", "chain_id", "tx_hash", "log_index", unique=True, postgresql_where=text(STANDING_OF_LOG)
+        ),
         Index("ix_owner_alert_owner_id_id", "owner_id", "id"),
         Index("ix_owner_alert_block_hash", "block_hash", postgresql_where=text(STANDING)),
         Index("ix_owner_alert_public_stop_off", text(PAYLOAD_MANDATE_ID), "occurred_at", postgresql_where=text(STANDING_PUBLIC_STOP_OFF)),

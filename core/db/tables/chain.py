@@ -94,7 +94,7 @@ class Vault(Base):
     created_at: Mapped[int]  # unix seconds of the block
     factory: Mapped[bytes] = mapped_column(BYTEA)
     terms_digest: Mapped[bytes] = mapped_column(Hash32)
-    public_id: Mapped[str] = mapped_column(Text)
+    public_id: Mapped[str | None] = mapped_column(Text)  # null: a name that no mandate of this service has (indexer.chain.facts.kept_name)
     owner: Mapped[bytes] = mapped_column(BYTEA)
     mandate_id: Mapped[int | None]  # null: a vault whose terms this service did not issue
 

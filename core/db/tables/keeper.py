@@ -102,3 +102,17 @@ class VaultMark(Base):
     floor_usdc_e6: Mapped[int] = mapped_column(Uint256)
     source: Mapped[str] = mapped_column(Text)
     at: Mapped[datetime]
+
+
+class KeeperEnded(Base):
+    """A vault that the chain called stopped or settled at a safe block, which is final: the keeper looks at it no more, but for the
+    settlement of a stopped one in the grace after its end."""
+
+    __tablename__ = "keeper_ended"
+    __table_args__ = (CheckConstraint("status in ('stopped', 'settled')", name="status"),)
+
+    chain_id: Mapped[int] = mapped_column(primary_key=True)
+    vault: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
+    status: Mapped[str] = mapped_column(Text)
+    block_number: Mapped[int]
+    at: Mapped[datetime]

@@ -122,12 +122,12 @@ def mark_note(*, worth_usdc_e6: int, as_of_block: int, source: str, now: datetim
 
 
 def bytes32_word(word: str) -> str:
-    """A bytes32 that holds an ASCII word as that word; anything else stays as it is."""
+    """A bytes32 that holds printable ASCII, without spaces that nobody sees, as that text; anything else stays as it is."""
     try:
         text = bytes.fromhex(word.removeprefix("0x")).rstrip(b"\x00").decode("ascii")
     except ValueError:
         return word
-    return text if text and text.isprintable() else word
+    return text if text and text.isprintable() and text == " ".join(text.split()) else word
 
 
 _Content = tuple[Kind, ReportedBy, int | None, int, dict[str, Any]]

@@ -4,6 +4,7 @@ Laws
 - The order and the numbers never change: receipts cite a clause by its number.
 - A clause is made of the signed terms alone (and of the target list that their hashes stand for), so what is shown is
   what is enforced. The same terms give the same text.
+- A selector is signed, its name is not: a name that nobody here can confirm is said to be the proposer's word.
 - Who enforces is one of three names. What nobody enforces yet says so in its sentence and is stored_pending.
 - A term that version 1 did not sign backs nothing: its clause then has no source and is stored_pending.
 
@@ -53,20 +54,21 @@ class _Draft:
     is_enforced: bool = True
 
 
-def clauses(terms: MandateTerms, targets: Sequence[Target], *, version: int = 2) -> list[dict[str, Any]]:
+def clauses(terms: MandateTerms, targets: Sequence[Target], *, known: Mapping[str, str], version: int = 2) -> list[dict[str, Any]]:
     """The clauses in order: {n, key, text_en, params, enforced_by, source, signed_fields, status}.
 
     `source` names the first signed term behind the clause. Amounts in params are strings with six decimals, `pct` is a
     string with two, times are ISO 8601 in UTC. `targets` is the list that `terms.allowed_targets_hash` was made from.
+    `known` has the signature behind each selector that is known for certain.
     """
     drafts = (
         _budget(terms),
         _per_action(terms),
         _per_day(terms),
         _stop_line(terms, targets),
-        _markets(targets),
+        _markets(targets, known),
         _asking(terms),
-        _at_stop(terms),
+        _at_stop(terms, targets),
         _period(terms),
         _agent_fee(terms),
         _your_floors(terms),
@@ -121,8 +123,9 @@ def _stop_line(terms: MandateTerms, targets: Sequence[Target]) -> _Draft:
     unvalued = _unvalued_addresses(targets)
     if unvalued:
         text += (
-            f" While money is at {' or '.join(unvalued)}, unless an adapter of this service values it there, nobody but the keeper "
-            "can stop the mandate by its worth. The keeper counts that money at cost, so a loss there shows only when the money comes back."
+            f" While money is at {' or '.join(unvalued)}, unless this mandate has a function there that an adapter of this service "
+            "values, nobody but the keeper can stop the mandate by its worth. The keeper counts that money at cost, so a loss there shows "
+            "only when the money comes back."
         )
         params["unvalued_targets"] = list(unvalued)
     return _Draft(text, params, ("stopFloor", "stopFloorBps", *(("allowedTargetsHash",) if unvalued else ())))
@@ -134,7 +137,7 @@ def _unvalued_addresses(targets: Iterable[Target]) -> tuple[str, ...]:
     return tuple(target.address for target in contracts if any(not function.is_exit for function in target.functions or ()))
 
 
-def _markets(targets: Sequence[Target]) -> _Draft:
+def _markets(targets: Sequence[Target], known: Mapping[str, str]) -> _Draft:
     items = [
         {
             **shown,
@@ -145,7 +148,30 @@ def _markets(targets: Sequence[Target]) -> _Draft:
         for target, shown in zip(targets, targets_to_json(targets), strict=True)
     ]
     text = f"The agent may only use: {'; '.join(item['text_en'] for item in items)}."
-    return _Draft(text, {"items": items}, ("allowedTargetsHash", "guardTargetsHash"))
+    params: dict[str, Any] = {"items": items}
+    if unverified := _unverified_names(targets, known):
+        text += f" {_unverified_words(unverified)}"
+        params["unverified_names"] = list(unverified)
+    return _Draft(text, params, ("allowedTargetsHash", "guardTargetsHash"))
+
+
+def _unverified_names(targets: Iterable[Target], known: Mapping[str, str]) -> tuple[str, ...]:
+    """The signatures that a selector was given in this list and by nobody else, once each."""
+    functions = (function for target in targets if isinstance(target, ContractTarget) for function in target.functions or ())
+    named = (function.signature for function in functions if known.get(function.selector) != function.signature)
+    return tuple(dict.fromkeys(signature for signature in named if signature is not None))
+
+
+def _unverified_words(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return (
+            f"The name {names[0]} is the proposer's word alone: this service does not know the function, "
+            "and what is said of its receiver holds only if the name is true."
+        )
+    return (
+        f"The names {_and(names)} are the proposer's word alone: this service does not know the functions, "
+        "and what is said of their receivers holds only if the names are true."
+    )
 
 
 def _asking(terms: MandateTerms) -> _Draft:
@@ -160,10 +186,26 @@ def _asking(terms: MandateTerms) -> _Draft:
     return _Draft(text, params, ("approvalAbove",), enforced_by=RELAY_GUARD, is_enforced=False)
 
 
-def _at_stop(terms: MandateTerms) -> _Draft:
+def _at_stop(terms: MandateTerms, targets: Sequence[Target]) -> _Draft:
     wish = "are to be closed" if terms.on_floor else "are kept"
-    text = f"When the stop line is reached, open positions {wish}. This is stored; nothing acts on it yet, you can unwind yourself."
-    return _Draft(text, {"on_floor": "close" if terms.on_floor else "keep"}, ("onFloor",), RELAY_GUARD, is_enforced=False)
+    text = f"When the stop line is reached, open positions {wish}. This is stored; nothing acts on it yet, you can unwind yourself"
+    params: dict[str, Any] = {"on_floor": "close" if terms.on_floor else "keep"}
+    no_exit = _without_exit(targets)
+    if no_exit:
+        has_adapters = any(isinstance(target, VaultTarget) for target in targets)
+        unless = ", unless it is one of the mandate vault's own adapters" if has_adapters else ""
+        text += (
+            f", but not at {' or '.join(no_exit)}{unless}: no exit is named there, unwinding takes exits alone, and of what the agent opens"
+            " there you can take out ERC-20 tokens that the vault itself holds and nothing else"
+        )
+        params["targets_without_exit"] = list(no_exit)
+    return _Draft(f"{text}.", params, ("onFloor", *(("allowedTargetsHash",) if no_exit else ())), RELAY_GUARD, is_enforced=False)
+
+
+def _without_exit(targets: Iterable[Target]) -> tuple[str, ...]:
+    """Contracts of which functions are named and none is an exit."""
+    contracts = (target for target in targets if isinstance(target, ContractTarget))
+    return tuple(target.address for target in contracts if target.functions and not any(f.is_exit for f in target.functions))
 
 
 def _period(terms: MandateTerms) -> _Draft:

@@ -6,6 +6,9 @@ Laws
   moment. Payments are rules of the x402 adapter alone and come in by the entry `x402` alone, since the guard needs its lists.
 - What an adapter publishes is hostile until it is judged. An adapter with a fault is its own trouble: the default leaves it
   out, naming it is refused, and the drafts of others don't see it.
+- The same holds for what is signed of it: a mandate that names a spend of a listed adapter has one of its VALUED functions
+  too, since a vault values an adapter by the mandate's own rules and by no others.
+- An entry that comes to no rule is refused: its clause would tell of something that the agent cannot do.
 - A list that was stored still expands, with whatever pins it has; what may be written today is checked in target_checks.py.
 - An address without code is refused by the API, which can look: no chain is read here.
 
@@ -18,7 +21,7 @@ from itertools import pairwise
 from typing import Final
 
 from core.domain.errors import InvalidParameterError
-from core.domain.mandate.targets import ContractTarget, Target, TargetFunction, X402Target
+from core.domain.mandate.targets import ContractTarget, Target, TargetFunction, X402Target, parse_targets
 from core.domain.mandate.terms import MAX_RULES, UNPINNED, Rule, RuleKind
 
 PERMIT2: Final = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
@@ -69,10 +72,15 @@ def rules_fault(adapter: str, rules: Sequence[Rule]) -> str | None:
         return "publishes its functions out of order or twice"
     if len({_is_cost(rule) for rule in rules}) > 1:
         return "mixes payments with other functions"
-    kinds = {rule.kind for rule in rules}
-    if RuleKind.SPEND in kinds and RuleKind.VALUED not in kinds:
+    if _spends_unvalued(rules):
         return "publishes a function that spends and none of kind VALUED, so that it values nothing of what is spent at it"
     return None
+
+
+def default_targets(listed: ListedContracts) -> tuple[Target, ...]:
+    """What a list that was left out stands for: `mandate_vault` and `x402`, each where an adapter for it is listed."""
+    both = parse_targets(None, listed.chain_id)
+    return tuple(target for target in both if any(True for _ in _rules_of(target, listed, "allowed_targets")))
 
 
 def expand_rules(targets: Sequence[Target], listed: ListedContracts) -> tuple[Rule, ...]:
@@ -80,13 +88,17 @@ def expand_rules(targets: Sequence[Target], listed: ListedContracts) -> tuple[Ru
 
     Errors: InvalidParameterError for a target that may never be one, a contract that is not a listed adapter and leaves out
     its functions or a recipient without saying so, an adapter with a fault, a function that an adapter does not publish,
-    and a list that comes to nothing or to more than 32.
+    functions of an adapter that spend and none by which it values, an entry that comes to nothing, and a list that comes to
+    more than 32.
     Source: RuleLib.requireSound, hashRules.
     """
     rules: dict[tuple[int, str], Rule] = {}
     for index, target in enumerate(targets):
-        for rule in _rules_of(target, listed, f"allowed_targets[{index}]"):
-            rules[int(rule.target, 16), rule.selector] = rule
+        found = tuple(_rules_of(target, listed, f"allowed_targets[{index}]"))
+        if not found:
+            raise InvalidParameterError(f"allowed_targets[{index}]", _why_nothing(target))
+        rules |= {(int(rule.target, 16), rule.selector): rule for rule in found}
+    _refuse_unvalued_adapters(targets, tuple(rules.values()), listed)
     if not 1 <= len(rules) <= MAX_RULES:
         raise InvalidParameterError("allowed_targets", f"they come to {len(rules)} functions; 1 to {MAX_RULES} are possible")
     return tuple(rules[key] for key in sorted(rules))
@@ -140,6 +152,30 @@ def _adapter_rules(target: ContractTarget, listed: ListedContracts, field: str) 
             known = ", ".join(by_selector)
             raise InvalidParameterError(f"{field}.functions[{index}]", f"the adapter does not publish this function; it publishes {known}")
         yield by_selector[function.selector]
+
+
+def _refuse_unvalued_adapters(targets: Sequence[Target], rules: Sequence[Rule], listed: ListedContracts) -> None:
+    """Errors: InvalidParameterError for a listed adapter of which the rules spend and value nothing, though it could."""
+    for index, target in enumerate(targets):
+        if not isinstance(target, ContractTarget) or target.address not in listed.adapters:
+            continue
+        if _spends_unvalued([rule for rule in rules if rule.target == target.address]):
+            valued = [rule.selector for rule in listed.adapters[target.address] if rule.kind is RuleKind.VALUED]
+            rule = (
+                "they spend, and none is of kind VALUED, so that the adapter would value nothing of it and one spend would turn the "
+                f"public stop off; name {' or '.join(valued)} too, or leave functions out for all that the adapter publishes"
+            )
+            raise InvalidParameterError(f"allowed_targets[{index}].functions", rule)
+
+
+def _spends_unvalued(rules: Sequence[Rule]) -> bool:
+    kinds = {rule.kind for rule in rules}
+    return RuleKind.SPEND in kinds and RuleKind.VALUED not in kinds
+
+
+def _why_nothing(target: Target) -> str:
+    adapter = "adapter for payments" if isinstance(target, X402Target) else "adapter of this service"
+    return f"no {adapter} is listed that it could stand for, so that it allows nothing; leave it out"
 
 
 def _refuse_forbidden(target: ContractTarget, listed: ListedContracts, field: str) -> None:

@@ -33,6 +33,7 @@ from core.domain.money import UsdcE6, usdc_text, usdc_text_or_none
 from core.domain.times import DAY_S, utc_text, utc_text_or_none
 
 WINDOW_S: Final = DAY_S  # ConstantsLib.DAY_WINDOW
+DATA_ISSUE: Final = "data_issue"
 UINT256_MAX: Final = 2**256 - 1  # where the contract's sum of maxSpend stops growing
 
 # The rolling day
@@ -299,13 +300,15 @@ class LimitsFacts:
     refusals_count: int
     violations_count: int
     violation_codes: tuple[str, ...]
+    is_short: bool = False  # the ledger lacks facts of the chain: what is left is not known
 
 
 def limits_block(facts: LimitsFacts, now: int) -> dict[str, Any]:
     """{allowed, used, breaches}; each number in used is {value, source, basis}.
 
     `allowed` is what was signed, empty caps as the budget. `used` is null with a basis while the agent could not act:
-    mandate_not_working unless the status is working, mandate_ended from ends_at on. Source: wallet spec 2.3 and 2.8.
+    mandate_not_working unless the status is working, mandate_ended from ends_at on; and with data_issue while the ledger is short.
+    Source: wallet spec 2.3 and 2.8.
     """
     return {"allowed": _allowed(facts.terms), "used": _used(facts, now), "breaches": _breaches(facts)}
 
@@ -322,6 +325,8 @@ def _allowed(terms: MandateTerms) -> dict[str, Any]:
 
 
 def _used(facts: LimitsFacts, now: int) -> dict[str, Any]:
+    if facts.is_short:
+        return _no_limits(DATA_ISSUE)
     if facts.status is not Status.WORKING:
         return _no_limits("mandate_not_working")
     if now >= facts.terms.ends_at:

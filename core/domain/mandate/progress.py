@@ -17,6 +17,7 @@ from core.domain.mandate.fees import fees_block
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.lock import SETTLE_GRACE_S
 from core.domain.mandate.paper import unreturned_cost_usdc_e6
+from core.domain.mandate.short import ShortLedger
 from core.domain.mandate.state import MandateFacts, MandateState, Position
 from core.domain.mandate.terms import MandateTerms
 from core.domain.mandate.unvalued import MONEY_OUT_UNVALUED
@@ -28,16 +29,20 @@ from core.domain.times import DAY_S, instant_text, utc_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressFacts:
-    """`spread_bps`: what closing costs, None when nobody knows. `now`: unix seconds, latest block's (paper: the clock's)."""
+    """`spread_bps`: what closing costs, None when nobody knows. `now`: unix seconds, latest block's (paper: the clock's).
+
+    `short`: since when the ledger lacks facts of the chain; None: it lacks none.
+    """
 
     facts: MandateFacts
     terms: MandateTerms
     spread_bps: int | None
     now: int
+    short: ShortLedger | None = None
 
 
 def progress_block(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
-    """The whole block. `data_issue` is there only when true, `positions_void` only when there are any."""
+    """The whole block. `data_issue` and its reason are there only when true, `positions_void` only when there are any."""
     worth = worth_of(state, about.facts)
     block: dict[str, Any] = {
         "status": state.status.value,
@@ -61,7 +66,16 @@ def progress_block(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
     void = positions_void(state, about.facts)
     if void:
         block["positions_void"] = void
-    return block | ({"data_issue": True} if state.data_issue else {})
+    return block | data_issue(state, about.short)
+
+
+def data_issue(state: MandateState, short: ShortLedger | None) -> dict[str, Any]:
+    """{data_issue, data_issue_reason} when what is shown is not the whole truth, and why; empty when it is."""
+    if short is not None:
+        return {"data_issue": True, "data_issue_reason": short.reason}
+    if state.data_issue:
+        return {"data_issue": True, "data_issue_reason": "A number in a report could not be read and counts as 0."}
+    return {}
 
 
 def public_stop(state: MandateState, about: ProgressFacts) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
     {chain_id, factory, format, genesis_hash, guard_targets, mandate_id, market_mode, rules, signature, terms, terms_digest, ...}
     {body, prev_hash, row_hash}                          one a row, from seq 1 on (core.domain.mandate.record)
-    {head: {as_of, row_hash, seq, totals}}
+    {head: {as_of, row_hash, seq, totals}}               and `held` in it while the record is short of facts of the chain
 
 `as_of`: the newest block whose logs the rows contain, and the height up to which reverted calls were looked up; null on paper.
 """
@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from core.domain.errors import InvalidParameterError
 from core.domain.mandate.rows import Kind, LedgerRow, ReportedBy
+from core.domain.mandate.short import is_short_json
 from core.domain.mandate.state import MandateState
 from core.domain.money import UsdcE6, usdc_e6_from_text, usdc_text
 
@@ -29,6 +30,7 @@ FIRST_KEYS: Final = frozenset(FIRST_FORMS)
 AS_OF_KEYS: Final = frozenset({"block_hash", "block_number", "reverts_block_number"})
 ROW_KEYS: Final = frozenset({"body", "prev_hash", "row_hash"})
 HEAD_KEYS: Final = frozenset({"as_of", "row_hash", "seq", "totals"})
+HELD_KEY: Final = "held"  # {facts, from_block}: what the chain said and the rows do not say yet (core.domain.mandate.short)
 BODY_KEYS: Final = frozenset(
     {
         "amount_usdc", "base_key", "block_hash", "block_number", "cash_delta_usdc", "chain_id", "created_at", "incarnation", "kind",
@@ -98,7 +100,9 @@ def is_first_line(line: Mapping[str, Any]) -> bool:
 
 def is_head(head: object) -> bool:
     """Whether a value has the form of a record's head."""
-    if not isinstance(head, Mapping) or head.keys() != HEAD_KEYS or not isinstance(head["totals"], Mapping):
+    if not isinstance(head, Mapping) or head.keys() - {HELD_KEY} != HEAD_KEYS or not isinstance(head["totals"], Mapping):
+        return False
+    if HELD_KEY in head and not is_short_json(head[HELD_KEY]):
         return False
     as_of = head["as_of"]
     if as_of is None:

@@ -68,6 +68,25 @@ def argument_words(signature: str, field: str = "signature") -> tuple[tuple[str,
         raise InvalidParameterError(field, str(error)) from error
 
 
+def argument_types(signature: str, field: str = "signature") -> tuple[str, ...]:
+    """The type of each argument. `f((address,uint8)[2],bool)` is ("(address,uint8)[2]", "bool").
+
+    Errors: InvalidParameterError when the signature is not canonical.
+    """
+    argument_words(signature, field)
+    return tuple(_split(signature.partition("(")[2][:-1]))
+
+
+def element_type(kind: str) -> str | None:
+    """Of an array, the type of its elements: `(bool,int8)[2][]` is `(bool,int8)[2]`. None for any other type."""
+    return kind[: kind.rindex("[")] if kind.endswith("]") else None
+
+
+def member_types(kind: str) -> tuple[str, ...]:
+    """Of a tuple, the types of its members: `(bool,(int8,bytes))` is ("bool", "(int8,bytes)"). Empty for any other type."""
+    return tuple(_split(kind[1:-1])) if kind.startswith("(") and kind.endswith(")") else ()
+
+
 @lru_cache(maxsize=1_024)
 def _read(signature: str) -> tuple[tuple[str, ...], ...]:
     """The words of each argument. Errors: ValueError, whose text is the rule."""

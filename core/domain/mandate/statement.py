@@ -22,7 +22,9 @@ from typing import Any
 
 from core.domain.mandate.fold import effective, fold, spent_and_received
 from core.domain.mandate.outflows import busiest_day, outflows
+from core.domain.mandate.progress import data_issue
 from core.domain.mandate.rows import Kind, LedgerRow
+from core.domain.mandate.short import ShortLedger
 from core.domain.mandate.state import MandateFacts, MandateState
 from core.domain.mandate.steps import pause_actions, step_groups
 from core.domain.mandate.terms import MandateTerms
@@ -85,6 +87,7 @@ class WeekStatement:
     end: MandateState
     rows: tuple[LedgerRow, ...]  # effective: the week's, the day's before it, and what else belongs to their transactions
     actions: Mapping[int, str]  # core.domain.mandate.steps.pause_actions
+    short: ShortLedger | None = None  # what the ledger lacks now, in this week or another one
 
     @property
     def week_rows(self) -> tuple[LedgerRow, ...]:
@@ -166,7 +169,7 @@ def statement_json(statement: WeekStatement) -> dict[str, Any]:
         "breaches": _breaches(statement),
         "steps": _steps(statement),
         "disclosures": [dict(one) for one in DISCLOSURES],
-    }
+    } | data_issue(statement.end, statement.short)
 
 
 def all_mandates_json(statements: Sequence[WeekStatement], week: IsoWeek, now: datetime) -> dict[str, Any]:
@@ -279,7 +282,7 @@ def _short(statement: WeekStatement) -> dict[str, Any]:
         "market_mode": about.facts.market_mode.value,
         **{key: value for key, value in _numbers(statement).items() if key != "period"},
         "breaches": _breaches(statement),
-    }
+    } | data_issue(statement.end, statement.short)
 
 
 def _totals(statements: Sequence[WeekStatement]) -> dict[str, Any]:

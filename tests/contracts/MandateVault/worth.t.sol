@@ -80,4 +80,18 @@ contract WorthTest is Test {
         // Cash of 940, 60 at the venue, 30 at cost.
         assertEq(worth, 1_030 * USD);
     }
+
+    /// @dev Known limit: what went out where nobody values it and came back elsewhere counts as out for good.
+    function test_worthAtCost__money_that_came_back_elsewhere__counts_twice() public {
+        _addRule(address(relay), MockRelayAdapter.take.selector, NO_PIN, KIND_VALUED_SPEND);
+        vault = _createWorking();
+        _execute(vault, _take(60 * USD));
+        usdc.mint(address(relay), 60 * USD);
+        relay.pushProceeds(address(vault), 60 * USD);
+        (uint256 worth, uint256 unvaluedOut) = vault.worthAtCost();
+        assertEq(unvaluedOut, 60 * USD);
+        assertEq(worth, 1_060 * USD);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.WorthUnknown.selector, 60 * USD));
+        vault.worth();
+    }
 }

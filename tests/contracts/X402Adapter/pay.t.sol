@@ -211,6 +211,14 @@ contract PayTest is Test {
         _execute(vault, call_);
     }
 
+    function test_pay__to_the_adapter__reverts() public {
+        Payment memory p = _payment();
+        p.payTo = address(x402);
+        Call memory call_ = _guarded(p);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.SelfPayment.selector, address(x402)));
+        _execute(vault, call_);
+    }
+
     function test_constructor__factory_without_code__reverts() public {
         _expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, stranger));
         new X402Adapter(stranger);

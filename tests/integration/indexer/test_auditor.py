@@ -20,6 +20,7 @@ from core.db.tables.chain import RawLog
 from core.domain.freshness import Health, judge_indexer
 from indexer.chain import auditor as auditor_module
 from indexer.chain.auditor import Auditor, Looked
+from indexer.chain.completeness import RangeProof
 from indexer.chain.context import ChainContext
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
@@ -55,12 +56,14 @@ class LogDropper(httpx.BaseTransport):
 
 
 def believe_a_liar(follower: Follower, tx_hash: str) -> LogDropper:
-    """The indexer takes history in from a node that leaves this transaction's logs out; then it has the honest node again."""
+    """History from a node that leaves this transaction's logs out, where nothing proves it; then the indexer has the honest node again."""
     liar = LogDropper(follower.deployed.anvil.url)
     liar.dropped_tx = tx_hash
     rpc = Rpc(["http://first"], transport=liar)
     follower.restart(reader=ChainReader(rpc, follower.deployed.contracts))
-    follower.catch_up()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RangeProof, "left_out", lambda self, blocks, facts, watch: {})  # as where blooms are full and states are gone
+        follower.catch_up()
     settle(follower)
     rpc.close()
     follower.restart(reader=follower.deployed.reader)

@@ -1,14 +1,21 @@
 """The deposit watcher on a real chain and a real database: confirmed, failed, restored, and the balances beside them."""
 
+import json
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+import httpx
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from core.books import transfer_ledger, transfer_reports
 from core.books.transfer_reports import Claim
 from core.chain import calldata
+from core.chain.bloom import bloom_of
+from core.chain.reader import ChainReader
+from core.chain.results import log_of
+from core.chain.rpc import Rpc
 from core.db.repositories.identity import address_bytes
 from core.db.tables.identity import Account
 from core.db.tables.transfers import TransferEntry, TransferReport
@@ -44,6 +51,10 @@ class Watched:
         claim = Claim(chain_id=CHAIN_ID, asset="USDC", direction=direction, amount_e6=amount, tx_hash=tx_hash)
         with self.follower.database.write() as session:
             assert transfer_reports.report(session, agent or self.agent, claim, None, self.now) is not None
+
+    def link_since(self, at: datetime) -> None:
+        with self.follower.database.write() as session:
+            session.execute(update(Account).where(Account.id == self.agent).values(wallet_linked_at=at))
 
     def look(self, later: timedelta = timedelta(minutes=1)) -> list[Moved]:
         self.now += later
@@ -270,3 +281,73 @@ def test_deposits_that_nobody_reported__are_left_alone(watched: Watched) -> None
     watched.make_safe()
     assert watched.words() == []
     assert watched.balance() == FourStates()
+
+
+class Liar(httpx.BaseTransport):
+    """Hosts `first` and `second` are the same anvil; `first` passes the receipt of one transaction through `lie`."""
+
+    def __init__(self, url: str, tx_hash: str, lie: Callable[[dict[str, Any]], Any]) -> None:
+        self._url, self._tx_hash, self._lie = url, tx_hash, lie
+        self._real = httpx.HTTPTransport()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        calls = body if isinstance(body, list) else [body]
+        answers = json.loads(self._real.handle_request(httpx.Request("POST", self._url, json=calls)).read())
+        lied = {call["id"] for call in calls if call["method"] == "eth_getTransactionReceipt" and call["params"] == [self._tx_hash]}
+        for answer in answers:
+            if request.url.host == "first" and answer["id"] in lied:
+                answer["result"] = self._lie(answer["result"])
+        return httpx.Response(200, json=answers if isinstance(body, list) else answers[0])
+
+    def close(self) -> None:
+        self._real.close()
+
+
+def paying(to: str, amount: int) -> Callable[[dict[str, Any]], Any]:
+    """The receipt says that its first transfer paid `to`; its bloom fits."""
+
+    def lie(receipt: dict[str, Any]) -> dict[str, Any]:
+        log = receipt["logs"][0]
+        log["topics"][2], log["data"] = "0x" + to[2:].lower().rjust(64, "0"), f"0x{amount:064x}"
+        receipt["logsBloom"] = f"0x{bloom_of([log_of(one) for one in receipt['logs']]):0512x}"
+        return receipt
+
+    return lie
+
+
+@pytest.mark.parametrize("lie", [paying(AGENT.address, 9 * USDC), lambda receipt: {**receipt, "logs": []}, lambda receipt: 5])
+def test_a_node_that_lies_of_a_transfer__confirms_nothing_and_the_other_reports_go_on(watched: Watched, lie: Any) -> None:
+    """Somebody else was paid 5 USDC. The node says that it was the agent, and 9."""
+    watched.link_since(watched.now - timedelta(hours=1))
+    watched.make_safe()
+    elsewhere, mine = watched.pay(5 * USDC, STRANGER.address), watched.pay(6 * USDC)
+    watched.report(elsewhere, 9 * USDC)
+    watched.report(mine, 6 * USDC)
+    watched.make_safe()
+    rpc = Rpc(["http://first", "http://second"], transport=Liar(watched.chain.anvil.url, elsewhere, lie))
+    watched.follower.restart(reader=ChainReader(rpc, watched.chain.contracts))
+    try:
+        watched.look()
+        assert watched.status(elsewhere)[0] != "confirmed"
+        watched.look()
+        assert [watched.status(one) for one in (mine, elsewhere)] == [("confirmed", None), ("failed", "contradicted")]
+        assert sum(rpc.stats()[0].failures.values()) == 1
+    finally:
+        rpc.close()
+
+
+def test_a_receipt_with_an_altered_amount_of_a_payment_that_we_keep__is_not_believed(watched: Watched) -> None:
+    watched.link_since(watched.now - timedelta(hours=1))
+    watched.make_safe()
+    mine = watched.pay(6 * USDC)
+    watched.report(mine, 60 * USDC)
+    watched.make_safe()
+    rpc = Rpc(["http://first", "http://second"], transport=Liar(watched.chain.anvil.url, mine, paying(AGENT.address, 60 * USDC)))
+    watched.follower.restart(reader=ChainReader(rpc, watched.chain.contracts))
+    try:
+        assert watched.look() == []
+        watched.look()
+        assert watched.status(mine) == ("failed", "contradicted")
+    finally:
+        rpc.close()

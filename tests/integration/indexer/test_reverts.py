@@ -10,9 +10,11 @@ from core.books import mandate_ledger
 from core.chain import calldata
 from core.chain.calldata import Call
 from core.chain.reader import ChainReader
+from core.chain.rpc import RpcUnreachableError
 from core.db.tables.chain import RevertedTx
 from core.domain.mandate.ledger import Kind, LedgerRow, NewRow, ReportedBy
-from indexer.chain.reverts import PATIENCE_ROUNDS
+from indexer.chain import reverts
+from indexer.chain.reverts import PATIENCE_ROUNDS, UNANSWERED_ROUNDS
 from indexer.chain.tip import TipLoop
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
@@ -204,3 +206,58 @@ def test_a_revert_of_a_vault_without_a_mandate__is_explained_and_noted_nowhere(f
         follower.deployed.buy(vault, 101 * USDC)
     follower.catch_up()
     assert reasons(follower) == ["OverPerTxCap"] * vaults
+
+
+def test_reverted_calls_to_a_foreign_vault__are_neither_kept_nor_run_again(follower: Follower, working: Working) -> None:
+    """Anybody may create a vault of terms of their own and send failing calls to it for ever."""
+    chain = follower.deployed
+    foreign = chain.create_vault(chain.terms("m_foreignaaa", nonce=7))
+    follower.catch_up()
+    for _ in range(3):
+        assert chain.buy(foreign, 101 * USDC).status == 0
+    follower.catch_up()
+    assert reasons(follower) == []
+
+
+def test_one_vaults_many_reverted_calls__hold_up_no_other_vaults(
+    follower: Follower, working: Working, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, noisy = working
+    chain = follower.deployed
+    other_mandate = follower.issue("m_quietaaaaa", nonce=8)
+    other = chain.create_vault(other_mandate.terms)
+    follower.catch_up()
+    for _ in range(6):
+        assert chain.buy(noisy, 101 * USDC).status == 0
+    assert chain.buy(other, 102 * USDC).status == 0
+    monkeypatch.setattr(reverts, "REVERTS_A_ROUND", 2)
+    follower.tip.round()
+    assert reasons(follower) == ["OverPerTxCap", *[None] * 5, "OverPerTxCap"]
+    follower.tip.round()
+    assert reasons(follower) == [*["OverPerTxCap"] * 3, *[None] * 3, "OverPerTxCap"]
+
+
+class Unanswering(ChainReader):
+    """One call that no node answers in time."""
+
+    stuck = ""
+
+    def transaction(self, tx_hash: str) -> dict[str, Any] | None:
+        if tx_hash == self.stuck:
+            raise RpcUnreachableError("eth_call", ["ReadTimeout"])
+        return super().transaction(tx_hash)
+
+
+def test_a_reverted_call_that_no_node_answers__stands_behind_the_others_and_is_given_up(follower: Follower, working: Working) -> None:
+    _, vault = working
+    reader = Unanswering(follower.deployed.rpc, follower.deployed.contracts)
+    reader.stuck = follower.deployed.buy(vault, 101 * USDC).tx_hash
+    follower.deployed.buy(vault, 101 * USDC)
+    tip = TipLoop(follower.context(reader), now_utc)
+    tip.round()
+    assert reasons(follower) == [None, None]
+    tip.round()
+    assert reasons(follower) == [None, "OverPerTxCap"]
+    for _ in range(UNANSWERED_ROUNDS):
+        tip.round()
+    assert reasons(follower) == ["unknown", "OverPerTxCap"]

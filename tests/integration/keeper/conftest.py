@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import httpx
 import pytest
+from eth_utils.crypto import keccak
 from sqlalchemy import select
 
 from core.chain import calldata, typed_data
@@ -30,7 +31,7 @@ from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.sender import Sender
 from keeper.state import Role
-from keeper.tick import Tick, TickReport
+from keeper.tick import MARKS_A_DAY, Tick, TickReport
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.personas import AGENT, KEEPER, OPERATOR, OWNER
 
@@ -65,16 +66,22 @@ def intent(vault: bytes, *, kind: str, state: str, trigger: int, at: datetime) -
     )
 
 
+SWALLOWS = "/swallows"
+
+
 class KilledError(Exception):
     """The process died here."""
 
 
 class Wire(httpx.BaseTransport):
-    """The way to the node: keeps every raw transaction that was sent, and can break before or after the node has it."""
+    """The way to the node: keeps every raw transaction that was sent, and can break before or after the node has it.
+
+    A node at SWALLOWS takes transactions and keeps them to itself."""
 
     def __init__(self) -> None:
         self._real = httpx.HTTPTransport()
         self.sent: list[str] = []
+        self.views: set[str] = set()  # call data of what was read
         self.kill_after_send = False
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -82,6 +89,10 @@ class Wire(httpx.BaseTransport):
         calls = asked if isinstance(asked, list) else [asked]
         raw = [call["params"][0] for call in calls if call["method"] == "eth_sendRawTransaction"]
         self.sent += raw
+        self.views |= {call["params"][0]["data"] for call in calls if call["method"] == "eth_call"}
+        if raw and request.url.path == SWALLOWS:
+            return httpx.Response(200, json=[{"id": call["id"], "result": "0x" + keccak(hexstr=call["params"][0]).hex()} for call in calls])
+        request.url = request.url.copy_with(path="/")
         response = self._real.handle_request(request)
         if raw and self.kill_after_send:
             response.read()
@@ -158,18 +169,22 @@ class Stage:
         before_signing: Callable[[], object] | None = None,
         signer: Signer | None = KEEPER.signer,
         stop_signer: Signer | None = None,
+        pauser: Signer | None = None,
         caps: Caps = CAPS,
         outbox: OutboxPlanner | None = None,
+        marks_a_day: int = MARKS_A_DAY,
+        paths: Sequence[str] = ("",),
     ) -> KeeperProcess:
         """Start one. `die_after`: it is killed as soon as an intent's new state was committed. Signer None: a dry run.
         `before_signing` happens once, between the decision and the signature."""
         wire = Wire()
-        rpc = Rpc([self.chain.anvil.url], transport=wire)
+        rpc = Rpc([self.chain.anvil.url + path for path in paths], transport=wire)
         reader = ChainReader(rpc, self.chain.contracts)
         observer = Observer(reader, self.chain.chain_id, 10)
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", WatchedDatabase(self.database, die_after, before_signing))
-        signers: dict[str, Signer] = {role: s for role, s in ((Role.KEEPER, signer), (Role.STOP, stop_signer)) if s is not None}
+        keys = ((Role.KEEPER, signer), (Role.STOP, stop_signer), (Role.PAUSER, pauser))
+        signers: dict[str, Signer] = {role: s for role, s in keys if s is not None}
         sender = Sender(
             reader=reader,
             observer=observer,
@@ -184,10 +199,11 @@ class Stage:
             database=database,
             observer=observer,
             leadership=leadership,
-            chain_id=self.chain.chain_id,
-            advance=None if signer is None else sender.advance,
+            sender=None if signer is None else sender,
             own=None if signer is None else signer.address,
             outbox=outbox,
+            removes=pauser is not None,
+            marks_a_day=marks_a_day,
         )
         process = KeeperProcess(tick, leadership, wire, self.now, rpc)
         self.processes.append(process)

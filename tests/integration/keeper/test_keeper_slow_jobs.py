@@ -14,9 +14,10 @@ from core.chain.remote_signer import RemoteSigner
 from core.chain.rpc import Rpc, RpcUnreachableError
 from core.db.engine import Database
 from core.db.repositories import jobs as job_rows
+from core.db.repositories import keeper as keeper_rows
 from core.db.tables.identity import IdempotencyRecord, SignInNonce
 from core.db.tables.jobs import JobRun
-from core.db.tables.keeper import KeeperIntent, KeeperTx, VaultMark
+from core.db.tables.keeper import KeeperIntent, KeeperTx, Outbox, VaultMark
 from core.domain.jobs import ATTENTION
 from keeper.funds import GAS_PRICE_ORACLE, STOP_GAS, Funds
 from keeper.prune import Prune
@@ -67,7 +68,7 @@ def kept(database: Database) -> list[tuple[bytes, int]]:
 
 def prune(database: Database, now: datetime = NOW, batch: int = 5_000, days: int = 90) -> dict[str, Any]:
     """One run, recorded as a good one, as the schedule does it."""
-    did = dict(Prune(database, unfenced, days, batch).run(now))
+    did = dict(Prune(database, unfenced, days, days, batch).run(now))
     with database.write() as session:
         job_rows.end(session, job_rows.begin(session, "prune", 3_600, 1, "test", now), "ok", None, did, now)
     return did
@@ -156,6 +157,54 @@ def test_prune__drops_answers_texts_and_runs_that_nobody_needs(database: Databas
         assert list(reading.scalars(select(JobRun.started_at).where(JobRun.name == "balances"))) == [NOW]
 
 
+def _outbox(session: Session, key: str, *states: tuple[str, datetime]) -> None:
+    request = Outbox(key=key, chain_id=84532, kind="relay_delivery", role="relay", to=A, data=b"", reason={}, created_at=OLD)
+    session.add(request)
+    session.flush()
+    for state, at in states:
+        led_to = intent(A, kind="relay_delivery", state=state, trigger=1, at=at)
+        led_to.outbox_id, led_to.vault, led_to.subject = request.id, None, f"outbox:{request.id}"
+        session.add(led_to)
+        session.flush()
+
+
+def _with_attempt(session: Session, row: KeeperIntent, nonce: int) -> None:
+    session.add(row)
+    session.flush()
+    session.add(
+        KeeperTx(
+            intent_id=row.id, signer=A, nonce=nonce, attempt=1, raw=b"", hash=b"\0" * 32, is_filler=False, max_fee_wei=1,
+            max_priority_fee_wei=1, offered_block=1, state="mined", created_at=OLD,
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("batch", [1, 5_000])
+def test_prune__drops_what_is_finished_and_what_led_to_it(database: Database, batch: int) -> None:
+    with database.write() as session:
+        ends = [("mark", "done"), ("mark", "superseded"), ("mark", "done"), ("stop", "done"), ("stop", "reverted"), ("settle", "done")]
+        for n, (kind, state) in enumerate(ends):
+            _with_attempt(session, intent(A, kind=kind, state=state, trigger=n, at=OLD), n)
+        _with_attempt(session, intent(A, kind="settle", state="mined", trigger=10, at=OLD), 10)
+        _with_attempt(session, intent(A, kind="fill", state="done", trigger=11, at=NOW - timedelta(days=89)), 11)
+        _outbox(session, "finished", ("superseded", OLD), ("done", OLD))
+        _outbox(session, "ended of late", ("superseded", OLD), ("done", NOW))
+        _outbox(session, "to be planned anew", ("superseded", OLD))
+        _outbox(session, "not planned")
+    did = prune(database, batch=batch)
+    assert (did["intents"], did["requests"]) == (3, 1)
+    with database.read() as session:
+        left = session.execute(select(KeeperIntent.kind, KeeperIntent.state).where(KeeperIntent.vault == A).order_by(KeeperIntent.id))
+        assert [tuple(row) for row in left] == [
+            ("mark", "done"), ("stop", "done"), ("stop", "reverted"), ("settle", "mined"), ("fill", "done"),
+        ]  # fmt: skip
+        assert len(session.scalars(select(KeeperTx)).all()) == 5
+        planned = {request.id for request in keeper_rows.requests_to_plan(session, 84532)}
+        keys = {row.key: row.id for row in session.scalars(select(Outbox))}
+    assert keys.keys() == {"ended of late", "to be planned anew", "not planned"}
+    assert planned == {keys["to be planned anew"], keys["not planned"]}
+
+
 def test_prune__fences_each_transaction(database: Database) -> None:
     class LostError(Exception):
         pass
@@ -165,7 +214,7 @@ def test_prune__fences_each_transaction(database: Database) -> None:
 
     add_marks(database, *minutes(3))
     with pytest.raises(LostError):
-        Prune(database, lost, 90).run(NOW)
+        Prune(database, lost, 90, 90).run(NOW)
     assert len(kept(database)) == 3
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from keeper.watchdog import EXIT_CODE
+from core.watchdog import EXIT_CODE
 from tests.personas import KEEPER
 
 ROOT = Path(__file__).parents[3]
 WITHIN_S = 20.0
-HANGS = "import time\nfrom keeper.watchdog import Watchdog\ndog = Watchdog(0.5)\ndog.start()\n{loop}\n"
+HANGS = "import time\nfrom core.watchdog import Watchdog\ndog = Watchdog(0.5)\ndog.start()\n{loop}\n"
 
 
 def run(loop: str) -> tuple[subprocess.CompletedProcess[str], float]:
@@ -30,7 +30,7 @@ def run(loop: str) -> tuple[subprocess.CompletedProcess[str], float]:
 def test_a_loop_that_hangs__ends_its_process_and_says_why() -> None:
     done, _ = run("time.sleep(15)")
     assert done.returncode == EXIT_CODE
-    assert "the tick hangs, the process ends" in done.stdout
+    assert "the loop hangs, the process ends" in done.stdout
 
 
 def test_a_loop_that_hangs_holding_a_thread_that_never_ends__ends_all_the_same() -> None:
@@ -79,5 +79,5 @@ def test_a_keeper_whose_node_never_answers__ends_before_the_nodes_own_time_is_up
     command = [sys.executable, "-m", "keeper.main", "run"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False)
     assert done.returncode == EXIT_CODE, done.stdout
-    assert "the tick hangs, the process ends" in done.stdout
+    assert "the loop hangs, the process ends" in done.stdout
     assert KEEPER.private_key[2:] not in done.stdout + done.stderr

@@ -9,7 +9,7 @@ from core.chain import calldata
 from core.chain.abi import function, hex_text
 from core.db.repositories.keeper import TERMINAL, Intent
 from core.domain.money import UsdcE6
-from keeper.intents import NEXT, State, by_own_key, filling, intent_of, is_for_anyone, live_kinds, order_of, restated
+from keeper.intents import NEXT, State, as_anyone, filling, intent_of, is_for_anyone, live_kinds, order_of, restated
 from keeper.observe import Numbers
 from keeper.state import SOURCE_AT_COST, Head, Kind, VaultStatus, evidence_hash
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
@@ -111,8 +111,8 @@ def test_restated__worth_became_at_cost__the_reason_and_the_evidence_say_so() ->
     assert function("MandateVault", "mark").decode_input(hex_text(at_cost.data))[2] == evidence_hash(at_cost.reason)
 
 
-def test_by_own_key__is_what_anyone_may_send() -> None:
-    own = by_own_key(intent())
+def test_as_anyone__is_what_anyone_may_send() -> None:
+    own = as_anyone(intent())
     assert (own.role, hex_text(own.data)) == ("stop", calldata.enforce_stop_line())
 
 

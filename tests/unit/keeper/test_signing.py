@@ -3,7 +3,8 @@
 import pytest
 from eth_account import Account
 
-from keeper.signing import PUBLIC_ACCOUNTS, SignerRefusedError, require_allowed
+from core.domain.public_accounts import PUBLIC_ACCOUNTS
+from keeper.signing import SignerRefusedError, require_allowed
 
 PHRASE = "test test test test test test test test test test test junk"
 OWN = "0x000000000000000000000000000000000000dEaD"

@@ -1,10 +1,14 @@
 """Which offices a deployment takes, what it refuses before anything is sent, and where test contracts may go."""
 
+from collections.abc import Callable
+
 import pytest
 
-from scripts._deployments import OpenCall, closing_text
+from core.domain.public_accounts import PUBLIC_ACCOUNTS
+from scripts._deployments import BASE_SEPOLIA_USDC, OpenCall, closing_text
 from scripts._offices import (
     BASE_SEPOLIA_CHAIN_ID,
+    DEAD,
     Offices,
     OfficesRefusedError,
     belongs_on,
@@ -12,7 +16,7 @@ from scripts._offices import (
     offices_of,
 )
 
-DEPLOYER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+DEPLOYER = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BASE = 8453
 ANVIL = "anvil/v1.2.3"
 APART = ("ADMIN_ADDRESS", "PAUSER_ADDRESS", "KEEPER_ADMIN_ADDRESS", "OPERATOR_ADDRESS", "TREASURY_ADDRESS")
@@ -54,26 +58,52 @@ def test_off_the_devnet__an_office_that_is_not_named__is_refused(variable: str, 
     assert sentence.startswith(f"{variable} is not set: set it to the address of the ")
 
 
-@pytest.mark.parametrize("variable", APART)
+@pytest.mark.parametrize("variable", WHOLE)
 @pytest.mark.parametrize("deployer", [DEPLOYER, DEPLOYER.lower()], ids=["checksum", "lower case"])
 def test_off_the_devnet__the_deployer_in_an_office__is_refused(variable: str, deployer: str) -> None:
     (sentence,) = refusal(WHOLE | {variable: deployer})
-    assert sentence.startswith(f"{variable} is the deployer {DEPLOYER}, which may hold no such office off the devnet: name another")
+    assert sentence.startswith(f"{variable} is the deployer {DEPLOYER}, which may hold no office off the devnet: name another")
 
 
-@pytest.mark.parametrize("variable", ["KEEPER_ADDRESS", "GUARD_ADDRESS", "RELAY_ADDRESS"])
-def test_off_the_devnet__the_deployer_may_hold_a_service_key(variable: str) -> None:
-    assert DEPLOYER in str(offices_of(WHOLE | {variable: DEPLOYER}, DEPLOYER, on_devnet=False))
+def test_off_the_devnet__the_deployer_as_keeper__is_said_once_though_the_relay_is_the_keeper() -> None:
+    environment = {key: one for key, one in WHOLE.items() if key != "RELAY_ADDRESS"} | {"KEEPER_ADDRESS": DEPLOYER}
+    (sentence,) = refusal(environment)
+    assert sentence.startswith("KEEPER_ADDRESS is the deployer")
+
+
+def test_on_the_devnet__the_deployer_may_hold_every_office() -> None:
+    assert offices_of(dict.fromkeys(WHOLE, DEPLOYER), DEPLOYER, on_devnet=True).guard == DEPLOYER
+
+
+@pytest.mark.parametrize("variable", WHOLE)
+@pytest.mark.parametrize("spelled", [str, str.lower], ids=["checksum", "lower case"])
+def test_off_the_devnet__an_account_whose_key_everybody_has__is_refused(variable: str, spelled: Callable[[str], str]) -> None:
+    for public in PUBLIC_ACCOUNTS:
+        (sentence,) = refusal(WHOLE | {variable: spelled(public)})
+        assert sentence.startswith(f"{variable} is {spelled(public)}, a public test account whose key everybody has: name another ")
+
+
+def test_off_the_devnet__a_deployer_whose_key_everybody_has__is_refused() -> None:
+    public = min(PUBLIC_ACCOUNTS)
+    with pytest.raises(OfficesRefusedError, match=f"^the deployer is {public}, a public test account whose key everybody has: sign with"):
+        offices_of(WHOLE, public, on_devnet=False)
+
+
+def test_on_the_devnet__public_accounts_hold_offices() -> None:
+    public = min(PUBLIC_ACCOUNTS)
+    assert offices_of(dict.fromkeys(WHOLE, public), public, on_devnet=True).admin == public
 
 
 @pytest.mark.parametrize("on_devnet", [True, False])
 @pytest.mark.parametrize("variable", WHOLE)
-def test_offices__the_zero_address__is_refused(variable: str, on_devnet: bool) -> None:
-    (sentence,) = refusal(WHOLE | {variable: "0x" + "00" * 20}, on_devnet=on_devnet)
-    assert sentence.startswith(f"{variable} is the zero address, and nobody could act as ")
+@pytest.mark.parametrize("nobody", ["0x" + "00" * 20, DEAD, BASE_SEPOLIA_USDC], ids=["zero", "the burn address", "USDC"])
+def test_offices__an_address_that_can_sign_nothing__is_refused(nobody: str, variable: str, on_devnet: bool) -> None:
+    """The reserve token refuses the last two as treasury, and did so after the factory had been paid for."""
+    (sentence,) = refusal(WHOLE | {variable: nobody}, on_devnet=on_devnet)
+    assert sentence.startswith(f"{variable} is {nobody}, and nobody could act as ")
 
 
-@pytest.mark.parametrize("value", ["0x12", "vitalik.eth", "00" * 20, DEPLOYER.replace("f39F", "F39f")])
+@pytest.mark.parametrize("value", ["0x12", "vitalik.eth", "00" * 20, DEPLOYER.replace("5aA", "5Aa")])
 def test_offices__what_is_no_address__is_refused(value: str) -> None:
     (sentence,) = refusal(WHOLE | {"PAUSER_ADDRESS": value})
     assert sentence.startswith(f"PAUSER_ADDRESS is {value}, which is not an address: ")

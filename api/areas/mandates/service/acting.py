@@ -16,7 +16,7 @@ from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from core.books import mandate_ledger
 from core.chain import calldata
-from core.chain.abi import hex_bytes
+from core.chain.abi import AbiEncodeError, hex_bytes
 from core.chain.reader import refusal_name
 from core.chain.rpc import RpcError, RpcRevertedError
 from core.db.repositories import mandates
@@ -28,7 +28,7 @@ from core.domain.mandate.lifecycle import MarketMode, Move, MoveFacts, Status, n
 from core.domain.mandate.limits import check_call, rule_of
 from core.domain.mandate.lock import StoppedBy, check_stop
 from core.domain.mandate.refusals import UNKNOWN
-from core.domain.mandate.selectors import head_words
+from core.domain.mandate.selectors import argument_types, element_type, member_types
 from core.domain.mandate.terms import ZERO_ADDRESS, RuleKind
 from core.domain.money import usdc_text
 
@@ -162,12 +162,16 @@ def _verdict(reason: str | None, source: str) -> dict[str, Any]:
 def call_data(command: ExecuteCall) -> str:
     """The target's call data: of function and args, of selector and data, or data alone.
 
-    Errors: InvalidParameterError, AbiEncodeError.
+    Errors: InvalidParameterError.
     """
     if command.function is not None:
         if command.data is not None or command.selector is not None:
             raise InvalidParameterError("function", "send function with args, or selector with data, or data alone")
-        return calldata.call_by_signature(command.function, _arguments(command.function, command.args or []))
+        arguments = _arguments(command.function, command.args or [])
+        try:
+            return calldata.call_by_signature(command.function, arguments)
+        except AbiEncodeError as error:
+            raise InvalidParameterError("args", str(error)) from error
     if command.args is not None:
         raise InvalidParameterError("args", "they go with function, such as buy(uint256)")
     data = (command.selector or "0x") + (command.data or "0x").removeprefix("0x")
@@ -178,19 +182,29 @@ def call_data(command: ExecuteCall) -> str:
 
 def _arguments(signature: str, args: Sequence[Any]) -> list[Any]:
     """JSON values as ABI values: digits as text are integers where the function takes one (JavaScript has no uint256)."""
-    kinds = head_words(signature, "function")
+    kinds = argument_types(signature, "function")
     if len(kinds) != len(args):
         raise InvalidParameterError("args", f"{signature} takes {len(kinds)} arguments, not {len(args)}; send each as one value")
     return [_argument(kind, value) for kind, value in zip(kinds, args, strict=True)]
 
 
 def _argument(kind: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return _members(kind, value)
     if kind.startswith(INTEGER_KINDS) and isinstance(value, str):
         digits = value.removeprefix("-")
         if not (digits.isascii() and digits.isdigit() and len(digits) <= 78):
             raise InvalidParameterError("args", f"{kind} takes a whole number in digits")
         return int(value)
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _members(kind: str, values: list[Any]) -> list[Any]:
+    """The values of an array or a struct. A list that fits neither is left as it is: the encoder refuses it."""
+    element, members = element_type(kind), member_types(kind)
+    if element is not None:
+        return [_argument(element, value) for value in values]
+    return [_argument(*pair) for pair in zip(members, values, strict=True)] if len(members) == len(values) else values
 
 
 # The end

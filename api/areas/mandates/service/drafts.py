@@ -20,7 +20,7 @@ from core.db.repositories import identity, mandates, policies
 from core.db.tables.identity import Account
 from core.db.tables.mandate import Mandate
 from core.domain.errors import InvalidNumberError, InvalidParameterError
-from core.domain.mandate.expansion import ListedContracts, expand_rules
+from core.domain.mandate.expansion import ListedContracts, default_targets, expand_rules
 from core.domain.mandate.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
 from core.domain.mandate.target_checks import check_targets
 from core.domain.mandate.targets import ContractTarget, Target, guard_targets, parse_targets, targets_to_json
@@ -201,10 +201,19 @@ def _write(call: Call, owner_wallet: str, mandate: Mandate, command: DraftTerms,
     mandate.approval_above_usdc_e6 = command.approval_above_usdc
     mandate.on_floor = command.on_floor
     mandate.open_board = command.open_board
-    targets, listed = parse_targets(storable(command.allowed_targets), call.deps.chain_id), listed_contracts(call)
-    check_targets(targets, listed)
+    targets, listed = _written_targets(call, command)
     mandate.allowed_targets = targets_to_json(targets)
     _freeze_into(call, mandate, _frozen(call, owner_wallet, mandate, agent, targets, listed))
+
+
+def _written_targets(call: Call, command: DraftTerms) -> tuple[tuple[Target, ...], ListedContracts]:
+    """The targets as they may be written now, and what is listed now. Errors: InvalidParameterError."""
+    items = storable(command.allowed_targets)
+    named = None if items is None else parse_targets(items, call.deps.chain_id)
+    listed = listed_contracts(call)
+    targets = default_targets(listed) if named is None else named
+    check_targets(targets, listed)
+    return targets, listed
 
 
 def _frozen(

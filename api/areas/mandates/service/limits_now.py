@@ -8,11 +8,13 @@ from api.areas.mandates.service.views import chain_now, is_paper, rules_of, stat
 from api.kernel.operation import Call
 from core.db.repositories import mandate_rows
 from core.db.repositories.mandate_rows import mandate_facts
+from core.db.repositories.quarantine import shorts_of
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import Kind, MandateState
 from core.domain.mandate.lifecycle import Status
 from core.domain.mandate.limits import LimitsFacts, SpendWindow, VaultModel, VaultStatus, limits_block
 from core.domain.mandate.outflows import Outflow, outflows
+from core.domain.mandate.short import ShortLedger
 from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms
 from core.domain.times import DAY_S
 
@@ -33,6 +35,7 @@ class Standing:
     terms: MandateTerms
     outflows: tuple[Outflow, ...]
     now: int
+    short: ShortLedger | None = None
 
     @property
     def window(self) -> SpendWindow:
@@ -52,7 +55,8 @@ def standing_of(call: Call, mandate: Mandate) -> Standing:
     now = chain_now(call, mandate)
     day_start = datetime.fromtimestamp(now - DAY_S, UTC) - timedelta(seconds=1)
     rows = mandate_rows.standing_since(call.db, mandate.id, day_start, (Kind.MOVE, Kind.BUY))
-    return Standing(mandate, state_of(call, mandate), terms_of(mandate), outflows(rows, mandate_facts(mandate)), now)
+    short = shorts_of(call.db, [mandate.id]).get(mandate.id)
+    return Standing(mandate, state_of(call, mandate), terms_of(mandate), outflows(rows, mandate_facts(mandate)), now, short)
 
 
 def limits_view(standing: Standing) -> dict[str, Any]:
@@ -68,6 +72,7 @@ def limits_view(standing: Standing) -> dict[str, Any]:
         refusals_count=state.refusals_count,
         violations_count=state.violations_count,
         violation_codes=state.violation_codes,
+        is_short=standing.short is not None,
     )
     return limits_block(facts, standing.now)
 

@@ -23,17 +23,19 @@ from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal
 from api.kernel.pagination import Page, page_of
 from core.books import mandate_record
+from core.chain.abi import signatures_by_selector
 from core.chain.signatures import recovered_address
 from core.chain.typed_data import terms_digest
 from core.db.repositories import identity, mandate_rows, mandates
 from core.db.repositories.mandate_rows import mandate_facts
+from core.db.repositories.quarantine import shorts_of
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.agent_status import HeldMandate, agent_status
 from core.domain.mandate.clauses import card_footer, card_header, clauses
 from core.domain.mandate.ledger import MandateState
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.lock import chain_state, how_to_act, lock_of, lock_to_json, settle_note
-from core.domain.mandate.progress import ProgressFacts, progress_block
+from core.domain.mandate.progress import ProgressFacts, data_issue, progress_block
 from core.domain.mandate.steps import consent_status
 from core.domain.money import usdc_text_or_none
 from core.domain.times import instant_text
@@ -53,7 +55,7 @@ def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) ->
     progress = _progress(call, standing)
     return Answer(
         {
-            "mandate": mandate_view(call, mandate, standing.state),
+            "mandate": mandate_view(call, mandate, standing.state) | data_issue(standing.state, standing.short),
             **_card(call, mandate, standing.state),
             "terms_status": _terms_status(call, mandate),
             "limits": limits_view(standing),
@@ -80,7 +82,7 @@ def _card(call: Call, mandate: Mandate, state: MandateState) -> dict[str, Any]:
         last_chain_agent=state.last_agent_set,
         strategy=mandate.strategy,
     )
-    shown = clauses(terms, targets_of(mandate), version=mandate.terms_version)
+    shown = clauses(terms, targets_of(mandate), known=signatures_by_selector(), version=mandate.terms_version)
     return {"clauses": shown, "card_header": header, "card_footer": card_footer()}
 
 
@@ -109,6 +111,7 @@ def _progress(call: Call, standing: Standing) -> dict[str, Any]:
         terms=standing.terms,
         spread_bps=spread_bps(call, standing.mandate),
         now=standing.now,
+        short=standing.short,
     )
     return progress_block(standing.state, about)
 
@@ -210,8 +213,13 @@ def board(call: Call, caller: Nobody, command: BoardQuery) -> Answer:
 
 def _shown(call: Call, page: Page, found: list[Mandate], name: str, *, with_card: bool) -> dict[str, Any]:
     shown, next_cursor = page.cut(found, lambda one: one.id)
-    states = states_of(call, shown)
-    items = [mandate_view(call, one, states[one.id]) | (_card(call, one, states[one.id]) if with_card else {}) for one in shown]
+    states, shorts = states_of(call, shown), shorts_of(call.db, [one.id for one in shown])
+    items = [
+        mandate_view(call, one, states[one.id])
+        | data_issue(states[one.id], shorts.get(one.id))
+        | (_card(call, one, states[one.id]) if with_card else {})
+        for one in shown
+    ]
     return {name: items, "next_cursor": next_cursor}
 
 

@@ -20,6 +20,7 @@ from core.chain import calldata
 from core.chain.rpc import RpcError
 from core.db.repositories import mandate_rows, mandates
 from core.db.repositories.mandate_rows import mandate_facts
+from core.db.repositories.quarantine import shorts_of
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.close_plan import OwnerCall, PlanFacts, close_all_plan
 from core.domain.mandate.ledger import MandateState
@@ -79,7 +80,7 @@ def _weeks_of(call: Call, found: Sequence[Mandate], week: IsoWeek) -> list[WeekS
     start = mandate_ledger.load_before(call.db, ids, week.start_at)
     end = mandate_ledger.load_before(call.db, ids, week.end_at)
     rows = mandate_rows.standing_between(call.db, ids, day_before, week.end_at)
-    as_of = min(call.now, week.end_at)
+    as_of, shorts = min(call.now, week.end_at), shorts_of(call.db, ids)
     return [
         WeekStatement(
             about=_about(mandate),
@@ -89,6 +90,7 @@ def _weeks_of(call: Call, found: Sequence[Mandate], week: IsoWeek) -> list[WeekS
             end=_end_of(mandate, end[mandate.id], week),
             rows=tuple(rows[mandate.id]),
             actions={},
+            short=shorts.get(mandate.id),
         )
         for mandate in found
     ]

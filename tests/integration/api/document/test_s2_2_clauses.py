@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from core.domain import events as ev
-from tests.integration.api.mandates.stage import ADAPTER, Stage
+from tests.integration.api.mandates.stage import ADAPTER, Stage, address
 
+VENUE = address(7)
 OWN = ("budget", "per_action", "per_day", "stop_line", "markets", "asking", "at_stop", "period", "agent_fee", "your_floors")
 
 
@@ -65,6 +66,25 @@ def test_clauses__carry_their_sentence_values_enforcer_and_signed_term(stage: St
         "agent_fee": ("Contract", "terms.agentFeeBps", ["agentFeeBps"], "enforced"),
         "your_floors": ("Contract", "terms.owner", ["owner", "endsAt"], "enforced"),
     }
+
+
+def test_clauses__of_a_contract_that_nobody_here_knows__say_whose_word_its_name_is_and_that_it_has_no_exit(stage: Stage) -> None:
+    stake = {"signature": "stake(uint256,address)", "recipient_word": 1}
+    clauses = clauses_of(stage, stage.signed(allowed_targets=[{"address": VENUE, "functions": [stake]}]))
+    assert "The name stake(uint256,address) is the proposer's word alone" in clauses["markets"]["text_en"]
+    assert clauses["markets"]["params"]["unverified_names"] == ["stake(uint256,address)"]
+    assert f"you can unwind yourself, but not at {VENUE}: no exit is named there" in clauses["at_stop"]["text_en"]
+    assert clauses["at_stop"]["params"]["targets_without_exit"] == [VENUE]
+
+
+def test_clauses__of_a_well_known_function__take_its_name_for_true(stage: Stage) -> None:
+    functions = [
+        {"signature": "deposit(uint256,address)", "recipient_word": 1},
+        {"signature": "redeem(uint256,address,address,uint256)", "recipient_word": 1, "exit": True},
+    ]
+    clauses = clauses_of(stage, stage.signed(allowed_targets=[{"address": VENUE, "functions": functions}]))
+    assert "proposer" not in clauses["markets"]["text_en"]
+    assert clauses["at_stop"]["text_en"].endswith("you can unwind yourself.")
 
 
 @pytest.mark.row("2.2 receipts cite n", "2.4 clauses")

@@ -130,6 +130,35 @@ def test_execute_call__without_a_vault_or_with_odd_arguments__is_a_sentence(stag
         assert answer.status_code == 400, (change, answer.text)
 
 
+@pytest.mark.parametrize(
+    ("function", "args", "says"),
+    [
+        ("f((uint256,address))", [1, ADAPTER], "args: f((uint256,address)) takes 1 arguments, not 2"),
+        ("f((uint256,address))", [[1]], "args: arguments do not fit ((uint256,address))"),
+        ("f((uint256,address))", [{"amount": 1}], "args: arguments do not fit ((uint256,address))"),
+        ("f((uint256,address)", [[1, ADAPTER]], "function: brackets do not match"),
+        ("f(uint256[2])", [[1]], "args: arguments do not fit (uint256[2])"),
+        ("f(address[])", [["0x12"]], "args: arguments do not fit (address[])"),
+        ("f(string[])", ["abc"], "args: arguments do not fit (string[])"),
+    ],
+)
+def test_execute_call__with_a_struct_or_an_array_that_does_not_fit__names_the_field(
+    stage: Stage, function: str, args: list[object], says: str
+) -> None:
+    """A struct was a defect of the service before: its type was split at the comma inside it."""
+    body = {"target": ADAPTER, "function": function, "args": args, "amount_usdc": "1"}
+    answer = stage.call("POST", f"/mandates/{stage.working()}/execute-call", stage.agent, body)
+    assert reason(answer) == (400, "invalid_parameter")
+    assert answer.json()["detail"].startswith(says)
+
+
+def test_execute_call__with_structs_and_arrays__takes_lists_and_digits_at_any_depth(stage: Stage) -> None:
+    mandate_id, signature = stage.working(), "f((uint256,address)[],int8[2])"
+    built = build(stage, mandate_id, "1.000000", function=signature, args=[[[str(2**200), ADAPTER]], ["-1", 2]])
+    inner = calldata.call_by_signature(signature, [[[2**200, ADAPTER]], [-1, 2]])
+    assert built["data"] == calldata.execute(calldata.Call(ADAPTER, 1 * USDC, inner))
+
+
 # leaving
 
 

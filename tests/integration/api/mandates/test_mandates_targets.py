@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 from sqlalchemy import update
 
@@ -28,14 +29,20 @@ def venue(*functions: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
     return [{"address": VENUE, "functions": list(functions), **more}]
 
 
+def outcome(answer: httpx.Response) -> tuple[int, str, str]:
+    """(status, reason, detail); the last two are empty when the draft was taken."""
+    body = answer.json()
+    return answer.status_code, body.get("service", {}).get("reason", ""), body.get("detail", "")
+
+
 def created(stage: Stage, targets: list[Any]) -> tuple[int, str, str]:
     answer = stage.call("POST", "/mandates", stage.owner, {**DRAFT, "allowed_targets": targets})
-    return answer.status_code, answer.json()["service"]["reason"], answer.json()["detail"]
+    return outcome(answer)
 
 
 def updated(stage: Stage, targets: list[Any]) -> tuple[int, str, str]:
     answer = stage.call("PUT", f"/mandates/{stage.draft()}", stage.owner, {**DRAFT, "allowed_targets": targets})
-    return answer.status_code, answer.json()["service"]["reason"], answer.json()["detail"]
+    return outcome(answer)
 
 
 @pytest.mark.parametrize("write", [created, updated])
@@ -115,7 +122,9 @@ def old_draft(stage: Stage) -> str:
 def test_stored_draft_with_a_decoy__is_shown_as_it_was_and_its_clause_says_what_the_pin_is_worth(stage: Stage, old_draft: str) -> None:
     shown = stage.get(f"/mandates/{old_draft}", stage.owner)["mandate"]["allowed_targets"][0]
     assert [function["recipient_word"] for function in shown["functions"]] == [1, 0]
-    assert markets(stage, old_draft).endswith("but the receiver is not tied to your vault in 0x6e553f65.")
+    assert "but the receiver is not tied to your vault in 0x6e553f65. The name f(address) is the proposer's word" in markets(
+        stage, old_draft
+    )
 
 
 def test_stored_draft_with_a_decoy__can_be_assigned_signed_and_exported(stage: Stage, old_draft: str) -> None:
@@ -173,6 +182,35 @@ def test_assign__of_targets_that_name_no_functions__takes_what_is_listed_now(sta
     listed(stage, GOOD, TILL, (VENUE, VENUE_RULES))
     assert assigned(stage, mandate_id).status_code == 200
     assert (VENUE, REAL_PIN_SELECTOR) in rules_of(stage, mandate_id)
+
+
+# Entries that would make a clause untrue
+
+
+CREDIT = "0x11111111"
+TRADES = tuple(
+    Rule(FORGER, selector, UNPINNED, kind) for selector, kind in ((CREDIT, RuleKind.SPEND), (BUY, RuleKind.VALUED), (SELL, RuleKind.EXIT))
+)
+
+
+@pytest.mark.parametrize("write", [created, updated])
+def test_spend_of_an_adapter_without_the_function_that_it_values__is_refused(
+    stage: Stage, write: Callable[[Stage, list[Any]], tuple[int, str, str]]
+) -> None:
+    """It was taken, and clause 4 told that an adapter of this service values the money there."""
+    listed(stage, GOOD, TILL, (FORGER, TRADES))
+    status, refused, detail = write(stage, [{"address": FORGER, "functions": [{"selector": CREDIT}]}])
+    assert (status, refused) == (400, "invalid_parameter")
+    assert detail.startswith("allowed_targets[0].functions: ") and f"name {BUY} too" in detail
+    assert created(stage, [{"address": FORGER, "functions": [{"selector": CREDIT}, {"selector": BUY}]}])[0] == 201
+
+
+def test_x402_entry__while_no_x402_adapter_is_listed__is_refused_and_the_default_has_none(stage: Stage) -> None:
+    listed(stage, GOOD)
+    status, refused, detail = created(stage, [ADAPTER, {"kind": "x402"}])
+    assert (status, refused) == (400, "invalid_parameter")
+    assert detail.startswith("allowed_targets[1]: no adapter for payments is listed")
+    assert "paid reads" not in markets(stage, stage.draft())
 
 
 # Adapters that misbehave

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from eth_utils.address import to_checksum_address
+
+from core.chain.abi import events_by_topic
 from core.chain.decode import decode_log
 from core.chain.revert import decode_revert
 from core.chain.rpc import RpcRevertedError
@@ -18,6 +21,7 @@ from core.domain.mandate.terms import ZERO_ADDRESS
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.chaos.people import Place
 from tests.integration.indexer.conftest import Issued
+from tests.personas import STRANGER
 
 NOTED = (
     ev.KeeperProposed,
@@ -29,6 +33,8 @@ NOTED = (
     ev.RoleGranted,
     ev.RoleRevoked,
 )
+_TOPICS = {event.name: topic for topic, event in events_by_topic().items()}
+CREATED, TRANSFER = _TOPICS["VaultCreated"], _TOPICS["Transfer"]
 _KINDS: Mapping[type, str] = {
     ev.Deposited: "deposit",
     ev.Executed: "move",
@@ -67,17 +73,19 @@ class _Vault:
 
 @dataclass(slots=True)
 class Expected:
-    """Tables by name; `ledger` and `sums` by mandate id."""
+    """Tables by name; `ledger` and `sums` by mandate id, `deposits` by account id. `foreign`: the strangers' vaults."""
 
     head: tuple[int, str]
     tables: dict[str, list[Row]]
     ledger: dict[int, list[Row]]
     sums: dict[int, Sums]
+    deposits: dict[int, list[Row]]
+    foreign: frozenset[str] = frozenset()
 
 
-def fold(chain: DeployedChain, places: Sequence[Place]) -> Expected:
-    """Read the whole chain and fold it."""
-    folding = _Fold(chain, {place.digest: place.issued for place in places if place.issued is not None})
+def fold(chain: DeployedChain, places: Sequence[Place], wallets: Mapping[str, int]) -> Expected:
+    """Read the whole chain and fold it. `wallets`: the linked ones, whatever their time, with their accounts' ids."""
+    folding = _Fold(chain, {place.digest: place.issued for place in places if place.issued is not None}, wallets)
     reader = chain.reader
     head = reader.header()
     assert head is not None
@@ -86,12 +94,13 @@ def fold(chain: DeployedChain, places: Sequence[Place]) -> Expected:
         receipts = reader.receipts(header.hash) if header.transaction_hashes else ()
         assert receipts is not None
         folding.block(header, receipts)
-    return Expected((head.number, head.hash), folding.tables, folding.ledger, folding.sums)
+    foreign = frozenset(address for address, vault in folding.vaults.items() if vault.mandate is None and vault.owner == STRANGER.address)
+    return Expected((head.number, head.hash), folding.tables, folding.ledger, folding.sums, folding.deposits, foreign)
 
 
 class _Fold:
-    def __init__(self, chain: DeployedChain, issued: Mapping[str, Issued]) -> None:
-        self.chain, self.issued = chain, issued
+    def __init__(self, chain: DeployedChain, issued: Mapping[str, Issued], wallets: Mapping[str, int]) -> None:
+        self.chain, self.issued, self.wallets = chain, issued, wallets
         self.factory, self.usdc = chain.contracts["factory"], chain.contracts["usdc"]
         self.keeper = ZERO_ADDRESS
         self.vaults: dict[str, _Vault] = {}
@@ -102,6 +111,7 @@ class _Fold:
         }
         self.ledger: dict[int, list[Row]] = {mandate.id: [] for mandate in issued.values()}
         self.sums: dict[int, Sums] = {mandate.id: Sums() for mandate in issued.values()}
+        self.deposits: dict[int, list[Row]] = {account: [] for account in wallets.values()}
         self.header: BlockHeader
 
     def block(self, header: BlockHeader, receipts: Sequence[Receipt]) -> None:
@@ -113,8 +123,13 @@ class _Fold:
         watched = {self.factory, *self.adapters, *self.vaults, *_created(logs, self.factory)}
         noted = [m for m, sums in self._vaulted() if sums.status in ("signed", "working", "stopped")]
         for log in logs:
-            if log.address in watched:
-                self._log(log, noted)
+            is_payment = self._payment(log)
+            if is_payment or log.address in watched:
+                self._keep(log)
+            if log.address == self.factory:
+                self._factory_event(log, noted)
+            elif log.address in self.vaults:
+                self._vault_event(decode_log(log), log, self.vaults[log.address])
         self._reverts(receipts)
 
     def _vaulted(self) -> Iterable[tuple[Issued, Sums]]:
@@ -127,25 +142,32 @@ class _Fold:
 
     # Logs
 
-    def _log(self, log: RawLog, noted: Sequence[Issued]) -> None:
+    def _keep(self, log: RawLog) -> None:
         at = self.header
         self.tables["raw_log"].append(
             (at.number, at.hash, log.log_index, log.tx_hash, log.tx_index, log.address, "".join(log.topics), log.data)
         )
-        if log.address == self.factory:
-            self._factory_event(decode_log(log), log, noted)
-        elif log.address in self.vaults:
-            self._vault_event(decode_log(log), log, self.vaults[log.address])
 
-    def _factory_event(self, event: ev.ChainEvent | None, log: RawLog, noted: Sequence[Issued]) -> None:
-        at = self.header
+    def _payment(self, log: RawLog) -> bool:
+        """USDC that reaches a linked wallet from another address; a transfer of nothing is none."""
+        if log.address != self.usdc or log.topics[0] != TRANSFER or log.topics[1] == log.topics[2]:
+            return False
+        account, amount = self.wallets.get(_address(log.topics[2])), int(log.data, 16)
+        if account is None or amount == 0:
+            return False
+        self.deposits[account].append((self.header.number, self.header.hash, log.tx_hash, log.log_index, amount))
+        return True
+
+    def _factory_event(self, log: RawLog, noted: Sequence[Issued]) -> None:
+        if log.topics[0] == CREATED:
+            self._created(*_creation(log), log)
+            return
+        at, event = self.header, decode_log(log)
         is_first = isinstance(event, ev.KeeperChanged | ev.GuardChanged) and ZERO_ADDRESS in (
             getattr(event, "previous_keeper", None),
             getattr(event, "previous_guard", None),
         )
         match event:
-            case ev.VaultCreated():
-                self._created(event, log)
             case ev.AdapterListed():
                 self.listings[event.adapter] = len(self.tables["adapter"])
                 self.tables["adapter"].append((at.number, event.adapter, at.hash, None))
@@ -164,14 +186,14 @@ class _Fold:
             for mandate in noted:
                 self._row(mandate, "note", "chain", None, 0, log)
 
-    def _created(self, event: ev.VaultCreated, log: RawLog) -> None:
-        mandate = self.issued.get(event.terms_digest)
-        self.vaults[event.vault] = _Vault(event.owner, mandate, self.header.number)
-        self.tables["vault"].append((self.header.number, event.vault, self.header.hash, event.terms_digest, mandate and mandate.id))
-        self._name(event.vault, event.agent)
+    def _created(self, address: str, digest: str, owner: str, agent: str, log: RawLog) -> None:
+        mandate = self.issued.get(digest)
+        self.vaults[address] = _Vault(owner, mandate, self.header.number)
+        self.tables["vault"].append((self.header.number, address, self.header.hash, digest, mandate and mandate.id))
+        self._name(address, agent)
         if mandate is not None:
             self._row(mandate, "note", "chain", None, 0, log)
-            self.sums[mandate.id].vault = event.vault
+            self.sums[mandate.id].vault = address
 
     def _name(self, address: str, agent: str) -> None:
         """An agent is named; once a block in the table, however often in the block."""
@@ -262,5 +284,13 @@ def _moved(event: ev.ChainEvent, sums: Sums, budget: int) -> tuple[int | None, i
 
 
 def _created(logs: Sequence[RawLog], factory: str) -> set[str]:
-    events = [decode_log(log) for log in logs if log.address == factory]
-    return {event.vault for event in events if isinstance(event, ev.VaultCreated)}
+    return {_creation(log)[0] for log in logs if log.address == factory and log.topics[0] == CREATED}
+
+
+def _creation(log: RawLog) -> tuple[str, str, str, str]:
+    """(vault, digest, owner, agent) of a VaultCreated, whatever its text and its terms: they stand in its words."""
+    return _address(log.topics[1]), log.topics[2], _address(log.topics[3]), _address(log.data[:66])
+
+
+def _address(word: str) -> str:
+    return to_checksum_address("0x" + word[-40:])

@@ -71,6 +71,10 @@ class Crowd:
 
     # Vaults
 
+    def populate(self, luck: random.Random, count: int) -> list[Deed]:
+        """So many mandates with empty vaults: what befalls the factory befalls all of their books."""
+        return [deed for _ in range(count) for deed in self.open(luck, fund=False)]
+
     def open(self, luck: random.Random, *, is_ours: bool = True, fund: bool = True) -> list[Deed]:
         """New terms, and the vault made of them."""
         number = len(self.places)

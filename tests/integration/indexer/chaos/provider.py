@@ -3,6 +3,7 @@
 What it does to request n follows from sha256(seed, name, n) alone: transport faults (429, 500, no answer in time, broken
 JSON, a dropped connection), batches out of order or with calls left out, and receipts that are missing, another block's,
 doubled or cut. For a window of requests it may also see another chain: one that lags, or the branch before the last reorg.
+One of a story's nodes also lies (lies.py): each of its lies at the first occasion, and then now and then.
 """
 
 import json
@@ -13,7 +14,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from tests.integration.chaos.server import Answer, DropError, ok
+from tests.integration.chaos.server import Answer, DropError, capped, ok
+from tests.integration.indexer.chaos.lies import RANGE_LIES, Lie, tell
 from tests.integration.indexer.chaos.views import Branch, View
 
 WINDOW = 10  # requests that see the same chain
@@ -21,18 +23,23 @@ LAGS = (1, 1, 2, 3, 8, 70)
 TRANSPORT_SHARE = 0.06
 BATCH_SHARE = 0.15
 RECEIPTS_SHARE = 0.05
+LIE_SHARE = 0.2
+RANGE_LIE_SHARE = 0.6
 
 Body = dict[str, Any]
 
 
 @dataclass(slots=True)
 class FaultyNode:
-    """`silence_s`: how long it says nothing when it makes a caller wait. `branch` is the last one that was thrown away."""
+    """`silence_s`: how long it says nothing when it makes a caller wait. `branch` is the last one that was thrown away. `lies`:
+    what it lies about; another node of the story has none. `endless`: a contract whose code ends no call in time, in calm neither."""
 
     name: str
     seed: int
     upstream_port: int
     silence_s: float
+    lies: tuple[Lie, ...] = ()
+    endless: str | None = None
     is_faulty: bool = True
     branch: Branch | None = None
     faults: dict[str, int] = field(default_factory=dict)
@@ -42,19 +49,46 @@ class FaultyNode:
     def answer(self, raw: bytes, ask: Callable[[Any], Any]) -> Answer:
         """The answer to one HTTP request. `ask` passes a JSON-RPC body on. Errors: DropError."""
         request = json.loads(raw)
+        request = [capped(call) for call in request] if isinstance(request, list) else capped(request)
+        if self._never_ends(request):
+            self.note("no end")
+            time.sleep(self.silence_s)
+            raise DropError
         if not self.is_faulty:
             return ok(ask(request))
         with self._lock:
             self._count += 1
             number = self._count
+        if self._is_smooth:
+            return self._smooth(number, request, ask)
         self._transport_fault(number)
         share = self._chance("transport", number)
         if share < TRANSPORT_SHARE:
             return self._broken(number, request, ask)
         view = self._view(number, ask)
+        calls = request if isinstance(request, list) else [request]
+        answers = [view.answer(call) for call in calls]
+        untrue = self._untrue(number, calls, answers, ask)
         if isinstance(request, list):
-            return ok(self._shaken(number, [view.answer(call) for call in request]))
-        return ok(self._with_wrong_receipts(number, request, view.answer(request), ask))
+            return ok(self._shaken(number, answers) if untrue is None else untrue)
+        return ok(self._with_wrong_receipts(number, request, answers[0], ask) if untrue is None else untrue[0])
+
+    def _never_ends(self, request: Any) -> bool:
+        calls = request if isinstance(request, list) else [request]
+        asked = (call["params"][0].get("to") for call in calls if call["method"] == "eth_call")
+        return self.endless is not None and any(to is not None and to.lower() == self.endless.lower() for to in asked)
+
+    @property
+    def _is_smooth(self) -> bool:
+        """Ranges are few, and asked of whoever serves well: who lies about them does."""
+        return not set(RANGE_LIES).isdisjoint(self.lies)
+
+    def _smooth(self, number: int, request: Any, ask: Callable[[Any], Any]) -> Answer:
+        """Bad in nothing but its lies."""
+        calls = request if isinstance(request, list) else [request]
+        answers = [dict(ask(call)) for call in calls]
+        said = self._untrue(number, calls, answers, ask) or answers
+        return ok(said if isinstance(request, list) else said[0])
 
     def note(self, fault: str) -> None:
         with self._lock:
@@ -96,6 +130,18 @@ class FaultyNode:
             self.note(kind)
             return View(ask, branch=self.branch)
         return View(ask)
+
+    def _untrue(self, number: int, calls: list[Body], answers: list[Body], ask: Callable[[Any], Any]) -> list[Body] | None:
+        """What it says instead, if it lies to this request: what it has lied about least comes first."""
+        chance = self._chance("lie", number)
+        for lie in sorted(self.lies, key=lambda one: self.faults.get(one, 0)):
+            if self.faults.get(lie, 0) and chance >= (RANGE_LIE_SHARE if lie in RANGE_LIES else LIE_SHARE):
+                continue
+            found = tell(lie, calls, answers, lambda what: self._chance(f"lie {what}", number), ask)
+            if found is not None:
+                self.note(lie)
+                return found
+        return None
 
     def _shaken(self, number: int, answers: list[Body]) -> list[Body]:
         """A batch out of order, and rarely with calls left out."""

@@ -18,6 +18,8 @@ from tests.integration.chaos.crew import Crew, until
 from tests.integration.chaos.traps import Traps
 from tests.integration.indexer.chaos.compare import differences, pending, unwinds
 from tests.integration.indexer.chaos.fold import fold
+from tests.integration.indexer.chaos.lies import RANGE_LIES, due_lies
+from tests.integration.indexer.chaos.strangers import Harm
 from tests.integration.indexer.chaos.traps import Point
 from tests.integration.indexer.chaos.world import DEEPEST, World
 
@@ -36,6 +38,16 @@ def due(seed: int) -> tuple[Point, bool]:
     return list(Point)[seed % len(Point)], seed // len(Point) % 2 == 0
 
 
+def due_harm(seed: int) -> Harm:
+    """What strangers do in any case: any eight seeds in a row have all of it."""
+    return list(Harm)[seed % len(Harm)]
+
+
+def has_history(seed: int) -> bool:
+    """Whether there are blocks to take in ranges, about which the seed's liar lies."""
+    return bool(set(due_lies(seed)) & set(RANGE_LIES))
+
+
 @dataclass(slots=True)
 class Story:
     seed: int
@@ -52,7 +64,8 @@ class Story:
 
     def tell(self, length: int) -> list[str]:
         """Run it; what differs at the end, one line each."""
-        self._do(lambda: self.world.mine_empty(self.luck.choice((1, 10, 66))))
+        begins = self._backlog if has_history(self.seed) else lambda: self.world.mine_empty(self.luck.choice((1, 10, 66)))
+        self._do(begins)
         self._do(self._begin)
         acts = self._acts(length)
         for act in acts:
@@ -72,7 +85,7 @@ class Story:
             self.faults.append(f"not at the head {head.number} {head.hash} after {HEALED_S:.0f} s: {self._read(pending)}")
         self.steps.append(f"come to the head ({time.monotonic() - begun:.2f} s)")
         self.crew.end()
-        expected = fold(self.world.chain, self.world.crowd.places)
+        expected = fold(self.world.chain, self.world.crowd.places, self.world.strangers.wallets)
         return [*self.faults, *self.crew.faults, *differences(self.database, self.world.chain, expected)]
 
     # The plot
@@ -83,9 +96,10 @@ class Story:
         harm = [self._kill, self._spring, self._spring, self._cut, self._lose_answer]
         grave = [self._lose_answer, self._freeze, self._crash_database, self._crash_backend]
         chosen = [self._reorg_deep, self._leave_and_return, self._spring_due, self.luck.choice(grave)]
+        chosen += [self._backlog] if has_history(self.seed) else []
         chosen += [self.luck.choice(self.luck.choices((chain, harm), (2, 1))[0]) for _ in range(length - len(chosen))]
         self.luck.shuffle(chosen)
-        return [self._mine, *chosen]
+        return [self._mine, *chosen, self._harm_due]  # no reorg takes that back
 
     def _do(self, act: Callable[[], str]) -> None:
         self.luck.seed(f"{self.seed}:{len(self.steps)}")  # so that a step does not hang on how fast those before it went
@@ -109,6 +123,19 @@ class Story:
 
     def _mine(self) -> str:
         return self.world.mine(self.luck.randint(1, 4))
+
+    def _harm_due(self) -> str:
+        return self.world.mine_harm(due_harm(self.seed))
+
+    def _backlog(self) -> str:
+        """History to be taken in ranges; nobody looks meanwhile, so that it is there at once."""
+        asleep = list(self.crew.running)
+        for pid in asleep:
+            self.crew.freeze(pid)
+        said = self.world.mine_backlog(self.luck.randint(15, 30))
+        for pid in asleep:
+            os.kill(pid, signal.SIGCONT)
+        return said
 
     def _depth(self, depth: int) -> int:
         return max(0, min(depth, self.world.deepest()))

@@ -9,13 +9,16 @@ import random
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from eth_utils.address import to_checksum_address
 
+from core.chain.abi import hex_bytes
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Bounds, Database
+from core.db.tables.identity import Account
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain, deploy_contracts, start_anvil
 from tests.integration.chaos.crew import Crew
 from tests.integration.chaos.nursery import Nursery
@@ -23,9 +26,11 @@ from tests.integration.chaos.postgres import dsn_of, url_of
 from tests.integration.chaos.server import Server
 from tests.integration.chaos.traps import TEST, Traps
 from tests.integration.indexer.chaos.conftest import SEEDS
+from tests.integration.indexer.chaos.lies import due_lies
 from tests.integration.indexer.chaos.people import MIMIC, Crowd
 from tests.integration.indexer.chaos.provider import FaultyNode
 from tests.integration.indexer.chaos.story import Story, due
+from tests.integration.indexer.chaos.strangers import WALLET, Strangers, deploy_bad_adapters
 from tests.integration.indexer.chaos.traps import Point
 from tests.integration.indexer.chaos.world import World
 from tests.integration.indexer.conftest import issue
@@ -34,6 +39,8 @@ from tests.personas import STRANGER
 ANSWER_S = 0.4
 POLL_MS = 20
 SHORT, STEPS, DEEP_STEPS = range(1, 6), 7, 20  # the seeds of every run have short stories
+POPULOUS, POPULATION = 10, 300  # each tenth seed has as many mandates more
+LINKED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR_S = 3_600  # a chain that is this much behind the clock is all backlog
 
 
@@ -65,9 +72,13 @@ def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, fol
         chain = deploy_contracts(anvil)
         mimic = _mimic(chain)
         another = chain.deploy("TestVenueAdapter", chain.contracts["usdc"], chain.contracts["test_venue"])
+        strangers = Strangers(chain, deploy_bad_adapters(chain), {WALLET: link(database, WALLET)})
         anvil.rpc.call("evm_setAutomine", [False])
         port = int(anvil.url.rpartition(":")[2])
         nodes = [FaultyNode(which, seed, port, silence_s=1.5 * ANSWER_S) for which in ("first", "second")]
+        nodes[liar(seed)].lies = due_lies(seed)
+        for node in nodes:
+            node.endless = strangers.endless
         servers = [Server(node) for node in nodes]
         for one in servers:
             stack.callback(one.stop)
@@ -79,10 +90,26 @@ def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, fol
             mimic,
             (another, mimic, chain.contracts["usdc"], chain.contracts["x402_adapter"]),
         )
-        world = World(chain, luck, crowd, nodes, floor=int(anvil.rpc.call("eth_blockNumber"), 16))
+        world = World(chain, luck, crowd, strangers, nodes, floor=int(anvil.rpc.call("eth_blockNumber"), 16))
         for _ in range(2):
             world.mine_deeds(crowd.open(luck))
+        if seed % POPULOUS == 0:
+            world.mine_deeds(crowd.populate(luck, POPULATION))
         yield Story(seed, luck, world, crew, database, server, Traps(dsn_of(server, name), "indexer", tuple(Point)), due(seed))
+
+
+def liar(seed: int) -> int:
+    """Which node lies in the whole of a story: mostly the one that is asked first. The other one is bad, and honest."""
+    return int(seed // 4 % 4 == 3)
+
+
+def link(database: Database, wallet: str) -> int:
+    """An agent's account with that wallet, linked long ago; its id."""
+    with database.write() as session:
+        account = Account(kind="agent", name="payee", wallet_address=hex_bytes(wallet), wallet_linked_at=LINKED_AT, created_at=LINKED_AT)
+        session.add(account)
+        session.flush()
+        return account.id
 
 
 def _mimic(chain: DeployedChain) -> str:

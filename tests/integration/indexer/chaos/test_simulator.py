@@ -142,7 +142,7 @@ TAMPERED = {
 def test_tables_that_say_otherwise_than_the_chain__are_found(watched: Follower, crashable: EmbeddedPostgres, chaos_database: str) -> None:
     mandate, chain = lived(watched), watched.deployed
     digest = chain.digest(mandate.terms)
-    expected = fold(chain, [Place(mandate.terms, chain.reader.predict_vault(digest), digest, mandate)])
+    expected = fold(chain, [Place(mandate.terms, chain.reader.predict_vault(digest), digest, mandate)], {})
     assert differences(watched.database, chain, expected) == []
     assert min(len(rows) for rows in expected.tables.values()) > 0
     for statement, word in TAMPERED.items():

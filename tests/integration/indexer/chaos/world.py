@@ -17,11 +17,14 @@ from core.domain.blocks import BlockHeader
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.chaos.people import Crowd, Deed
 from tests.integration.indexer.chaos.provider import FaultyNode
+from tests.integration.indexer.chaos.strangers import Harm, Strangers
 from tests.integration.indexer.chaos.views import FINAL_DEPTH, Branch
 from tests.personas import Persona
 
 BASE_FEE_WEI = 1_000_000_000
 DEEPEST = 64
+RANGE_BLOCKS = 34  # as many below the finalized block are taken in a range
+HARM = 0.08  # the share of deeds that are a stranger's
 LEAPS, LEAP_S = 0.02, 4 * 24 * 3600  # a few blocks come days later: a proposal is ripe, a mandate over
 
 
@@ -36,6 +39,7 @@ class World:
     chain: DeployedChain
     luck: random.Random
     crowd: Crowd
+    strangers: Strangers
     nodes: Sequence[FaultyNode]
     floor: int  # the height of the deployment's last block
     highest: int = 0
@@ -59,6 +63,17 @@ class World:
         """One block with these."""
         self._block(deeds)
         self._seen()
+
+    def mine_harm(self, kind: Harm) -> str:
+        """One block with that, and one with what people do after it."""
+        self._block(self.strangers.harm(self.luck, kind))
+        return f"{kind}; {self.mine(1)}"
+
+    def mine_backlog(self, blocks: int) -> str:
+        """So many blocks with deeds and as many without that the first ones are final, and worth taking in ranges."""
+        for _ in range(blocks):
+            self._block(self._deeds(self.luck.randint(0, 2)))
+        return f"{blocks} blocks; {self.mine_empty(FINAL_DEPTH + RANGE_BLOCKS)}"
 
     def mine_empty(self, blocks: int) -> str:
         self.chain.anvil.mine(blocks)
@@ -111,7 +126,10 @@ class World:
     # Pieces
 
     def _deeds(self, count: int) -> list[Deed]:
-        return [deed for _ in range(count) for deed in self.crowd.act(self.luck, self.head)]
+        return [deed for _ in range(count) for deed in self._deed()]
+
+    def _deed(self) -> list[Deed]:
+        return self.strangers.harm(self.luck) if self.luck.random() < HARM else self.crowd.act(self.luck, self.head)
 
     def _block(self, deeds: Sequence[Deed], raws: Sequence[str] = ()) -> int:
         """A block of old transactions, as they were signed, and of new deeds; how many were sent."""

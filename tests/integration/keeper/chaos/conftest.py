@@ -12,7 +12,9 @@ from tests.integration.chaos.postgres import cloned, crashable_server
 from tests.integration.chaos.seeds import Seeds
 from tests.integration.keeper.chaos import traps
 
-SEEDS = Seeds("keeper-chaos", every_run="1..1", code=("indexer", "keeper", "tests/integration/indexer", "tests/integration/keeper"))
+CODE = ("indexer", "keeper", "tests/integration/indexer", "tests/integration/keeper")
+SEEDS = Seeds("keeper-chaos", every_run="1..1", code=CODE)
+POPULATIONS = Seeds("keeper-population", every_run="", code=CODE)  # remembers sizes that passed
 
 
 def pytest_report_collectionfinish() -> list[str]:

@@ -89,7 +89,7 @@ class Mempool:
     def prune(self) -> None:
         """Forget what the chain has, or can have no more."""
         with self.lock:
-            counts = {sender: self._count(sender) for sender, _ in self.waiting}
+            counts = {sender: self._count(sender) for sender in {sender for sender, _ in self.waiting}}
             for sender, nonce in list(self.waiting):
                 if nonce < counts[sender]:
                     del self.waiting[sender, nonce]

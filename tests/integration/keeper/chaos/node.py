@@ -2,6 +2,9 @@
 
 What it does to request n follows from sha256(seed, name, n) alone. Every raw transaction that reaches it is looked up in the
 keeper's rows at that moment: bytes that are not committed must not leave the process.
+
+A node may also be bad for good, in calm too: one that swallows transactions and says that they wait, one that tells absurd fees, one
+that refuses large batches. Of the first two an honest one stands beside it.
 """
 
 import json
@@ -9,37 +12,55 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from tests.integration.chaos.server import Answer, DropError, ok
-from tests.integration.keeper.chaos.mempool import REFUSED_CODE, Mempool
+from tests.integration.chaos.server import Answer, DropError, capped, ok
+from tests.integration.keeper.chaos.mempool import REFUSED_CODE, Mempool, hex_of
 
 TRANSPORT_SHARE = 0.05
 SLOW_SHARE, SLOW_S = 0.05, 0.12
 SEND_SHARE = 0.12
+GARBAGE_SHARE = 0.1
+ABSURD_FEE_WEI = 10**24  # 10^15 gwei
+BATCH_TOO_LARGE = {"code": -32600, "message": "batch too large"}
+GARBAGE: tuple[Any, ...] = (7, {}, [], True, "0xzz", "", "worth", "0x" + "f" * 10_000)
+WORTHLESS: tuple[Any, ...] = (*GARBAGE, None, "0x", "0x" + "00" * 31)  # of a word
 SEND = "eth_sendRawTransaction"
 BY_HASH = "eth_getTransactionByHash"
 
 Body = dict[str, Any]
 
 
+class Ill(StrEnum):
+    """What is wrong with a node for the whole of a story; `GARBAGE` ends in calm."""
+
+    SWALLOWS = "swallows transactions"
+    ABSURD_FEES = "tells absurd fees"
+    SMALL_BATCHES = "refuses large batches"
+    GARBAGE = "answers one call of a batch with garbage"
+
+
 @dataclass(slots=True)
 class BadNode:
     """`is_committed` answers None when the database can't say. `early` and `unsure` are what was sent before it was committed,
-    and what could not be looked up."""
+    and what could not be looked up; `batch_limit` is of a node that refuses large ones."""
 
     name: str
     seed: int
     upstream_port: int
     pool: Mempool
     is_committed: Callable[[str], bool | None]
+    ill: Ill | None = None
+    batch_limit: int = 20
     is_faulty: bool = True
     is_down: bool = False
     faults: dict[str, int] = field(default_factory=dict)
     sent: list[str] = field(default_factory=list)
     early: list[str] = field(default_factory=list)
     unsure: list[str] = field(default_factory=list)
+    _swallowed: set[str] = field(default_factory=set)
     _count: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -56,6 +77,9 @@ class BadNode:
         broken = self._broken(number) if self.is_faulty else None
         if broken is not None:
             return broken
+        if self.ill is Ill.SMALL_BATCHES and len(calls) > self.batch_limit:
+            self.note(self.ill)
+            return self._too_large(calls)
         answers = self._answers(number, calls, ask)
         if self.is_faulty and self._happens("lost", number, TRANSPORT_SHARE if calls[0]["method"] != SEND else SEND_SHARE):
             self.note("answer lost")
@@ -88,18 +112,54 @@ class BadNode:
         return Answer(200, b"<html>") if fault == "no JSON" else Answer(int(fault), b"slow down")
 
     def _answers(self, number: int, calls: list[Body], ask: Callable[[Any], Any]) -> list[Body]:
-        others = [call for call in calls if call["method"] != SEND]
+        others = [capped(call) for call in calls if call["method"] != SEND]
         by_id = {answer["id"]: answer for answer in (ask(others) if others else [])}
         for index, call in enumerate(calls):
             if call["method"] == SEND:
                 by_id[call["id"]] = self._sent(f"{number}.{index}", call)
             elif call["method"] == BY_HASH and by_id[call["id"]].get("result", 0) is None:
                 by_id[call["id"]]["result"] = self._waiting(f"{number}.{index}", call["params"][0])
-        return [by_id[call["id"]] for call in calls]
+        answers = [by_id[call["id"]] for call in calls]
+        if self.ill is Ill.ABSURD_FEES:
+            self._tell_absurd_fees(number, calls, answers)
+        if self.ill is Ill.GARBAGE and self.is_faulty:
+            self._garble(number, calls, answers)
+        return answers
+
+    def _too_large(self, calls: list[Body]) -> Answer:
+        """As nodes word it: one refusal in a list, or no list at all."""
+        refusal = {"jsonrpc": "2.0", "id": calls[0]["id"], "error": BATCH_TOO_LARGE}
+        return ok([refusal] if self.name == "first" else {**refusal, "id": None})
+
+    def _tell_absurd_fees(self, number: int, calls: list[Body], answers: list[Body]) -> None:
+        """A tip that buys the block, and a base fee of nothing in every second answer that shows one."""
+        for index, (call, answer) in enumerate(zip(calls, answers, strict=True)):
+            result = answer.get("result")
+            if call["method"] in ("eth_maxPriorityFeePerGas", "eth_gasPrice"):
+                answer["result"] = hex(ABSURD_FEE_WEI)
+            elif call["method"] == "eth_feeHistory" and result:
+                result["reward"] = [[hex(ABSURD_FEE_WEI)] * len(tips) for tips in result.get("reward") or []]
+            elif isinstance(result, dict) and "baseFeePerGas" in result and self._happens("no base fee", f"{number}.{index}", 0.5):
+                result["baseFeePerGas"] = "0x0"
+            else:
+                continue
+            self.note(Ill.ABSURD_FEES)
+
+    def _garble(self, number: int, calls: list[Body], answers: list[Body]) -> None:
+        asked = [(call["method"], answer) for call, answer in zip(calls, answers, strict=True) if call["method"] != SEND]
+        asked = [(method, answer) for method, answer in asked if answer.get("result") is not None]
+        if len(asked) > 1 and self._happens("garbage", number, GARBAGE_SHARE):
+            self.note(Ill.GARBAGE)
+            method, garbled = self._pick("garbled", number, tuple(asked))
+            garbled["result"] = self._pick("garbage", number, WORTHLESS if method == "eth_call" else GARBAGE)
 
     def _sent(self, number: str, call: Body) -> Body:
         """One in a few is refused, or taken and forgotten at once."""
         raw, head = call["params"][0], {"jsonrpc": "2.0", "id": call["id"]}
+        if self.ill is Ill.SWALLOWS:
+            self.note(self.ill)
+            self._swallowed.add(hex_of(raw))
+            return {**head, "result": hex_of(raw)}
         if self.is_faulty and self._happens("send", number, SEND_SHARE):
             fault = self._pick("send", number, ("txpool is full", "internal error", "nonce too low", "swallowed"))
             self.note(fault)
@@ -110,6 +170,8 @@ class BadNode:
 
     def _waiting(self, number: str, tx_hash: str) -> Body | None:
         """A pending transaction, unless the node forgot about it for a moment."""
+        if tx_hash in self._swallowed:
+            return {"hash": tx_hash, "blockHash": None, "blockNumber": None}
         if not self.pool.knows(tx_hash):
             return None
         if self.is_faulty and self._happens("forgets", number, SEND_SHARE):

@@ -13,16 +13,19 @@ from eth_utils.address import to_checksum_address
 from sqlalchemy import text
 
 from core.chain.decode import decode_log
-from core.chain.reader import receipt_of, refusal_name
+from core.chain.reader import refusal_name
+from core.chain.results import receipt_of
 from core.chain.rpc import RpcRevertedError
 from core.db.engine import Database
 from core.domain.blocks import Receipt
 from core.domain.events import Marked, Stopped
 from tests.integration.chaos.crew import Crew
 from tests.integration.keeper.chaos.node import BadNode
-from tests.integration.keeper.chaos.world import Site, World
+from tests.integration.keeper.chaos.world import GWEI, Site, World, is_due
 
 ADDRESS_BYTES = 20
+TIP_WEI = GWEI  # what an honest node suggests
+DEAREST = 25  # an attempt is an eighth dearer than the one before: about 27 blocks of waiting
 
 # What must answer no row at all, by the sentence that a row contradicts.
 LAWS = {
@@ -52,6 +55,7 @@ class Chain:
     stops: dict[str, list[tuple[Receipt, Stopped]]] = field(default_factory=lambda: defaultdict(list))
     marks: list[tuple[str, Receipt, Marked]] = field(default_factory=list)
     ours: list[tuple[int, Receipt]] = field(default_factory=list)  # nonce and receipt
+    paid: list[tuple[str, int, int]] = field(default_factory=list)  # of ours: hash, price of a unit of gas, base fee of the block (wei)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,20 @@ class Oracle:
     def faults(self) -> list[str]:
         """What is not as it must be, one line each."""
         chain = self._chain()
-        return [*self._stopped(chain), *self._marks(chain), *self._sent(chain), *self._stuck(), *self._rows(chain), *self._logs()]
+        return [
+            *self._stopped(chain),
+            *self._marks(chain),
+            *self._sent(chain),
+            *self._paid(chain),
+            *self._stuck(),
+            *self._rows(chain),
+            *self._logs(),
+        ]
+
+    def of_stops(self) -> list[str]:
+        """The part that holds while transactions may still be under way: what is stopped, how, and for how much."""
+        chain = self._chain()
+        return [*self._stopped(chain), *self._sent(chain), *self._paid(chain)]
 
     def counts(self) -> str:
         """What happened, for people."""
@@ -93,10 +110,12 @@ class Oracle:
         vaults = {site.address for site in world.sites}
         for number in range(world.floor + 1, world.head.number + 1):
             block = world.chain.rpc.call("eth_getBlockByNumber", [hex(number), True])
-            receipts = [receipt_of(raw) for raw in world.chain.rpc.call("eth_getBlockReceipts", [block["hash"]]) or []]
-            for receipt, body in zip(receipts, block["transactions"], strict=True):
+            raws = world.chain.rpc.call("eth_getBlockReceipts", [block["hash"]]) or []
+            for raw, body in zip(raws, block["transactions"], strict=True):
+                receipt = receipt_of(raw)
                 if receipt.sender in self.signers:
                     found.ours.append((int(body["nonce"], 16), receipt))
+                    found.paid.append((receipt.tx_hash, int(raw["effectiveGasPrice"], 16), int(block["baseFeePerGas"], 16)))
                 for log in receipt.logs:
                     event = decode_log(log) if log.address in vaults else None
                     if isinstance(event, Stopped):
@@ -109,7 +128,7 @@ class Oracle:
         """What is at its floor is stopped; what is stopped was stopped once, and was at its floor if we did it."""
         for site, (status, worth) in zip(self.world.sites, self.world.look(self.world.head.hash), strict=True):
             stops = chain.stops[site.address]
-            if status == "working" and worth <= site.floor_usdc_e6:
+            if status == "working" and is_due(site, worth):
                 yield f"{site.address} is at {worth}, its floor is {site.floor_usdc_e6}, and it is not stopped"
             if len(stops) != (status == "stopped"):
                 yield f"{site.address} is {status} and has {len(stops)} stops"
@@ -141,6 +160,12 @@ class Oracle:
             yield from (
                 f"{receipt.tx_hash} reverted" for _, receipt in chain.ours if receipt.status == 0 and not self._lost_race(chain, receipt)
             )
+
+    def _paid(self, chain: Chain) -> Iterator[str]:
+        """No more than DEAREST times the market's price, whatever a node says of it."""
+        for tx_hash, price_wei, base_fee_wei in chain.paid:
+            if tx_hash not in self.world.foreign and price_wei > DEAREST * (base_fee_wei + TIP_WEI):
+                yield f"{tx_hash} paid {price_wei / GWEI:.0f} gwei at a base fee of {base_fee_wei / GWEI:.0f}"
 
     def _lost_race(self, chain: Chain, receipt: Receipt) -> bool:
         """Somebody else stopped the vault first, in the same block or one before."""

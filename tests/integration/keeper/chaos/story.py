@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from sqlalchemy.exc import OperationalError
 
@@ -16,11 +17,11 @@ from core.db.repositories.leader import LeaderRow
 from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.chaos.crew import Crew, until
 from tests.integration.chaos.traps import Traps
-from tests.integration.keeper.chaos.node import BadNode
+from tests.integration.keeper.chaos.node import BadNode, Ill
 from tests.integration.keeper.chaos.record import Record
 from tests.integration.keeper.chaos.traps import Point
-from tests.integration.keeper.chaos.world import FALLEN, GWEI, NORMAL_WEI, STEADY, World
-from tests.personas import Persona
+from tests.integration.keeper.chaos.world import FALLEN, GWEI, MOODY, NORMAL_WEI, STEADY, World
+from tests.personas import AGENT, KEEPER, Persona
 
 LEADS_S, TAKE_OVER_S, DATABASE_S = 4.0, 8.0, 15.0
 SEEN_S = 6.0  # how long a tick at the head is waited for; a node that failed rests for five seconds
@@ -32,6 +33,26 @@ PROMISE_BLOCKS = 6  # of calm, after which no vault stands at or below its floor
 def due(seed: int) -> tuple[Point, bool]:
     """The commit point of a seed, and whether the commit goes through: any fourteen seeds in a row aim at all of them."""
     return list(Point)[seed % len(Point)], seed // len(Point) % 2 == 0
+
+
+class Trouble(StrEnum):
+    """What befalls the vaults or the keys in a story; the first three are moods of the third venue's adapter."""
+
+    REVERTS = "reverts"
+    BURNS = "burns its gas"
+    HUGE = "answers 2^255"
+    DRY = "a key runs dry"
+    ROTATED = "the factory names another keeper"
+
+
+def due_trouble(seed: int) -> Trouble:
+    """Any five seeds in a row have all of them."""
+    return list(Trouble)[seed % len(Trouble)]
+
+
+def due_ill(seed: int) -> Ill:
+    """What ails a node: any four seeds in a row have all of it."""
+    return list(Ill)[seed % len(Ill)]
 
 
 @dataclass(slots=True)
@@ -70,8 +91,11 @@ class Story:
         grave = [self._freeze, self._crash_database, self._nodes_down, self._promise]
         chosen = [self._fall, self._spring_due, self._reorg, self.luck.choice(grave), self.luck.choice(grave)]
         chosen += [self.luck.choice(self.luck.choices((chain, harm), (3, 1))[0]) for _ in range(length - len(chosen))]
+        trouble = due_trouble(self.seed)
+        chosen += [] if trouble is Trouble.ROTATED else [self._trouble_due]
         self.luck.shuffle(chosen)
-        return [self._move, *chosen]
+        # A keeper that is not named any more has nothing to do afterwards but stops.
+        return [self._move, *chosen, *([self._trouble_due] if trouble is Trouble.ROTATED else [])]
 
     def _do(self, act: Callable[[], str]) -> None:
         self.luck.seed(f"{self.seed}:{len(self.steps)}")  # so that a step does not hang on how fast those before it went
@@ -271,6 +295,51 @@ class Story:
         for node in self.nodes:
             node.is_down = False
         return "all nodes are down for a while"
+
+    # What befalls vaults and keys
+
+    def _trouble_due(self) -> str:
+        trouble = due_trouble(self.seed)
+        match trouble:
+            case Trouble.DRY:
+                said = self._run_dry()
+            case Trouble.ROTATED:
+                said = self._rotate()
+            case _:
+                said = self._be_moody(trouble)
+        return f"{trouble}: {said}"
+
+    def _be_moody(self, mood: str) -> str:
+        """The third venue's adapter, as its price falls with the first one's; for good, or until those that can be stopped are."""
+        self.world.mood = mood
+        self.world.mine([self.world.price(MOODY, FALLEN)])
+        self._fall()
+        said = self._promise()
+        if self.seed // len(Trouble) % 2:
+            return f"{said}, for good"
+        self.world.mood = None
+        self.world.mine()
+        return said
+
+    def _run_dry(self) -> str:
+        """A key, in the middle of stops. The other one stops what fell; where there is none, or in the end, it is filled again."""
+        self._fall()
+        self._wait_for_pool()
+        key = self.luck.choice(self.signers)
+        self.world.dry.add(key.address)
+        self.world.mine()
+        said = self._promise() if len(self.signers) > 1 else self._empty()
+        if key is KEEPER or self.luck.random() < 0.5:
+            self.world.fill()
+            self.world.mine()
+        return f"{key.name}'s, {said}, {'still dry' if self.world.dry else 'filled'}"
+
+    def _rotate(self) -> str:
+        """While stops wait: no mark of this keeper is taken any more, and any key may enforce the stop line."""
+        self._fall()
+        self._wait_for_pool()
+        self.world.rotate(AGENT)
+        return self._promise()
 
     # Calm
 

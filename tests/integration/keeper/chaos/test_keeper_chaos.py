@@ -24,16 +24,17 @@ from tests.integration.chaos.server import Server
 from tests.integration.chaos.traps import TEST, Traps
 from tests.integration.keeper.chaos.conftest import SEEDS
 from tests.integration.keeper.chaos.mempool import Mempool
-from tests.integration.keeper.chaos.node import BadNode
+from tests.integration.keeper.chaos.node import BadNode, Ill
 from tests.integration.keeper.chaos.oracle import Oracle, happened
 from tests.integration.keeper.chaos.record import Record
-from tests.integration.keeper.chaos.story import Story
+from tests.integration.keeper.chaos.story import Story, due_ill
 from tests.integration.keeper.chaos.traps import Point
 from tests.integration.keeper.chaos.world import World
 from tests.personas import KEEPER, STRANGER, Persona
 
 SHORT, STEPS, DEEP_STEPS = range(1, 2), 6, 14  # the seeds of every run have short stories
 CALM_BLOCKS = 12  # the most that may pass until nothing of the keeper waits any more
+BESIDE_AN_HONEST_ONE = (Ill.SWALLOWS, Ill.ABSURD_FEES)
 SAFE_BLOCKS = 34  # anvil calls what is 32 blocks below the head safe
 
 
@@ -92,16 +93,20 @@ def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, fol
         world = World(chain, luck, pool)
         world.build(database, luck.randint(3, 8))
         port, is_committed = int(anvil.url.rpartition(":")[2]), Committed(dsn_of(server, name))
+        names: tuple[str, ...] = luck.choice((("only",), ("first", "second"), ("first", "second")))
+        ill = due_ill(seed)
         nodes = [
-            BadNode(which, seed, port, pool, is_committed) for which in luck.choice((("only",), ("first", "second"), ("first", "second")))
+            BadNode(which, seed, port, pool, is_committed) for which in (("first", "second") if ill in BESIDE_AN_HONEST_ONE else names)
         ]
+        for node in nodes if ill is Ill.SMALL_BATCHES else nodes[:1]:
+            node.ill = ill
         servers = [Server(node) for node in nodes]
         for one in servers:
             stack.callback(one.stop)
         signers = (KEEPER, STRANGER) if luck.random() < 0.5 else (KEEPER,)
         if luck.random() < 0.2:
             anvil.rpc.call("anvil_setBalance", [STRANGER.address, "0x0"])
-        settings = _settings(chain, url_of(server, name), servers, folder, signers, luck)
+        settings = settings_of(chain, url_of(server, name), servers, folder, signers) | _drawn_settings(luck)
         crew = Crew(nursery, settings, folder, size=luck.choice((1, 2, 2)))
         stack.callback(crew.end)
         record = Record(chain, database, url_of(server, name))
@@ -124,13 +129,13 @@ class Committed:
             return None
 
 
-def _settings(
-    chain: DeployedChain, database_url: str, servers: list[Server], folder: Path, signers: tuple[Persona, ...], luck: random.Random
+def settings_of(
+    chain: DeployedChain, database_url: str, servers: list[Server], folder: Path, signers: tuple[Persona, ...]
 ) -> dict[str, str]:
+    """The environment of a keeper before these nodes, with these keys."""
     contracts = [{"name": name, "address": address} for name, address in chain.contracts.items()]
     record = {"chain_id": CHAIN_ID, "block": chain.start_block, "commit": "0" * 40, "contracts": contracts}
     (folder / "deployment.json").write_text(json.dumps(record))
-    cap, stop_cap = luck.choice(((3, 20), (50, 500), (50, 500)))
     return {
         "DATABASE_URL": database_url,
         "RPC_URLS": ",".join(server.url for server in servers),
@@ -138,8 +143,14 @@ def _settings(
         "KEEPER_PRIVATE_KEY": KEEPER.private_key,
         **({"KEEPER_STOP_PRIVATE_KEY": STRANGER.private_key} if STRANGER in signers else {}),
         "KEEPER_TICK_S": "0.1",
+        "LOG_FORMAT": "json",
+    }
+
+
+def _drawn_settings(luck: random.Random) -> dict[str, str]:
+    cap, stop_cap = luck.choice(((3, 20), (50, 500), (50, 500)))
+    return {
         "KEEPER_MAX_HEAD_AGE_S": luck.choice(("60", "60", "3")),
         "KEEPER_MAX_FEE_GWEI": str(cap),
         "KEEPER_STOP_MAX_FEE_GWEI": str(stop_cap),
-        "LOG_FORMAT": "json",
     }

@@ -5,6 +5,8 @@ Laws
 - Of every block that ever was the worth and the status of each vault are kept, by the block's hash: a mark is true if its
   worth was the vault's at a block of the height that it names, though that block may be orphaned by now.
 - No reorg goes below the block at which the story begins.
+- A third venue has a mood (its adapter may revert, burn its gas, answer 2^255): a vault there whose worth nobody can read need not be
+  stopped, and hinders no other.
 """
 
 import random
@@ -32,12 +34,24 @@ FALLEN = 450_000  # with at least 100 USDC bought at 1 or above, below a floor o
 HARMLESS = (1_300_000, 1_150_000, 1_050_000, 950_000, 900_000)
 DANGEROUS = (830_000, 750_000, 500_000, FALLEN)
 FLOORS_BPS = (500, 500, 200, 300)
+MOODY, MOODY_VAULTS = 2, 2
+WORTH_GAS = 5_000_000  # enough for an adapter that means it
+NOTICE_S = 48 * 3_600 + 60  # a keeper's change takes so long
 STEADY, STEADY_BPS = 1, 2_000  # the second vault never falls: of it there are marks as long as the story goes
+
+
+STATUSES = ("funding", "working", "stopped", "settled")
+# What an adapter answers to every question, as its code.
+MOODS = {
+    "reverts": "0x60006000fd",
+    "burns its gas": "0x5b600056",
+    "answers 2^255": "0x600160ff1b60005260206000f3",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A vault: its floor, and the venue (0 or 1) in which its money is."""
+    """A vault: its floor, and the venue (0, 1, or the moody one) in which its money is."""
 
     address: str
     floor_usdc_e6: int
@@ -57,9 +71,13 @@ class World:
     foreign: set[str] = field(default_factory=set)  # hashes of what the keepers' keys sent elsewhere
     disturbances: int = 0  # reorgs and foreign transactions: what may leave a stop of ours behind that has no effect
     fallen_for_good: bool = False
+    mood: str | None = None  # of MOODS
+    dry: set[str] = field(default_factory=set)  # accounts without a wei
     _is_high: bool = False
+    _next_at: int = 0  # no block is older from here on
     _raw_of: dict[str, str] = field(default_factory=dict)
     _venues: list[str] = field(default_factory=list)
+    _moody_adapter: tuple[str, str] = ("", "")  # address and code
 
     @property
     def head(self) -> BlockHeader:
@@ -71,10 +89,13 @@ class World:
 
     def build(self, database: Database, count: int) -> None:
         """Vaults at two venues, funded and invested; then blocks come only when the story makes them."""
-        deployed = [self.chain, self._second_venue()]
+        deployed = [self.chain, self._another_venue(), self._another_venue()]
         self._venues = [one.contracts["test_venue"] for one in deployed]
-        for number in range(count):
+        moody = deployed[MOODY].contracts["test_venue_adapter"]
+        self._moody_adapter = moody, self.chain.rpc.call("eth_getCode", [moody, "latest"])
+        for number in range(count + MOODY_VAULTS):
             venue = number if number < 2 else self.luck.randrange(2)
+            venue = venue if number < count else MOODY
             loss_bps = STEADY_BPS if number == STEADY else self.luck.choice(FLOORS_BPS)
             floor = 1_000 * USDC * (10_000 - loss_bps) // 10_000
             chain, public_id = deployed[venue], f"m_keeper{number:04d}"
@@ -88,7 +109,7 @@ class World:
         self.floor = self.head.number
         self._note_worths()
 
-    def _second_venue(self) -> DeployedChain:
+    def _another_venue(self) -> DeployedChain:
         chain, usdc = self.chain, self.chain.contracts["usdc"]
         venue = chain.deploy("TestVenue", usdc, OPERATOR.address, ONE)
         adapter = chain.deploy("TestVenueAdapter", usdc, venue)
@@ -117,6 +138,14 @@ class World:
 
     def owner_stops(self, site: Site) -> str:
         return self._signed(OWNER, site.address, calldata.stop("enough"))
+
+    def rotate(self, to: Persona) -> None:
+        """The factory names another keeper, two days from now."""
+        factory = self.chain.contracts["factory"]
+        self.disturbances += 1
+        self.mine([self._signed(DEPLOYER, factory, calldata.propose_keeper(to.address))], with_pool=False)
+        self._next_at = self.head.timestamp + NOTICE_S
+        self.mine([self._signed(to, factory, calldata.accept_keeper())], with_pool=False)
 
     def foreign_transaction(self, signer: Persona, *, is_rich: bool) -> str:
         """One of the keeper's keys, sent by somebody else who has it too, at the next nonce of the chain."""
@@ -147,8 +176,9 @@ class World:
         """One block. `with_pool` False: whoever makes it favours others; what waits goes on waiting."""
         call = self.chain.rpc.call
         with self.pool.lock:
-            at = max(self.head.timestamp + 1, int(time.time()))
+            at = max(self.head.timestamp + 1, int(time.time()), self._next_at)
             call("anvil_dropAllTransactions", [])
+            self._set_moods()
             call("anvil_setNextBlockBaseFeePerGas", [hex(self.base_fee_wei)])
             for raw in raws:
                 self._send(raw)
@@ -181,6 +211,20 @@ class World:
             self.mine(now, with_pool=self.luck.random() < 0.7)
         return f"replace {depth} blocks, {longer:+d}, {'with' if keeps_ours else 'without'} the keeper's, to {self.head.number}"
 
+    def _set_moods(self) -> None:
+        """What no transaction does: it holds from the next block on, also after a reorg."""
+        adapter, code = self._moody_adapter
+        self.chain.rpc.call("anvil_setCode", [adapter, code if self.mood is None else MOODS[self.mood]])
+        for account in self.dry:
+            self.chain.rpc.call("anvil_setBalance", [account, "0x0"])
+        self.pool.forget(lambda one: one.sender in self.dry)
+
+    def fill(self) -> None:
+        """Everybody has ETH again."""
+        for account in self.dry:
+            self.chain.rpc.call("anvil_setBalance", [account, hex(10**22)])
+        self.dry.clear()
+
     def _send(self, raw: str) -> None:
         with suppress(RpcRefusedError):  # Its nonce may be used up on this branch.
             self.chain.rpc.call("eth_sendRawTransaction", [raw])
@@ -190,18 +234,38 @@ class World:
     def _note_worths(self) -> BlockHeader:
         head = self.head
         for site, (_, worth) in zip(self.sites, self.look(head.hash), strict=True):
-            self.worths.setdefault((site.address, head.number), set()).add(worth)
+            if worth is not None:
+                self.worths.setdefault((site.address, head.number), set()).add(worth)
         return head
 
-    def look(self, at: str) -> list[tuple[str, int]]:
-        """(status, worth) of each vault at a block."""
+    def look(self, at: str) -> list[tuple[str, int | None]]:
+        """(status, worth) of each vault at a block; None: nobody can read it."""
         status, worth = (function("MandateVault", name).selector for name in ("status", "worth"))
-        calls = [("eth_call", [{"to": site.address, "data": data}, {"blockHash": at}]) for site in self.sites for data in (status, worth)]
-        answers = [int(answer, 16) for answer in self.chain.rpc.batch(calls)]
-        names = ("funding", "working", "stopped", "settled")
-        return [(names[number], value) for number, value in zip(answers[::2], answers[1::2], strict=True)]
+        statuses = self.chain.rpc.batch([self._question(site, status, at) for site in self.sites])
+        steady = [site for site in self.sites if site.venue != MOODY]
+        worths = dict(zip(steady, self.chain.rpc.batch([self._question(site, worth, at) for site in steady]), strict=True))
+        worths |= {site: self._answer_or_none(site, worth, at) for site in self.sites if site.venue == MOODY}
+        read = [None if worths[site] is None else int(worths[site], 16) for site in self.sites]
+        return [(STATUSES[int(number, 16)], value) for number, value in zip(statuses, read, strict=True)]
+
+    def _answer_or_none(self, site: Site, selector: str, at: str) -> str | None:
+        method, params = self._question(site, selector, at)
+        try:
+            return str(self.chain.rpc.call(method, params))
+        except RpcRefusedError:
+            return None
+
+    @staticmethod
+    def _question(site: Site, selector: str, at: str) -> tuple[str, list[object]]:
+        return "eth_call", [{"to": site.address, "data": selector, "gas": hex(WORTH_GAS)}, {"blockHash": at}]
 
     def unstopped(self) -> list[str]:
-        """Vaults that are at or below their floor at the head, and work."""
-        looks = zip(self.sites, self.look(self.head.hash), strict=True)
-        return [site.address for site, (status, worth) in looks if status == "working" and worth <= site.floor_usdc_e6]
+        """Vaults that are at or below their floor at the head, as far as it can be read, and work."""
+        return [site.address for site, (status, worth) in self._looks() if status == "working" and is_due(site, worth)]
+
+    def _looks(self) -> list[tuple[Site, tuple[str, int | None]]]:
+        return list(zip(self.sites, self.look(self.head.hash), strict=True))
+
+
+def is_due(site: Site, worth: int | None) -> bool:
+    return worth is not None and worth <= site.floor_usdc_e6

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
 from core.chain.abi import function
-from core.chain.reader import ADAPTER_VIEWS, UNREAD_ADAPTER, AdapterReading, ChainReader
+from core.chain.reader import ADAPTER_VIEWS, AdapterReading, ChainReader
 from core.chain.rpc import Rpc, RpcUnreachableError
 
 VAULT, GOOD, BAD = (f"0x{byte * 20}" for byte in ("aa", "11", "22"))
@@ -33,13 +34,14 @@ def but(view: str, answer: Answer) -> Callable[[str, str], Answer]:
     return lambda adapter, asked: answer if (adapter, asked) == (BAD, view) else honest(adapter, asked)
 
 
-def reader(answer: Callable[[str, str], Answer], asked: list[Any] | None = None) -> ChainReader:
-    """Of a node whose newest block is HEAD and that answers `answer(adapter, view)`."""
+def reader(answer: Callable[[str, str], Answer], asked: list[Any] | None = None, most_calls: int = 100) -> ChainReader:
+    """Of a node whose newest block is HEAD, and that answers `answer(adapter, view)` and refuses batches of more than `most_calls`."""
 
     def one(body: Any) -> Answer:
         if body["method"] == "eth_getBlockByNumber":
             zero = "0x" + "00" * 32
-            header = {"number": "0x9", "hash": HEAD, "parentHash": zero, "timestamp": "0x1", "logsBloom": "0x0", "transactions": []}
+            header: Answer = {"number": "0x9", "hash": HEAD, "parentHash": zero, "timestamp": "0x1", "transactions": []}
+            header["logsBloom"] = "0x" + "00" * 256
             return {"id": body["id"], "result": header}
         call = body["params"][0]
         return {"id": body["id"], **answer(call["to"], SELECTORS[call["data"][:10]])}
@@ -48,6 +50,8 @@ def reader(answer: Callable[[str, str], Answer], asked: list[Any] | None = None)
         body = json.loads(request.content)
         if asked is not None:
             asked.append(body)
+        if isinstance(body, list) and len(body) > most_calls:
+            return httpx.Response(200, json={"id": None, "error": {"code": -32600, "message": "batch too large"}})
         return httpx.Response(200, json=[one(item) for item in body] if isinstance(body, list) else one(body))
 
     return ChainReader(Rpc(["http://node"], transport=httpx.MockTransport(handle)), {})
@@ -78,8 +82,13 @@ def test_readings__of_no_adapter__ask_nothing() -> None:
         {"error": {"code": -32015, "message": "VM execution error: invalid opcode"}},
         {"result": "0x"},
         {"result": "0xc0ffee"},
+        {"result": f"0x{1:064x}{0:064x}"},
+        {"result": f"0x{1:064x}00"},
+        {"result": "0x" + "zz" * 32},
+        {"result": None},
+        {"result": 1},
     ],
-    ids=["reverts", "fails in a node's own words", "no code", "garbage"],
+    ids=["reverts", "fails in a node's own words", "no code", "garbage", "two words", "a word and a byte", "no hex", "null", "a number"],
 )
 @pytest.mark.parametrize(
     ("view", "field"), [("positionOf", "units"), ("valueOf", "worth_usdc_e6"), ("unitPrice", "unit_price_e6"), ("isLinear", "is_linear")]
@@ -94,10 +103,16 @@ def test_readings__a_word_that_is_no_bool__is_unknown() -> None:
     assert reader(but("isLinear", word(2))).adapter_readings([BAD], VAULT)[BAD].is_linear is None
 
 
-def test_readings__a_node_that_calls_it_its_own_failure__is_asked_for_each_alone() -> None:
-    """-32603 in one answer refuses a whole batch."""
+def test_readings__a_node_that_calls_it_its_own_failure__is_unknown_alone() -> None:
+    """-32603 in one answer says nothing of the others in its batch."""
     found = reader(but("valueOf", {"error": {"code": -32603, "message": "EVM error"}})).adapter_readings([BAD, GOOD], VAULT)
-    assert found == {BAD: UNREAD_ADAPTER, GOOD: READ}
+    assert found == {BAD: replace(READ, worth_usdc_e6=None), GOOD: READ}
+
+
+def test_readings__a_node_that_refuses_the_whole_batch__is_asked_for_each_alone() -> None:
+    asked: list[Any] = []
+    found = reader(honest, asked, most_calls=len(ADAPTER_VIEWS)).adapter_readings([GOOD, BAD], VAULT)
+    assert (found, len(asked)) == ({GOOD: READ, BAD: READ}, 4)
 
 
 def test_readings__no_node__is_an_error() -> None:

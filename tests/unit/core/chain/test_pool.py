@@ -57,7 +57,7 @@ class World:
         return [name for name, _, _ in self.asked]
 
     def call(self) -> Any:
-        return self.rpc.call("eth_chainId")
+        return self.rpc.call("web3_clientVersion")
 
     def stats(self, name: str) -> ProviderStats:
         return next(stats for stats in self.rpc.stats() if stats.name == f"{name}:8545")
@@ -209,7 +209,7 @@ def test_half_open__while_one_request_tries_it_the_others_go_elsewhere() -> None
 
     world.nodes["a"] = slow
     world.call()
-    assert (during, world.order) == (["eth_chainId"], ["a", "b", "a", "b"])
+    assert (during, world.order) == (["web3_clientVersion"], ["a", "b", "a", "b"])
 
 
 def test_all_are_open__the_one_that_is_free_first_is_asked_and_no_other() -> None:
@@ -351,7 +351,7 @@ def test_distrust__a_node_that_is_alone_is_asked_all_the_same() -> None:
     with world.rpc.pinned():
         world.call()
         world.rpc.distrust("lags")
-    assert world.call() == "eth_chainId"
+    assert world.call() == "web3_clientVersion"
 
 
 # Time
@@ -370,7 +370,7 @@ def test_a_node_that_hangs__leaves_the_others_their_time() -> None:
         return good(json.loads(request.content))
 
     world.rpc._http._transport = httpx.MockTransport(handle)
-    assert world.call() == "eth_chainId"
+    assert world.call() == "web3_clientVersion"
     assert given == [7.5, 7.5, 7.5, 7.5]
     assert world.stats("a").failures == {"timeout": 1}
 

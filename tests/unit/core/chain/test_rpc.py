@@ -42,7 +42,7 @@ class Nodes:
         self.asked: list[str] = []
         self.now = 0.0
         transport = httpx.MockTransport(self._handle)
-        self.rpc = Rpc([f"http://{name}" for name in nodes], transport=transport, clock=lambda: self.now)
+        self.rpc = Rpc([f"http://{name}" for name in nodes], transport=transport, clock=lambda: self.now, calls_per_s=100_000)
 
     def _handle(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(request.url.host)
@@ -51,7 +51,7 @@ class Nodes:
 
 def test_the_first_node_is_asked_first() -> None:
     nodes = Nodes(a=good, b=good)
-    assert nodes.rpc.call("eth_chainId") == "eth_chainId"
+    assert nodes.rpc.call("web3_clientVersion") == "web3_clientVersion"
     assert nodes.asked == ["a"]
 
 
@@ -69,18 +69,18 @@ def test_the_first_node_is_asked_first() -> None:
 )
 def test_a_node_that_fails__is_passed_over_and_rests(failing: Node) -> None:
     nodes = Nodes(a=failing, b=good)
-    assert nodes.rpc.call("eth_chainId") == "eth_chainId"
-    nodes.rpc.call("eth_chainId")
+    assert nodes.rpc.call("web3_clientVersion") == "web3_clientVersion"
+    nodes.rpc.call("web3_clientVersion")
     nodes.now = REST_S + 0.001
-    nodes.rpc.call("eth_chainId")
+    nodes.rpc.call("web3_clientVersion")
     assert nodes.asked == ["a", "b", "b", "a", "b"]
 
 
 def test_all_nodes_fail__the_error_tells_why_and_no_address() -> None:
     nodes = Nodes(a=unreachable, b=status(502))
     with pytest.raises(RpcUnreachableError) as raised:
-        nodes.rpc.call("eth_chainId")
-    assert str(raised.value) == "eth_chainId: no node answered (ConnectError; HTTP 502)"
+        nodes.rpc.call("web3_clientVersion")
+    assert str(raised.value) == "web3_clientVersion: no node answered (ConnectError; HTTP 502)"
 
 
 def test_all_nodes_refuse_for_their_own_trouble__what_one_said_is_told() -> None:
@@ -137,11 +137,74 @@ def test_batch_settled__a_refused_call_stands_in_its_place() -> None:
         return httpx.Response(
             200,
             json=[
-                {"id": body[0]["id"], "result": "0x1"},
+                {"id": body[0]["id"], "result": "0x01"},
                 {"id": body[1]["id"], "error": {"code": 3, "message": "execution reverted", "data": "0x"}},
             ],
         )
 
     first, second = Nodes(a=node).rpc.batch_settled([("eth_call", []), ("eth_call", [])])
-    assert first == "0x1"
+    assert first == "0x01"
     assert isinstance(second, RpcRevertedError)
+
+
+# Large batches
+
+
+def limited(most: int, refusal: Callable[[list[Any]], Any]) -> Node:
+    """A node that takes so many calls a batch."""
+    return lambda body: good(body) if len(body) <= most else httpx.Response(200, json=refusal(body))
+
+
+REFUSALS: list[Callable[[list[Any]], Any]] = [
+    lambda body: [{"id": body[0]["id"], "error": {"code": -32600, "message": "batch too large"}}],  # geth
+    lambda body: {"id": None, "error": {"code": -32005, "message": "Batch size limit exceeded"}},  # Nethermind
+    lambda body: {"error": {"code": -32007, "message": "maximum 100 calls in 1 batch"}},
+]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+@pytest.mark.parametrize("most", [1_000, 100, 1])
+def test_a_batch_of_1001_calls__is_answered_whatever_the_node_takes(refusal: Callable[[list[Any]], Any], most: int) -> None:
+    nodes = Nodes(a=limited(most, refusal))
+    requests = [(f"m{n}", []) for n in range(1_001)]
+    assert nodes.rpc.batch(requests) == [method for method, _ in requests]
+    assert nodes.rpc.batch_settled(requests[:300]) == [method for method, _ in requests[:300]]
+    assert nodes.rpc.stats()[0].failures == {}
+
+
+def test_a_refused_size__is_learned() -> None:
+    nodes = Nodes(a=limited(100, REFUSALS[0]))
+    nodes.rpc.batch([("m", [])] * 400)
+    nodes.asked.clear()
+    nodes.rpc.batch([("m", [])] * 400)
+    assert len(nodes.asked) == 4
+
+
+def test_parts_of_one_batch__come_from_one_node() -> None:
+    def first_only(body: Any) -> httpx.Response:
+        return good(body) if "a" not in nodes.asked[:-1] else httpx.Response(500)
+
+    nodes = Nodes(a=first_only, b=good)
+    with pytest.raises(RpcUnreachableError):
+        nodes.rpc.batch([("m", [])] * 1_001)
+    assert "b" not in nodes.asked
+
+
+def test_a_contract_that_reverts_with_such_words__says_it_of_itself() -> None:
+    nodes = Nodes(a=lambda body: httpx.Response(200, json=[{"id": body[0]["id"], "error": {"code": 3, "message": "batch too large"}}]))
+    (answered,) = nodes.rpc.batch_settled([("eth_call", [])])
+    assert isinstance(answered, RpcRevertedError)
+
+
+# Every node
+
+
+def test_bytes_for_all__go_to_each_node_but_the_one_that_was_asked_already() -> None:
+    nodes = Nodes(a=good, b=status(500), c=good)
+    with nodes.rpc.pinned():
+        nodes.rpc.call("web3_clientVersion")
+        assert nodes.rpc.pinned_name == "a:80"
+        said = nodes.rpc.batch_of_others([("eth_sendRawTransaction", ["0x"])], 1.0)
+    assert said == {"c:80": ["eth_sendRawTransaction"]}
+    assert nodes.asked == ["a", "b", "c"]
+    assert nodes.rpc.pinned_name is None

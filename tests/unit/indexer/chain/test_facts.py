@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.chain import calldata
-from core.db.repositories.chain import KnownVault
+from core.db.repositories.chain import KnownVault, LinkedWallet
 from core.domain import events
 from core.domain.blocks import BlockHeader, RawLog, Receipt
 from core.domain.mandate.terms import ZERO_ADDRESS
@@ -113,3 +113,28 @@ def test_what_is_no_reverted_attempt() -> None:
         failed(AGENT.address, to=None),
     )
     assert facts(watch(AGENT.address), receipts=others).reverts == ()
+
+
+def paid(amount: int, **changes: Any) -> tuple[Any, ...]:
+    wallets = {AGENT.address: LinkedWallet(7, 0)}
+    transfer = replace(at(USDC, "Transfer", STRANGER.address, AGENT.address, amount), **changes)
+    found = facts(replace(watch(), wallets=wallets), transfer)
+    return found.payments, found.logs
+
+
+def test_a_transfer_of_nothing_to_a_linked_wallet__leaves_no_row() -> None:
+    """Anybody may make thousands of them, in the name of anybody."""
+    assert paid(0) == ((), ())
+    ((payment,), logs) = paid(1)
+    assert (payment.amount, len(logs)) == (1, 1)
+
+
+def test_a_transfer_without_an_amount__is_no_payment() -> None:
+    assert paid(1, data="0x") == ((), ())
+
+
+def test_a_failed_call_to_a_foreign_vault__is_not_kept() -> None:
+    foreign = watch(AGENT.address)
+    foreign.vaults[VAULT] = replace(foreign.vaults[VAULT], mandate_id=None)
+    set_ = at(VAULT, "AgentSet", STRANGER.address)
+    assert facts(foreign, set_, receipts=(failed(AGENT.address), failed(STRANGER.address))).reverts == ()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from indexer.chain.backfill import RangeSize
+from indexer.chain.range_size import RangeSize
 
 
 def test_few_logs__the_next_range_is_half_as_long_again_up_to_the_most() -> None:
@@ -35,8 +35,30 @@ def test_a_short_last_range__says_nothing_of_the_length() -> None:
     assert size.blocks == 64
 
 
-def test_a_refusal__halves_down_to_a_single_block_and_then_is_the_nodes_own() -> None:
+def test_a_failure__halves_down_to_a_single_block_and_then_is_another() -> None:
     size = RangeSize()
-    assert [size.refused(size.blocks) for _ in range(6)] == [True] * 6
+    assert [size.failed(size.blocks) for _ in range(6)] == [True] * 6
     assert size.blocks == 1
-    assert not size.refused(1)
+    assert not size.failed(1)
+
+
+def test_after_a_failure__it_grows_again_once_some_ranges_came() -> None:
+    size = RangeSize()
+    size.failed(64)
+    lengths = []
+    for _ in range(RangeSize.CALM + 2):
+        size.took(size.blocks, 0)
+        lengths.append(size.blocks)
+    assert lengths == [32, 32, 32, 32, 48, 72]
+
+
+def test_a_single_block__grows_to_two() -> None:
+    size = RangeSize(1)
+    size.took(1, 0)
+    assert size.blocks == 2
+
+
+def test_the_most_of_its_own__is_kept() -> None:
+    size = RangeSize(50, 50)
+    size.took(50, 0)
+    assert size.blocks == 50

@@ -96,8 +96,21 @@ def test_rows_to_write__first_reading__is_written() -> None:
     assert is_written(reading(BUDGET))
 
 
-def test_rows_to_write__changed_worth__is_written_at_once() -> None:
-    assert is_written(reading(BUDGET + 1, last_written=written(BUDGET, HEAD.number - 1, NOW)))
+def test_rows_to_write__a_move_of_1_percent__is_written_at_once() -> None:
+    assert is_written(reading(BUDGET + BUDGET // 100, last_written=written(BUDGET, HEAD.number - 1, NOW)))
+    assert is_written(reading(BUDGET - BUDGET // 100, last_written=written(BUDGET, HEAD.number - 1, NOW)))
+
+
+def test_rows_to_write__a_worth_that_moves_less_with_each_block__is_written_once_a_minute() -> None:
+    moved = reading(BUDGET + 1, last_written=written(BUDGET, HEAD.number - 1, NOW))
+    assert not is_written(moved)
+    assert is_written(reading(BUDGET + 1, last_written=written(BUDGET, HEAD.number - 1, UnixSeconds(NOW - 60))))
+    assert mark.rows_to_write(state(moved), NOW, {moved.vault}) == [moved], "what led to an action is kept"
+
+
+def test_rows_to_write__the_floor_crossed_either_way__is_written_at_once() -> None:
+    assert is_written(reading(FLOOR, last_written=written(UsdcE6(FLOOR + 1), HEAD.number - 1, NOW)))
+    assert is_written(reading(FLOOR + 1, last_written=written(FLOOR, HEAD.number - 1, NOW)))
 
 
 def test_rows_to_write__the_same_worth_from_another_source__is_written_at_once() -> None:

@@ -14,6 +14,7 @@ from core.chain.rpc import Rpc
 
 FACTORY = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 HASH = "0x" + "11" * 32
+BLOOM = "0x" + "00" * 256
 
 
 @dataclass
@@ -41,7 +42,8 @@ class FakeNode(httpx.BaseTransport):
                 return answer | {"error": {"code": -32600, "message": "range too wide"}}
             return answer | {"result": []}
         number = call["params"][0]
-        return answer | {"result": {"number": number, "hash": HASH, "parentHash": HASH, "timestamp": "0x1", "transactions": []}}
+        block = {"number": number, "hash": HASH, "parentHash": HASH, "timestamp": "0x1", "logsBloom": BLOOM, "transactions": []}
+        return answer | {"result": block}
 
 
 @pytest.fixture

@@ -259,6 +259,8 @@ def test_role_names__are_the_hashes_of_their_names() -> None:
         ("0x" + "ff" * 32, "0x" + "ff" * 32),
         ("0x07" + "00" * 31, "0x07" + "00" * 31),
         ("owner", "owner"),
+        ("0x" + b"stop_line ".hex().ljust(64, "0"), "0x" + b"stop_line ".hex().ljust(64, "0")),
+        ("0x" + b"price fell".hex().ljust(64, "0"), "price fell"),
     ],
 )
 def test_bytes32_word__reads_words_and_leaves_the_rest(word: str, text: str) -> None:

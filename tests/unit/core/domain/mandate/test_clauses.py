@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from core.chain.abi import signatures_by_selector
 from core.domain.mandate.clauses import CLAUSE_KEYS, CLAUSE_NUMBERS, agent_wallet, card_footer, card_header, clauses
 from core.domain.mandate.targets import Target, parse_targets
 from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms, terms_to_json
@@ -33,14 +34,15 @@ TERMS = MandateTerms(
     nonce=1,
 )
 DEFAULT = parse_targets(None, CHAIN)
+KNOWN = signatures_by_selector()
 
 
 def by_key(terms: MandateTerms = TERMS, targets: tuple[Target, ...] = DEFAULT, version: int = 2) -> dict[str, Any]:
-    return {clause["key"]: clause for clause in clauses(terms, targets, version=version)}
+    return {clause["key"]: clause for clause in clauses(terms, targets, known=KNOWN, version=version)}
 
 
 def test_clauses__stand_in_the_order_of_the_specification() -> None:
-    assert [(clause["n"], clause["key"]) for clause in clauses(TERMS, DEFAULT)] == [
+    assert [(clause["n"], clause["key"]) for clause in clauses(TERMS, DEFAULT, known=KNOWN)] == [
         (1, "budget"),
         (2, "per_action"),
         (3, "per_day"),
@@ -56,16 +58,16 @@ def test_clauses__stand_in_the_order_of_the_specification() -> None:
 
 
 def test_clause__has_exactly_the_fields_of_the_specification() -> None:
-    for clause in clauses(TERMS, DEFAULT):
+    for clause in clauses(TERMS, DEFAULT, known=KNOWN):
         assert set(clause) == {"n", "key", "text_en", "params", "enforced_by", "source", "signed_fields", "status"}
 
 
 def test_enforced_by__is_one_of_the_three_names() -> None:
-    assert {clause["enforced_by"] for clause in clauses(TERMS, DEFAULT)} <= {"Contract", "Torii guard", "Venue"}
+    assert {clause["enforced_by"] for clause in clauses(TERMS, DEFAULT, known=KNOWN)} <= {"Contract", "Torii guard", "Venue"}
 
 
 def test_only_asking_and_at_stop__are_pending_and_their_text_says_so() -> None:
-    pending = [clause for clause in clauses(TERMS, DEFAULT) if clause["status"] == "stored_pending"]
+    pending = [clause for clause in clauses(TERMS, DEFAULT, known=KNOWN) if clause["status"] == "stored_pending"]
     assert [clause["key"] for clause in pending] == ["asking", "at_stop"]
     assert all("This is stored" in clause["text_en"] for clause in pending)
 
@@ -122,8 +124,9 @@ def test_stop_line__of_a_list_that_lets_money_go_where_no_adapter_values_it__say
     targets = parse_targets([named(VENUE, ("buy(uint256)", False), ("sell(uint256)", True)), named(SELLER, ("sell(uint256)", True))], CHAIN)
     clause = by_key(targets=targets)["stop_line"]
     assert clause["text_en"].endswith(
-        f" While money is at {VENUE}, unless an adapter of this service values it there, nobody but the keeper can stop the mandate by its "
-        "worth. The keeper counts that money at cost, so a loss there shows only when the money comes back."
+        f" While money is at {VENUE}, unless this mandate has a function there that an adapter of this service values, nobody but the "
+        "keeper can stop the mandate by its worth. The keeper counts that money at cost, so a loss there shows only when the money "
+        "comes back."
     )
     assert clause["params"]["unvalued_targets"] == [VENUE]
     assert clause["signed_fields"] == ["stopFloor", "stopFloorBps", "allowedTargetsHash"]
@@ -139,6 +142,35 @@ def test_stop_line__of_adapters_and_exits_alone__says_nothing_of_it(items: list[
     clause = by_key(targets=parse_targets(items, CHAIN))["stop_line"]
     assert clause["text_en"].endswith("A price that jumps can cost more before the stop.")
     assert "unvalued_targets" not in clause["params"]
+
+
+NO_EXIT = (
+    ": no exit is named there, unwinding takes exits alone, and of what the agent opens there you can take out ERC-20 tokens that the"
+    " vault itself holds and nothing else."
+)
+
+
+def test_at_stop__of_a_target_without_an_exit__says_that_the_owner_can_not_unwind_there() -> None:
+    targets = parse_targets(
+        [named(VENUE, ("stake(uint256)", False)), named(SELLER, ("buy(uint256)", False), ("sell(uint256)", True))], CHAIN
+    )
+    clause = by_key(targets=targets)["at_stop"]
+    assert clause["text_en"].endswith(f"nothing acts on it yet, you can unwind yourself, but not at {VENUE}{NO_EXIT}")
+    assert clause["params"] == {"on_floor": "keep", "targets_without_exit": [VENUE]}
+    assert clause["signed_fields"] == ["onFloor", "allowedTargetsHash"]
+
+
+def test_at_stop__of_such_a_target_beside_the_vaults_entry__knows_that_it_may_be_an_adapter() -> None:
+    targets = parse_targets([{"kind": "mandate_vault"}, named(VENUE, ("stake(uint256)", False))], CHAIN)
+    text = by_key(targets=targets)["at_stop"]["text_en"]
+    assert text.endswith(f"but not at {VENUE}, unless it is one of the mandate vault's own adapters{NO_EXIT}")
+
+
+@pytest.mark.parametrize("items", [None, [VENUE], [named(VENUE, ("buy(uint256)", False), ("sell(uint256)", True))]])
+def test_at_stop__of_adapters_and_targets_with_an_exit__says_that_the_owner_can_unwind(items: list[Any] | None) -> None:
+    clause = by_key(targets=parse_targets(items, CHAIN))["at_stop"]
+    assert clause["text_en"].endswith("This is stored; nothing acts on it yet, you can unwind yourself.")
+    assert clause["params"] == {"on_floor": "keep"}
 
 
 def test_empty_caps__read_as_the_whole_budget() -> None:
@@ -201,7 +233,43 @@ def test_markets__say_of_each_function_whether_its_receiver_is_tied(functions: A
     targets = parse_targets([{"address": VENUE, "functions": functions, "unpinned": unpinned}], CHAIN)
     markets = by_key(targets=targets)["markets"]
     assert [item["text_en"] for item in markets["params"]["items"]] == [words]
-    assert markets["text_en"] == f"The agent may only use: {words}."
+    assert markets["text_en"].startswith(f"The agent may only use: {words}.")
+
+
+def markets_of(*signatures: str) -> dict[str, Any]:
+    functions = [{"signature": signature, "recipient_word": 0} for signature in signatures]
+    found = by_key(targets=parse_targets([{"address": VENUE, "functions": functions}], CHAIN))["markets"]
+    return dict(found)
+
+
+def test_markets__of_a_name_that_nobody_here_knows__say_that_it_is_the_proposers_word() -> None:
+    clause = markets_of("stake(address)", "transfer(address,uint256)")
+    assert clause["text_en"].endswith(
+        " The name stake(address) is the proposer's word alone: this service does not know the function, and what is said of its receiver "
+        "holds only if the name is true."
+    )
+    assert clause["params"]["unverified_names"] == ["stake(address)"]
+
+
+def test_markets__of_several_such_names__say_so_once() -> None:
+    clause = markets_of("stake(address)", "zap(address)")
+    assert clause["text_en"].endswith(
+        " The names stake(address) and zap(address) are the proposer's word alone: this service does not know the functions, and what is "
+        "said of their receivers holds only if the names are true."
+    )
+
+
+def test_markets__of_a_stored_name_that_contradicts_the_known_one__say_that_it_is_the_proposers_word() -> None:
+    """A draft of before; today it would be refused."""
+    assert markets_of("passphrase_calculate_transfer(uint64,address)")["params"]["unverified_names"]
+
+
+@pytest.mark.parametrize("functions", [[TIED], [OPEN], [{"selector": "0xaabbccdd"}], None])
+def test_markets__of_known_functions_and_of_bare_selectors__say_nothing_of_names(functions: Any) -> None:
+    targets = parse_targets([{"address": VENUE, "functions": functions, "unpinned": True}], CHAIN)
+    markets = by_key(targets=targets)["markets"]
+    assert "proposer" not in markets["text_en"]
+    assert "unverified_names" not in markets["params"]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +332,7 @@ def test_markets__an_empty_list_of_hosts_or_payees__is_this_service_alone(hosts:
 
 def test_signed_fields__are_names_of_the_typed_data_and_source_is_the_first() -> None:
     names = set(terms_to_json(TERMS))
-    for clause in clauses(TERMS, DEFAULT):
+    for clause in clauses(TERMS, DEFAULT, known=KNOWN):
         assert set(clause["signed_fields"]) <= names
         assert clause["source"] == f"terms.{clause['signed_fields'][0]}"
 
@@ -277,7 +345,7 @@ def test_version_1__backs_no_caps() -> None:
 
 
 def test_clauses__of_the_same_terms__are_the_same() -> None:
-    assert clauses(TERMS, DEFAULT) == clauses(replace(TERMS), parse_targets(None, CHAIN))
+    assert clauses(TERMS, DEFAULT, known=KNOWN) == clauses(replace(TERMS), parse_targets(None, CHAIN), known=KNOWN)
 
 
 # Header and footer

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.domain.errors import InvalidParameterError
-from core.domain.mandate.expansion import PERMIT2, ListedContracts, expand_rules, rules_fault
+from core.domain.mandate.expansion import PERMIT2, ListedContracts, default_targets, expand_rules, rules_fault
 from core.domain.mandate.targets import parse_targets
 from core.domain.mandate.terms import UNPINNED, Rule, RuleKind
 
@@ -28,7 +28,7 @@ def listed(*published: Rule, at: str = BAD) -> ListedContracts:
 
 
 def rules_of(items: Any, contracts: ListedContracts) -> tuple[Rule, ...]:
-    return expand_rules(parse_targets(items, CHAIN), contracts)
+    return expand_rules(default_targets(contracts) if items is None else parse_targets(items, CHAIN), contracts)
 
 
 FAULTS: dict[str, tuple[tuple[Rule, ...], str]] = {
@@ -95,14 +95,23 @@ def test_x402_entry__never_brings_the_payments_of_another_adapter() -> None:
     assert rules_of([{"kind": "x402"}], listed(rule(1, RuleKind.COST))) == (PAY,)
 
 
-def test_x402_adapter_that_publishes_other_rules__brings_none() -> None:
-    contracts = listed(rule(1, RuleKind.SPEND, X402), at=X402)
-    assert rules_of(None, contracts) == (BUY,)
+NO_TILL = {
+    "it publishes other rules": listed(rule(1, RuleKind.VALUED, X402), at=X402),
+    "there is none, and another takes payments": ListedContracts(CHAIN, {GOOD: (BUY,), BAD: (rule(1, RuleKind.COST),)}, {}, None, {}),
+}
 
 
-def test_x402_entry__without_an_x402_adapter__brings_no_rule() -> None:
-    contracts = ListedContracts(CHAIN, {GOOD: (BUY,), BAD: (rule(1, RuleKind.COST),)}, {}, None, {})
-    assert rules_of(None, contracts) == (BUY,)
+@pytest.mark.parametrize("why", NO_TILL)
+def test_default__without_a_sound_x402_adapter__has_no_entry_for_payments(why: str) -> None:
+    assert rules_of(None, NO_TILL[why]) == (BUY,)
+    assert default_targets(NO_TILL[why]) == parse_targets([{"kind": "mandate_vault"}], CHAIN)
+
+
+@pytest.mark.parametrize("why", NO_TILL)
+def test_x402_entry__without_a_sound_x402_adapter__is_refused(why: str) -> None:
+    with pytest.raises(InvalidParameterError) as refused:
+        rules_of([GOOD, {"kind": "x402"}], NO_TILL[why])
+    assert refused.value.field == "allowed_targets[1]"
 
 
 def test_x402_adapter__that_is_no_longer_listed__is_not_a_plain_contract() -> None:

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from core.chain.abi import CONTRACTS, functions, signatures_by_selector
+from core.chain.abi import ALSO_KNOWN, CONTRACTS, functions, signatures_by_selector
+from core.chain.known_signatures import WELL_KNOWN
 from core.domain.errors import InvalidParameterError
 from core.domain.mandate.expansion import ListedContracts, expand_rules
+from core.domain.mandate.selectors import selector_of
 from core.domain.mandate.target_checks import check_targets
 from core.domain.mandate.targets import parse_targets, targets_to_json
 from core.domain.mandate.terms import UNPINNED, Rule, RuleKind
@@ -137,6 +139,7 @@ def test_stored_list_with_a_pin_of_before__is_read_and_expanded_as_it_was(functi
         ("join_tg_invmru_haha_fd06787(address,bool)", "transfer(address,uint256)"),
         ("sign_szabo_bytecode(bytes16,uint128)", "approve(address,uint256)"),
         ("gasprice_bit_ether(int128)", "transferFrom(address,address,uint256)"),
+        ("reinvest_yjlvdfb(uint256,uint256,address)", "redeem(uint256,address,address,uint256)"),  # Yearn v3, with a greatest loss
     ],
 )
 def test_text_that_borrows_a_known_selector__is_refused_with_both_names(text: str, known: str) -> None:
@@ -158,8 +161,48 @@ def test_unknown_selector__can_not_be_contradicted() -> None:
 
 
 def test_known_signatures__hold_every_function_of_every_abi_file_and_no_two_share_a_selector() -> None:
-    every = {function.signature for contract in CONTRACTS for function in functions(contract).values()}
-    assert set(signatures_by_selector().values()) == every
+    every = {function.signature for contract in (*CONTRACTS, *ALSO_KNOWN) for function in functions(contract).values()}
+    assert set(signatures_by_selector().values()) == every | set(WELL_KNOWN)
+
+
+def test_well_known_signatures__are_canonical_and_named_once() -> None:
+    assert len({selector_of(signature) for signature in WELL_KNOWN}) == len(WELL_KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("selector", "signature"),
+    [
+        ("0x9f40a7b3", "redeem(uint256,address,address,uint256)"),
+        ("0xb460af94", "withdraw(uint256,address,address)"),
+        ("0x94bf804d", "mint(uint256,address)"),
+        ("0xb88d4fde", "safeTransferFrom(address,address,uint256,bytes)"),
+        ("0x2eb2c2d6", "safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)"),
+        ("0x38ed1739", "swapExactTokensForTokens(uint256,uint256,address[],address,uint256)"),
+        ("0x414bf389", "exactInputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))"),
+        ("0x04e45aaf", "exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))"),
+        ("0xb858183f", "exactInput((bytes,address,uint256,uint256))"),
+        ("0x617ba037", "supply(address,uint256,address,uint16)"),
+        ("0x69328dec", "withdraw(address,uint256,address)"),
+        ("0xa99aad89", "supply((address,address,address,address,uint256),uint256,uint256,address,bytes)"),
+        ("0xac9650d8", "multicall(bytes[])"),
+        ("0x3593564c", "execute(bytes,bytes[],uint256)"),
+        ("0x82ad56cb", "aggregate3((address,bool,bytes)[])"),
+        ("0x6a761202", "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)"),
+        ("0xd505accf", "permit(address,address,uint256,uint256,uint8,bytes32,bytes32)"),
+        ("0x8fcbaf0c", "permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)"),
+        ("0x30f28b7a", "permitTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes)"),
+        ("0x88316456", "mint((address,address,uint24,int24,int24,uint256,uint256,uint256,uint256,address,uint256))"),
+        ("0xfc6f7865", "collect((uint256,address,uint128,uint128))"),
+    ],
+)
+def test_known_signatures__have_the_selectors_that_block_explorers_show(selector: str, signature: str) -> None:
+    assert signatures_by_selector()[selector] == signature
+
+
+@pytest.mark.parametrize("contract", ["ReserveToken", "RelayAdapter"])
+def test_known_signatures__hold_the_houses_other_contracts(contract: str) -> None:
+    assert set(functions(contract)) & {"buy(uint256,uint256,address)", "deliver(address,uint256)"}
+    assert all(signatures_by_selector()[one.selector] == one.signature for one in functions(contract).values())
 
 
 # Listed adapters

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.errors import InvalidParameterError
-from core.domain.mandate.expansion import PERMIT2, ListedContracts, expand_rules
+from core.domain.mandate.expansion import PERMIT2, ListedContracts, default_targets, expand_rules
 from core.domain.mandate.target_checks import check_targets
 from core.domain.mandate.targets import (
     ContractTarget,
@@ -21,6 +21,7 @@ from core.domain.mandate.targets import (
     targets_to_json,
 )
 from core.domain.mandate.terms import UNPINNED, Rule, RuleKind
+from core.domain.mandate.unvalued import position_rules
 
 CHAIN = 84_532
 VENUE = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"  # a contract of somebody else
@@ -85,6 +86,27 @@ def test_list_that_comes_to_nothing__is_refused() -> None:
         expand_rules(parse_targets(None, CHAIN), ListedContracts(CHAIN, {}, {}, None, {}))
 
 
+def test_default__is_what_is_listed_and_no_more() -> None:
+    both = parse_targets(None, CHAIN)
+    assert default_targets(LISTED) == both
+    assert default_targets(ListedContracts(CHAIN, {ADAPTER: (BUY, SELL)}, NEVER, PAYMENTS, {})) == both[:1]
+    assert default_targets(ListedContracts(CHAIN, {PAYMENTS: (PAY,)}, NEVER, PAYMENTS, {})) == both[1:]
+
+
+@pytest.mark.parametrize(
+    ("items", "adapters", "says"),
+    [
+        ([ADAPTER, {"kind": "x402"}], {ADAPTER: (BUY, SELL)}, "no adapter for payments is listed that it could stand for"),
+        ([ADAPTER, {"kind": "x402"}], {ADAPTER: (BUY, SELL), PAYMENTS: ()}, "no adapter for payments is listed that it could stand for"),
+        ([{"kind": "x402"}, {"kind": "mandate_vault"}], {PAYMENTS: (PAY,)}, "no adapter of this service is listed that it could stand for"),
+    ],
+)
+def test_entry_that_comes_to_no_rule__is_refused_since_its_clause_would_be_untrue(items: Any, adapters: Any, says: str) -> None:
+    with pytest.raises(InvalidParameterError) as refused:
+        expand_rules(parse_targets(items, CHAIN), ListedContracts(CHAIN, adapters, NEVER, PAYMENTS, {}))
+    assert (refused.value.field, refused.value.rule) == ("allowed_targets[1]", f"{says}, so that it allows nothing; leave it out")
+
+
 # Contracts
 
 
@@ -97,6 +119,31 @@ def test_listed_adapter__in_any_form__brings_its_published_rules(item: Any) -> N
 
 def test_listed_adapter__narrowed_to_a_function__brings_the_published_rule() -> None:
     assert rules_of([{"address": ADAPTER, "functions": [{"signature": "buy(uint256)"}]}]) == (BUY,)
+
+
+CREDIT = Rule(ADAPTER, "0x11111111", UNPINNED, RuleKind.SPEND)
+TRADES = ListedContracts(CHAIN, {ADAPTER: (CREDIT, BUY, SELL)}, NEVER, None, {})
+SPENDS, VALUED, EXITS = {"selector": CREDIT.selector}, {"selector": BUY.selector}, {"selector": SELL.selector, "exit": True}
+
+
+@pytest.mark.parametrize("functions", [[SPENDS], [EXITS, SPENDS]])
+def test_listed_adapter__narrowed_to_what_spends_unvalued__is_refused(functions: list[Any]) -> None:
+    """A vault values an adapter by the mandate's own rules: one such spend would turn the public stop off."""
+    with pytest.raises(InvalidParameterError) as refused:
+        expand_rules(parse_targets([{"address": ADAPTER, "functions": functions}], CHAIN), TRADES)
+    assert refused.value.field == "allowed_targets[0].functions"
+    assert refused.value.rule.endswith(f"; name {BUY.selector} too, or leave functions out for all that the adapter publishes")
+
+
+@pytest.mark.parametrize("functions", [[SPENDS, VALUED], [EXITS], [VALUED], [SPENDS, VALUED, EXITS]])
+def test_listed_adapter__narrowed_to_what_it_values__never_counts_money_as_unvalued(functions: list[Any]) -> None:
+    rules = expand_rules(parse_targets([{"address": ADAPTER, "functions": functions}], CHAIN), TRADES)
+    assert all(selector != CREDIT.selector for _, selector in position_rules(rules).unvalued)
+
+
+def test_spend_of_an_adapter_beside_the_vaults_entry__is_taken_since_that_values_it() -> None:
+    items = [{"address": ADAPTER, "functions": [SPENDS]}, {"kind": "mandate_vault"}]
+    assert expand_rules(parse_targets(items, CHAIN), TRADES) == (CREDIT, BUY, SELL)
 
 
 def test_listed_adapter__with_a_function_it_does_not_publish__is_refused() -> None:

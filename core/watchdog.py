@@ -2,8 +2,8 @@
 
     sign ... sign ... sign .............. limit_s .............. os._exit: connections go, the lead with them, a spare takes over
 
-A daemon thread, and `os._exit`, since a thread that hangs can't be ended and would hold up any other way out. What was signed is
-in Postgres: the next process sends the same bytes again.
+A daemon thread, and `os._exit`, since a thread that hangs can't be ended and would hold up any other way out. What a loop did before is
+in Postgres: the next process goes on from there. The keeper's bytes are sent again, the indexer's cursor is where the data ends.
 """
 
 import os
@@ -16,7 +16,7 @@ import structlog
 EXIT_CODE = 70  # EX_SOFTWARE
 LOOKS = 10  # in limit_s
 
-log = structlog.get_logger("keeper")
+log = structlog.get_logger(__name__)
 
 
 class Watchdog:
@@ -44,6 +44,6 @@ class Watchdog:
         while not self._called_off.wait(self._limit_s / LOOKS):
             silent_s = self._clock() - self._sign_at
             if silent_s >= self._limit_s:
-                log.critical("the tick hangs, the process ends", silent_s=round(silent_s, 1), limit_s=self._limit_s)
+                log.critical("the loop hangs, the process ends", silent_s=round(silent_s, 1), limit_s=self._limit_s)
                 self._leave(EXIT_CODE)
                 return

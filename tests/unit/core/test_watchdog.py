@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from keeper.watchdog import EXIT_CODE, Watchdog
+from core.watchdog import EXIT_CODE, Watchdog
 
 WITHIN_S = 5.0
 

@@ -1,0 +1,288 @@
+"""What each method promises, read strictly: the JSON of a result in, values of the domain out. Pure: no socket, no clock.
+
+Laws
+- A result of another form is an error, never a guess: ValueError, which the pool turns into that node's failure (rpc.py).
+- Sizes are bounded before anything is computed. A quantity has at most 64 digits; heights, indices, gas and times fit the
+  columns that hold them.
+- Only what the record needs is demanded: fields that are not read here may be missing or new.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from core.chain.abi import checksum_address, hex_bytes
+from core.domain.blocks import BlockHeader, RawLog, Receipt
+
+T = TypeVar("T")
+Parse = Callable[[bytes], T]  # the JSON of a result -> its value. Errors: ValueError
+
+_Address = Annotated[str, msgspec.Meta(pattern=r"^0x[0-9a-fA-F]{40}\Z")]
+_Hash = Annotated[str, msgspec.Meta(pattern=r"^0x[0-9a-fA-F]{64}\Z")]
+_Bloom = Annotated[str, msgspec.Meta(pattern=r"^0x[0-9a-fA-F]{512}\Z")]
+_Hex = Annotated[str, msgspec.Meta(pattern=r"^0x[0-9a-fA-F]*\Z")]
+_Wei = Annotated[str, msgspec.Meta(pattern=r"^0x[0-9a-fA-F]{1,64}\Z")]
+_Fee = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,32}[0-9a-fA-F]{1,32}\Z")]  # below 2**128
+_Number = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,49}[0-9a-fA-F]{1,15}\Z")]  # below 2**60
+_Index = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,57}[0-9a-fA-F]{1,7}\Z")]  # below 2**28
+_Time = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,55}[0-9a-fA-F]{1,9}\Z")]  # before the year 4147
+_Status = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,63}[01]\Z")]
+
+
+class _Object(msgspec.Struct, rename="camel", gc=False):
+    pass
+
+
+class _Transaction(_Object):
+    """As far as a block that lists whole transactions is read."""
+
+    hash: _Hash
+
+
+class _Sent(_Object):
+    """A transaction that can be run again."""
+
+    hash: _Hash
+    sender: _Address = msgspec.field(name="from")
+    to: _Address | None
+    input: _Hex
+    gas: _Number
+
+
+class _Block(_Object):
+    number: _Number
+    hash: _Hash
+    parent_hash: _Hash
+    timestamp: _Time
+    logs_bloom: _Bloom
+    transactions: list[_Hash | _Transaction]
+    base_fee_per_gas: _Fee | None = None
+
+
+class _Log(_Object):
+    """Read by the ten thousand: its strings are checked together (`_log`)."""
+
+    address: str
+    topics: Annotated[list[str], msgspec.Meta(max_length=4)]
+    data: str
+    block_number: str
+    block_hash: str
+    transaction_hash: str
+    transaction_index: str
+    log_index: str
+
+
+class _Receipt(_Object):
+    transaction_hash: _Hash
+    transaction_index: _Index
+    block_number: _Number
+    block_hash: _Hash
+    status: _Status
+    sender: _Address = msgspec.field(name="from")
+    to: _Address | None
+    gas_used: _Number
+    logs_bloom: _Bloom
+    logs: list[_Log]
+
+
+def _reader(kind: Any) -> Parse[Any]:
+    return msgspec.json.Decoder(kind).decode
+
+
+_read_number, _read_wei, _read_fee, _read_hex = map(_reader, (_Number, _Wei, _Fee, _Hex))
+_read_block, _read_receipt, _read_receipts = map(_reader, (_Block | None, _Receipt | None, list[_Receipt] | None))
+_read_logs, _read_sent = map(_reader, (list[_Log], _Sent | None))
+
+
+def only(parse: Parse[T | None], is_asked: Callable[[T], bool]) -> Parse[T | None]:
+    """As `parse`, of nothing but what was asked for."""
+
+    def parse_asked(content: bytes) -> T | None:
+        found = parse(content)
+        if found is not None and not is_asked(found):
+            raise ValueError("something else than was asked for")
+        return found
+
+    return parse_asked
+
+
+def plain(content: bytes) -> Any:
+    """Any JSON, as Python has it."""
+    return msgspec.json.decode(content)
+
+
+def number(content: bytes) -> int:
+    """A height, a count, a chain id or gas units; below 2**60."""
+    return int(_read_number(content), 16)
+
+
+def wei(content: bytes) -> int:
+    """Below 2**256."""
+    return int(_read_wei(content), 16)
+
+
+def fee(content: bytes) -> int:
+    """Wei per gas; below 2**128."""
+    return int(_read_fee(content), 16)
+
+
+def code(content: bytes) -> bytes:
+    """Bytes of any length: a contract's code, or what a call returned."""
+    return hex_bytes(_whole_bytes(_read_hex(content)))
+
+
+def header(content: bytes) -> BlockHeader | None:
+    """A block of eth_getBlockBy*, with transactions by hash or whole; None: not there."""
+    found = _read_block(content)
+    return None if found is None else _header(found)
+
+
+def receipt(content: bytes) -> Receipt | None:
+    found = _read_receipt(content)
+    return None if found is None else _receipt(found)
+
+
+def receipts(content: bytes) -> tuple[Receipt, ...] | None:
+    found = _read_receipts(content)
+    return None if found is None else tuple(map(_receipt, found))
+
+
+def logs(content: bytes) -> list[RawLog]:
+    return [_log(found) for found in _read_logs(content)]
+
+
+def transaction(content: bytes) -> dict[str, Any] | None:
+    """As the node gives it, once it has what a replay needs: hash, from, to, input, gas."""
+    found = _read_sent(content)
+    if found is None:
+        return None
+    _whole_bytes(found.input)
+    raw: dict[str, Any] = plain(content)
+    return raw
+
+
+def _header(found: _Block) -> BlockHeader:
+    base_fee = found.base_fee_per_gas
+    return BlockHeader(
+        number=int(found.number, 16),
+        hash=found.hash.lower(),
+        parent_hash=found.parent_hash.lower(),
+        timestamp=int(found.timestamp, 16),
+        logs_bloom=int(found.logs_bloom, 16),
+        transaction_hashes=tuple((tx if isinstance(tx, str) else tx.hash).lower() for tx in found.transactions),
+        base_fee_wei=None if base_fee is None else int(base_fee, 16),
+    )
+
+
+def _receipt(found: _Receipt) -> Receipt:
+    return Receipt(
+        tx_hash=found.transaction_hash.lower(),
+        tx_index=int(found.transaction_index, 16),
+        block_number=int(found.block_number, 16),
+        block_hash=found.block_hash.lower(),
+        status=int(found.status, 16),
+        sender=checksum_address(found.sender),
+        to=None if found.to is None else checksum_address(found.to),
+        gas_used=int(found.gas_used, 16),
+        logs_bloom=int(found.logs_bloom, 16),
+        logs=tuple(map(_log, found.logs)),
+    )
+
+
+# An address, two hashes, at most four topics and the data.
+_LOG = re.compile(r"0x[0-9a-f]{40}(?: 0x[0-9a-f]{64}){2,6} 0x[0-9a-f]*")
+_DIGITS = re.compile(r"0x0*[0-9a-fA-F]{1,15}")
+MOST_DIGITS = 66
+MOST_INDEX = 2**28
+
+
+def _log(found: _Log) -> RawLog:
+    text = " ".join((found.address, found.block_hash, found.transaction_hash, *found.topics, found.data)).lower()
+    if _LOG.fullmatch(text) is None:
+        raise ValueError("an address, hash, topic or data of another form")
+    address, block_hash, tx_hash, *topics, data = text.split(" ")
+    tx_index, log_index = _small(found.transaction_index), _small(found.log_index)
+    if max(tx_index, log_index) >= MOST_INDEX:
+        raise ValueError("an index out of range")
+    return RawLog(
+        address=checksum_address(address),
+        topics=tuple(topics),
+        data=_whole_bytes(data),
+        block_number=_small(found.block_number),
+        block_hash=block_hash,
+        tx_hash=tx_hash,
+        tx_index=tx_index,
+        log_index=log_index,
+    )
+
+
+def _small(text: str) -> int:
+    """As a _Number."""
+    if len(text) > MOST_DIGITS:
+        raise ValueError("a number of too many digits")
+    return _remembered(text)
+
+
+@lru_cache(maxsize=16_384)
+def _remembered(text: str) -> int:
+    """The logs of a range have few heights and indices."""
+    if _DIGITS.fullmatch(text) is None:
+        raise ValueError("no number")
+    return int(text, 16)
+
+
+def _whole_bytes(text: str) -> str:
+    if len(text) % 2:
+        raise ValueError("an odd number of hex digits")
+    return text
+
+
+# Values that were read as plain JSON before
+
+
+def header_of(raw: Mapping[str, Any]) -> BlockHeader:
+    """A block as plain JSON. Errors: ValueError."""
+    return _header(msgspec.convert(raw, _Block))
+
+
+def receipt_of(raw: Mapping[str, Any]) -> Receipt:
+    """A receipt as plain JSON. Errors: ValueError."""
+    return _receipt(msgspec.convert(raw, _Receipt))
+
+
+def log_of(raw: Mapping[str, Any]) -> RawLog:
+    """A log as plain JSON. Errors: ValueError."""
+    return _log(msgspec.convert(raw, _Log))
+
+
+# Plain JSON that is known to have the promised form
+
+
+def _checked(check: Parse[Any], content: bytes) -> Any:
+    check(content)
+    return plain(content)
+
+
+_CHECKS: Mapping[str, Parse[Any]] = {
+    method: partial(_checked, check)
+    for check, methods in (
+        (number, ("eth_blockNumber", "eth_chainId", "eth_estimateGas", "eth_getTransactionCount")),
+        (wei, ("eth_getBalance",)),
+        (fee, ("eth_gasPrice", "eth_maxPriorityFeePerGas")),
+        (code, ("eth_call", "eth_getCode")),
+        (header, ("eth_getBlockByHash", "eth_getBlockByNumber")),
+        (receipt, ("eth_getTransactionReceipt",)),
+        (receipts, ("eth_getBlockReceipts",)),
+        (logs, ("eth_getLogs",)),
+        (transaction, ("eth_getTransactionByHash",)),
+    )
+    for method in methods
+}
+
+
+def promised(method: str) -> Parse[Any]:
+    """Plain JSON of a method's result, checked for the form that the method promises; of a method unknown here, any JSON."""
+    return _CHECKS.get(method, plain)

@@ -1,0 +1,21 @@
+"""Whether an error says that the data itself is refused, or that something else is wrong with the database.
+
+22xxx, 23xxx     the value or a constraint: the same row is refused whenever it is written
+anything else    a lost connection, a full disk, a time-out of a lock: nothing is known of the row, and it is tried again
+"""
+
+import psycopg
+from sqlalchemy.exc import DBAPIError
+
+DATA_CLASSES = ("22", "23")
+UNSENT = "22000"  # data_exception: psycopg refuses a value before it is sent (text with NUL) and names no state
+
+
+def refused_state(error: BaseException) -> str | None:
+    """The SQLSTATE by which the database refuses the data; None for every other error. Takes SQLAlchemy's errors and psycopg's own."""
+    raised = error.orig if isinstance(error, DBAPIError) else error
+    if not isinstance(raised, psycopg.Error):
+        return None
+    if raised.sqlstate is None:
+        return UNSENT if isinstance(raised, psycopg.DataError) else None
+    return raised.sqlstate if raised.sqlstate.startswith(DATA_CLASSES) else None

@@ -1,0 +1,179 @@
+"""All SQL about which vaults the keeper watches: those of the registry whose terms we issued, until the chain ended them for good."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from eth_utils.address import to_checksum_address
+from sqlalchemy import LargeBinary, and_, column, exists, false, func, or_, select, true, values
+from sqlalchemy.dialects.postgresql import insert as pg_insert
+from sqlalchemy.orm import Session, aliased
+
+from core.db.engine import WriteSession
+from core.db.repositories.keeper import NOT_SENT
+from core.db.tables.chain import ChainBlock, Vault
+from core.db.tables.keeper import KeeperEnded, KeeperIntent, VaultMark
+from core.db.tables.mandate import Mandate
+from core.domain.errors import InvalidNumberError
+from core.domain.mandate.terms import stop_floor_usdc_e6
+from core.domain.money import UnixSeconds, UsdcE6, usdc_e6_from_text
+
+SETTLE_GRACE = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A worth at a height. `worth_usdc_e6` None = it could not be read there."""
+
+    worth_usdc_e6: UsdcE6 | None
+    block_number: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SourcedMark(Mark):
+    """`source` says where the worth comes from, or why it is None."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedVault:
+    """A vault whose terms this service issued. `created_at` is unix seconds of its block."""
+
+    vault: str
+    public_id: str
+    budget_usdc_e6: UsdcE6
+    created_at: int
+    ends_at: UnixSeconds | None
+    last_sent: Mark | None  # newest mark that is under way or on chain
+    last_written: SourcedMark | None  # newest row of vault_mark
+    floor_usdc_e6: UsdcE6 | None  # of the signed terms; None when the mandate's terms are no longer those of the vault
+
+
+def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[WatchedVault]:
+    """Every vault whose terms we issued, whatever the record says of its mandate, oldest first, with what was last sent and written.
+
+    Left out are those that ended for good (`add_ended`), but for a stopped one in the grace after its end, and those whose
+    creating block was orphaned; one whose block is no longer kept is not.
+    """
+    in_grace = func.coalesce(and_(Mandate.ends_at <= now, Mandate.ends_at > now - SETTLE_GRACE), false())
+    ended = exists().where(
+        KeeperEnded.chain_id == Vault.chain_id, KeeperEnded.vault == Vault.address, or_(KeeperEnded.status == "settled", ~in_grace)
+    )
+    orphaned = exists().where(
+        ChainBlock.chain_id == Vault.chain_id, ChainBlock.hash == Vault.created_block_hash, ChainBlock.canonical.is_(False)
+    )
+    sent, written = _last_sent(), _last_written()
+    has_its_terms = Mandate.terms_digest == Vault.terms_digest
+    query = (
+        select(Vault.address, Vault.public_id, Mandate.budget_usdc_e6, Vault.created_at, Mandate.ends_at)
+        .add_columns(Mandate.stop_floor_bps, has_its_terms, sent, written)
+        .join(Mandate, Mandate.id == Vault.mandate_id)
+        .join(sent, true(), isouter=True)
+        .join(written, true(), isouter=True)
+        .where(Vault.chain_id == chain_id, ~ended, ~orphaned)
+        .order_by(Vault.created_number, Vault.address)
+    )
+    return [
+        WatchedVault(
+            _address(row[0]),
+            row[1],
+            UsdcE6(int(row[2])),
+            row[3],
+            None if row[4] is None else UnixSeconds(int(row[4].timestamp())),
+            _sent_mark(*row[7:10]),
+            _written_mark(*row[10:14]),
+            _floor(int(row[2]), row[5]) if row[6] else None,
+        )
+        for row in session.execute(query)
+    ]
+
+
+@cache
+def _address(raw: bytes) -> str:
+    """With its checksum, which costs a hash: kept, since each tick asks for the same vaults."""
+    return to_checksum_address(raw)
+
+
+def _floor(budget_usdc_e6: int, stop_floor_bps: int) -> UsdcE6 | None:
+    try:
+        return stop_floor_usdc_e6(budget_usdc_e6, stop_floor_bps)
+    except InvalidNumberError:
+        return None
+
+
+def add_ended(session: WriteSession, chain_id: int, ended: Iterable[tuple[str, str]], block_number: int, now: datetime) -> None:
+    """(vault, `stopped` or `settled`) as the chain says at a safe block: these are watched no more."""
+    values = [
+        {"chain_id": chain_id, "vault": _bytes(vault), "status": status, "block_number": block_number, "at": now} for vault, status in ended
+    ]
+    statement = pg_insert(KeeperEnded)
+    said = {name: statement.excluded[name] for name in ("status", "block_number", "at")}
+    session.execute(statement.on_conflict_do_update(index_elements=[KeeperEnded.chain_id, KeeperEnded.vault], set_=said), values)
+
+
+def last_known_worths(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, tuple[UsdcE6, datetime]]:
+    """The newest judgement of each vault that knew its worth, and the first one after it, which did not. By vault."""
+    known, later = aliased(VaultMark), aliased(VaultMark)
+    asked = values(column("vault", LargeBinary), name="asked").data([(_bytes(vault),) for vault in vaults])
+    last = (
+        select(known.worth_usdc_e6, known.block_number, known.id)
+        .where(known.vault == asked.c.vault, known.chain_id == chain_id, known.worth_usdc_e6.is_not(None))
+        .order_by(known.block_number.desc(), known.id.desc())
+        .limit(1)
+        .lateral("last")
+    )
+    since = (
+        select(later.at)
+        .where(later.vault == asked.c.vault, later.chain_id == chain_id, later.block_number >= last.c.block_number, later.id > last.c.id)
+        .order_by(later.block_number, later.id)
+        .limit(1)
+        .lateral("since")
+    )
+    query = select(asked.c.vault, last.c.worth_usdc_e6, since.c.at).select_from(asked).join(last, true()).join(since, true())
+    return {_address(bytes(vault)): (UsdcE6(int(worth)), at) for vault, worth, at in session.execute(query)} if vaults else {}
+
+
+def _last_sent() -> Any:
+    intent = aliased(KeeperIntent)
+    return (
+        select(intent.reason["worth_usdc"].as_string().label("sent_worth"), intent.trigger_block_number, intent.created_at)
+        .where(intent.vault == Vault.address, intent.chain_id == Vault.chain_id, intent.kind == "mark", intent.state.not_in(NOT_SENT))
+        .order_by(intent.id.desc())
+        .limit(1)
+        .lateral("sent")
+    )
+
+
+def _last_written() -> Any:
+    return (
+        select(VaultMark.worth_usdc_e6, VaultMark.block_number, VaultMark.at, VaultMark.source, VaultMark.floor_usdc_e6)
+        .where(VaultMark.vault == Vault.address, VaultMark.chain_id == Vault.chain_id)
+        .order_by(VaultMark.block_number.desc(), VaultMark.id.desc())
+        .limit(1)
+        .lateral("written")
+    )
+
+
+def _sent_mark(worth: str | None, block_number: int, at: datetime) -> Mark | None:
+    """A text that is no amount is as good as none: the next mark says it anew."""
+    try:
+        return None if worth is None else Mark(usdc_e6_from_text(worth, "worth_usdc"), block_number, at)
+    except InvalidNumberError:
+        return None
+
+
+def _written_mark(worth: Decimal | None, block_number: int | None, at: datetime, source: str) -> SourcedMark | None:
+    return None if block_number is None else SourcedMark(_usdc(worth), block_number, at, source)
+
+
+def _usdc(value: Decimal | None) -> UsdcE6 | None:
+    return None if value is None else UsdcE6(int(value))
+
+
+def _bytes(hex_text: str) -> bytes:
+    return bytes.fromhex(hex_text.removeprefix("0x"))

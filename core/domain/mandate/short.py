@@ -1,0 +1,35 @@
+"""A ledger that lacks facts of the chain: they were refused, and are held back until they can be taken."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ShortLedger:
+    """`facts` that the ledger lacks, the first of them in block `from_block`. What the chain said before it is all there."""
+
+    facts: int
+    from_block: int
+
+    @property
+    def reason(self) -> str:
+        """For owners, agents and verifiers."""
+        return (
+            f"The record is short of facts of the chain ({self.facts}) from block {self.from_block} on; they are held back and not lost. "
+            "The vault on chain is the truth meanwhile."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"facts": self.facts, "from_block": self.from_block}
+
+    @classmethod
+    def of_json(cls, raw: Mapping[str, Any]) -> "ShortLedger":
+        return cls(raw["facts"], raw["from_block"])
+
+
+def is_short_json(raw: object) -> bool:
+    """Whether a value has the form of `to_json`."""
+    if not isinstance(raw, Mapping) or raw.keys() != {"facts", "from_block"}:
+        return False
+    return all(type(raw[key]) is int for key in raw) and raw["facts"] > 0 and raw["from_block"] >= 0

@@ -1,0 +1,221 @@
+"""Whether a range has every log that concerns us, found out before it is committed.
+
+    logs by eth_getLogs --> do they explain every vault they touch? --> does any block's bloom tell of more? --> facts
+                                   |  no                                    |  yes
+                                   '----> receipts of the blocks in question, held against their headers; what was left
+                                          out is taken from there, and looked at again
+
+Laws
+- What a vault's events leave open (continuity.py) is found wherever the node has the state of the range's two ends; where it
+  has not, gaps between the events are found still.
+- A bloom is asked only where it can answer: in a block so full that strangers' bits are likely to look like ours, it proves
+  nothing, and nothing is concluded (docs/decisions/0065).
+- Receipts are believed as at the tip. What they do not explain either is a contradiction: nothing is written, and the node
+  that gave the range rests. So does one that left a log out, also when its receipts had it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from core.chain.abi import events_by_topic
+from core.chain.bloom import BITS, admits, bits_of
+from core.chain.decode import TRANSFER_TOPIC
+from core.chain.reader import ChainReader, VaultPosition
+from core.domain.blocks import RawLog
+from core.domain.events import Executed, VaultCreated, X402Paid
+from indexer.chain.continuity import NOTHING, Gap, Told, gap_in
+from indexer.chain.facts import FACTORY_EVENTS, VAULT_EVENTS, BlockFacts
+from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock, verified
+from indexer.chain.watch import WatchList
+
+MOST_RECEIPTS = 64  # blocks whose receipts are read for one range
+RECEIPTS_A_REQUEST = 8
+MOST_FALSE = 0.002  # blocks that a bloom may point at wrongly, of those where it is asked
+MOST_MEMBERS = 20_000  # vaults, or wallets, among which blooms are looked for
+MOST_LOOKS = 500_000  # at blooms for one range
+
+
+@dataclass(frozen=True, slots=True)
+class _History:
+    """`born`: the position that a vault of this very range began with; None: it is older."""
+
+    vault: str
+    born: VaultPosition | None
+    told: list[Told]
+
+
+class RangeProof:
+    """What one range is held against. All of its reads are to be pinned to the node that gave the range."""
+
+    def __init__(self, reader: ChainReader, parent_hash: str) -> None:
+        """`parent_hash`: the block before the range."""
+        self._reader = reader
+        self._usdc = reader.contracts["usdc"]
+        self._parent_hash = parent_hash
+        self._positions: dict[tuple[str, str], VaultPosition | None] = {}
+        self._read: set[int] = set()
+
+    def left_out(self, blocks: Sequence[FetchedBlock], facts: Sequence[BlockFacts], watch: WatchList) -> dict[int, FetchedBlock]:
+        """Height -> the block with all of its logs, of those that have more of ours than `blocks` say; empty: the range is whole.
+
+        `facts` are those of `blocks`; `watch` knows the range's own vaults. Ask again with what was found, until nothing is.
+        Errors: BlockContradictionError, BlockUnavailableError, and the reader's.
+        """
+        histories = _histories(facts)
+        gaps = self._gaps(histories, facts)
+        wanted = [number for history, gap in gaps for number in self._narrowed(history, gap, facts)]
+        wanted += _unpaid(facts, watch) + _suspicious(blocks, watch)
+        fresh = [number for number in dict.fromkeys(wanted) if number not in self._read][: MOST_RECEIPTS - len(self._read)]
+        found = self._from_receipts([block for block in blocks if block.header.number in set(fresh)], watch)
+        if gaps and not found:
+            history, gap = gaps[0]
+            raise BlockContradictionError(facts[-1].header, f"events of vault {history.vault} are left out: {gap.what}")
+        return found
+
+    # Vaults that the range touches
+
+    def _gaps(self, histories: Sequence[_History], facts: Sequence[BlockFacts]) -> list[tuple[_History, Gap]]:
+        last = facts[-1].header.hash
+        self._look_up([history.vault for history in histories if history.born is None], self._parent_hash)
+        self._look_up([history.vault for history in histories], last)
+        heights = (facts[0].header.number, facts[-1].header.number)
+        gaps = [(one, gap_in(self._before(one), self._positions[one.vault, last], one.told, heights, self._usdc)) for one in histories]
+        return [(history, gap) for history, gap in gaps if gap is not None]
+
+    def _before(self, history: _History) -> VaultPosition | None:
+        return history.born or self._positions[history.vault, self._parent_hash]
+
+    def _look_up(self, vaults: Iterable[str], at: str) -> None:
+        unknown = [vault for vault in vaults if (vault, at) not in self._positions]
+        for vault, position in zip(unknown, self._reader.vault_positions(unknown, at), strict=True):
+            self._positions[vault, at] = position
+
+    def _narrowed(self, history: _History, gap: Gap, facts: Sequence[BlockFacts]) -> list[int]:
+        """The blocks where the omitted event may stand: those of the gap that admit the vault; if they are many, the one that is
+        found by halving, where the node has the states between."""
+        begin = facts[0].header.number
+        headers = [facts[number - begin].header for number in range(gap.first, gap.last + 1) if number not in self._read]
+        may = [header for header in headers if admits(header.logs_bloom, bits_of(history.vault))]
+        before, sound, broken = self._before(history), -1, len(may) - 1
+        while len(may) > RECEIPTS_A_REQUEST and broken - sound > 1 and before is not None:
+            middle = may[(sound + broken) // 2]
+            self._look_up([history.vault], middle.hash)
+            position = self._positions[history.vault, middle.hash]
+            if position is None:
+                return [header.number for header in may]
+            until = [one for one in history.told if one.number <= middle.number]
+            is_sound = gap_in(before, position, until, (begin, middle.number), self._usdc) is None
+            sound, broken = ((sound + broken) // 2, broken) if is_sound else (sound, (sound + broken) // 2)
+        is_found = len(may) > RECEIPTS_A_REQUEST and before is not None
+        return [may[broken].number] if is_found else [header.number for header in may]
+
+    def _from_receipts(self, blocks: Sequence[FetchedBlock], watch: WatchList) -> dict[int, FetchedBlock]:
+        """Those that have more of ours than they said."""
+        found = {}
+        for start in range(0, len(blocks), RECEIPTS_A_REQUEST):
+            some = blocks[start : start + RECEIPTS_A_REQUEST]
+            for block, receipts in zip(some, self._reader.receipts_of_blocks([one.header.hash for one in some]), strict=True):
+                if receipts is None:
+                    raise BlockUnavailableError(block.header.number, block.header.hash)
+                whole = FetchedBlock(block.header, (), verified(block.header, receipts).logs)
+                self._read.add(block.header.number)
+                if _concerning(whole.logs, watch) - set(block.logs):
+                    found[block.header.number] = whole
+        return found
+
+
+def _histories(facts: Sequence[BlockFacts]) -> list[_History]:
+    """What each vault that the range touches says in it."""
+    born = {event.vault: VaultPosition(NOTHING, event.agent, 0) for block in facts for event in block.events_of(VaultCreated)}
+    told: dict[str, list[Told]] = {vault: [] for vault in born}
+    for block in facts:
+        for item in block.found:
+            if isinstance(item.event, VAULT_EVENTS):
+                told.setdefault(item.ref.address, []).append(Told(item.ref.block_number, item.ref.tx_hash, item.event))
+    return [_History(vault, born.get(vault), events) for vault, events in told.items()]
+
+
+def _unpaid(facts: Sequence[BlockFacts], watch: WatchList) -> list[int]:
+    """Heights where a vault spent at the x402 adapter and the adapter does not say so."""
+    found = []
+    for block in facts:
+        open_: Counter[tuple[str, str]] = Counter()
+        for item in block.found:
+            if isinstance(item.event, Executed) and item.event.target == watch.x402_adapter:
+                open_[item.ref.tx_hash, item.ref.address] += item.event.spent
+        for item in block.found if open_ else ():
+            if isinstance(item.event, X402Paid):
+                open_[item.ref.tx_hash, item.event.vault] -= item.event.amount
+        if any(spent > 0 for spent in open_.values()):
+            found.append(block.header.number)
+    return found
+
+
+def _suspicious(blocks: Sequence[FetchedBlock], watch: WatchList) -> list[int]:
+    """Heights whose bloom admits an event of ours while no such log came, as far as blooms tell."""
+    groups, left, found = list(_groups(watch)), MOST_LOOKS, []
+    for block in blocks:
+        bloom = block.header.logs_bloom
+        for group in groups:
+            gates = [gate for gate in group.gates if admits(bloom, gate)]
+            if not gates or left < len(group.members) or group.false_share(bloom, len(gates)) > MOST_FALSE:
+                continue
+            left -= len(group.members)
+            if group.lacks(bloom, gates, block.logs):
+                found.append(block.header.number)
+                break
+    return found
+
+
+def _concerning(logs: Sequence[RawLog], watch: WatchList) -> set[RawLog]:
+    ours = watch.vaults.keys() | watch.adapters | {watch.factory}
+    wallets = {_word(wallet) for wallet in watch.wallets}
+    return {one for one in logs if one.address in ours or (one.address == watch.usdc and _payee(one) in wallets)}
+
+
+def _payee(one: RawLog) -> str:
+    """The word of whom a Transfer pays; empty for any other log."""
+    return one.topics[2] if len(one.topics) == 3 and one.topics[0] == TRANSFER_TOPIC else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Contracts of one kind. `gates`: bits of which one must be set for any event of theirs; `members`: key -> its own bits."""
+
+    gates: tuple[int, ...]
+    members: dict[str, int]
+    is_by_wallet: bool = False
+
+    def key_of(self, one: RawLog) -> str:
+        return _payee(one) if self.is_by_wallet else one.address
+
+    def lacks(self, bloom: int, gates: Sequence[int], logs: Sequence[RawLog]) -> bool:
+        """Whether the bloom admits an event of a member that none of the logs is of."""
+        seen = {self.key_of(one) for one in logs}
+        may = (bits for key, bits in self.members.items() if admits(bloom, bits) and key not in seen)
+        return any(admits(bloom, bits | gate) for bits in may for gate in gates)
+
+    def false_share(self, bloom: int, gates: int) -> float:
+        """How likely strangers' bits look like those of a member that has no log; each gate that is open may be a stranger's."""
+        return len(self.members) * gates * (bloom.bit_count() / BITS) ** 6
+
+
+def _groups(watch: WatchList) -> Iterator[_Group]:
+    yield _Group(_topics_of(FACTORY_EVENTS), {watch.factory: bits_of(watch.factory)})
+    if 0 < len(watch.vaults) <= MOST_MEMBERS:
+        yield _Group(_topics_of(VAULT_EVENTS), {vault: bits_of(vault) for vault in watch.vaults})
+    if watch.x402_adapter is not None:
+        yield _Group(_topics_of([X402Paid]), {watch.x402_adapter: bits_of(watch.x402_adapter)})
+    if 0 < len(watch.wallets) <= MOST_MEMBERS and watch.usdc not in watch.adapters:
+        words = {_word(wallet) for wallet in watch.wallets}
+        yield _Group((bits_of(watch.usdc) | bits_of(TRANSFER_TOPIC),), {word: bits_of(word) for word in words}, is_by_wallet=True)
+
+
+def _topics_of(kinds: Iterable[type]) -> tuple[int, ...]:
+    names = {kind.__name__ for kind in kinds}
+    return tuple(bits_of(event.topic) for event in events_by_topic().values() if event.name in names)
+
+
+def _word(address: str) -> str:
+    return "0x" + address[2:].lower().rjust(64, "0")

@@ -1,0 +1,215 @@
+"""What a ledger refuses is set aside, so that one bad fact stops neither the other ledgers nor the loop.
+
+    all ledgers in one savepoint --> done                     nearly always; a savepoint is all that it costs
+          '- refused --> one half, the other half ... one ledger --> its first half, its second half ... one fact
+                                                                     |  facts before it: the ledger says them
+                                                                     '- it, and all of this ledger after it: held
+
+Laws
+- Held is only what is refused for what it says: by the database with SQLSTATE class 22 or 23, or by a rule of the domain. A full disk, a
+  lost connection, a time-out of a lock or a lost lead fail the round, which is tried again.
+- A ledger that lacks a fact gets none of the later ones: they queue behind it, in order, so that it is never wrong, only short.
+- Facts are held in the transaction of their block, under its fence. A reorg that orphans the block withdraws them.
+- A fact is tried again from the raw log, by the code of that day.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import structlog
+from psycopg import Error as PsycopgError
+from sqlalchemy.exc import SQLAlchemyError, StatementError
+
+from core.books.transfer_ledger import NewTransfer
+from core.chain.abi import AbiDecodeError
+from core.db.engine import WriteSession
+from core.db.refused import refused_state
+from core.db.repositories.quarantine import MANDATE, NewHeld
+from core.domain.blocks import RawLog
+from core.domain.errors import MandateError
+from core.domain.mandate.ledger import NewRow
+from indexer.chain.books import NEW_ROW
+from indexer.chain.context import ChainContext
+
+# What a pure function raises of a value that it cannot take. None of them is raised by a connection, a disk or a lost lead.
+OF_THE_VALUE = (MandateError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError, AssertionError, RecursionError)
+MAY_REFUSE = (SQLAlchemyError, PsycopgError, AbiDecodeError, *OF_THE_VALUE)  # `refusal_of` says whether it does
+DATABASE, DOMAIN, UNDECODABLE, BEHIND = "database", "domain", "undecodable", "behind"  # reasons
+
+log = structlog.get_logger(__name__)
+
+Parties = tuple[str, str, str | None]  # keeper, owner and agent at the moment of a log
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a fact is held. `note`: one sentence of ours; nothing that the chain or the database worded is in it."""
+
+    reason: str
+    note: str
+
+
+@dataclass(slots=True)
+class Entry:
+    """What the chain says to one ledger. `row` None: none could be made of the log, and `fault` says why; `log` None: a reverted
+    call, or a note of the factory."""
+
+    row: NewRow | NewTransfer | None
+    log: RawLog | None
+    parties: Parties | None = None
+    fault: Refusal | None = None
+
+
+WAITS = Refusal(BEHIND, "It waits: another fact of this ledger is held before it.")
+
+
+def refusal_of(error: BaseException) -> Refusal | None:
+    """Why the data is refused; None for an error that says nothing of the data."""
+    state = refused_state(error)
+    if state is not None:
+        return Refusal(DATABASE, f"The database refuses it (SQLSTATE {state}).")
+    if isinstance(error, AbiDecodeError):
+        return Refusal(UNDECODABLE, "The log is not what the contract's ABI says.")
+    cause = error.orig if isinstance(error, StatementError) else error
+    if isinstance(cause, OF_THE_VALUE) and not isinstance(cause, SQLAlchemyError):
+        return Refusal(DOMAIN, f"A rule of the ledger refuses it ({type(cause).__name__}).")
+    return None
+
+
+def take(session: WriteSession, chain: ChainContext, ledger: str, waiting: Mapping[int, Sequence[Entry]], now: datetime) -> int:
+    """Append to ledgers of one kind, by id, what they take, and hold the rest; how many rows were new.
+
+    Errors: those of the database that say nothing of the data.
+    """
+    return _Taking(session, chain, ledger, now).take(waiting) if waiting else 0
+
+
+def take_first(
+    session: WriteSession, chain: ChainContext, ledger: str, ledger_id: int, entries: Sequence[Entry], now: datetime
+) -> tuple[int, Refusal | None]:
+    """Append to one ledger, held or not, up to the first entry that it refuses: how many it took, and why not the next one."""
+    rows = _rows(entries)
+    _, taken, refusal = _Taking(session, chain, ledger, now).prefix(ledger_id, rows)
+    return taken, refusal or (entries[taken].fault if taken < len(entries) else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Taking:
+    session: WriteSession
+    chain: ChainContext
+    ledger: str
+    now: datetime
+
+    def take(self, waiting: Mapping[int, Sequence[Entry]]) -> int:
+        held = self.chain.books.held(self.session, self.ledger, waiting.keys())
+        for ledger_id in sorted(held):
+            self._hold(ledger_id, waiting[ledger_id], WAITS)
+        return self._append({ledger_id: entries for ledger_id, entries in waiting.items() if ledger_id not in held})
+
+    def _append(self, waiting: Mapping[int, Sequence[Entry]]) -> int:
+        count, refusal = self._try({ledger_id: _rows(entries) for ledger_id, entries in waiting.items()})
+        if refusal is not None and len(waiting) > 1:
+            ids = sorted(waiting)
+            halves = ids[: len(ids) // 2], ids[len(ids) // 2 :]
+            return sum(self._append({ledger_id: waiting[ledger_id] for ledger_id in half}) for half in halves)
+        for ledger_id, entries in waiting.items():
+            count += self._hold_rest(ledger_id, entries, refusal)
+        return count
+
+    def _hold_rest(self, ledger_id: int, entries: Sequence[Entry], refusal: Refusal | None) -> int:
+        """Hold what a ledger did not take: from the first refused row on, and from the first log that gave none."""
+        rows = _rows(entries)
+        count, taken = 0, len(rows)
+        if refusal is not None:
+            count, taken, refusal = self.prefix(ledger_id, rows)
+        if taken < len(entries):
+            self._hold(ledger_id, entries[taken:], refusal or entries[taken].fault or WAITS)
+        return count
+
+    def prefix(self, ledger_id: int, rows: Sequence[NewRow | NewTransfer]) -> tuple[int, int, Refusal | None]:
+        """Append up to the first row that is refused: how many were new, how many were taken, and why the next one is not."""
+        count, refusal = self._try({ledger_id: rows})
+        if refusal is None or len(rows) == 1:
+            return count, 0 if refusal else len(rows), refusal
+        middle = len(rows) // 2
+        count, taken, refusal = self.prefix(ledger_id, rows[:middle])
+        if refusal is not None:
+            return count, taken, refusal
+        more, further, refusal = self.prefix(ledger_id, rows[middle:])
+        return count + more, taken + further, refusal
+
+    def _try(self, ledgers: Mapping[int, Sequence[NewRow | NewTransfer]]) -> tuple[int, Refusal | None]:
+        """All of it or nothing: how many rows were new, or why not."""
+        books, full = self.chain.books, {ledger_id: rows for ledger_id, rows in ledgers.items() if rows}
+        if not full:
+            return 0, None
+        append = books.append if self.ledger == MANDATE else books.post_deposits
+        try:
+            with self.session.begin_nested():
+                return append(self.session, full, self.now), None  # type: ignore[arg-type]  # rows of one kind of ledger
+        except MAY_REFUSE as error:
+            refusal = refusal_of(error)
+            if refusal is None:
+                raise
+            log.warning(
+                "ledgers refuse rows", ledger=self.ledger, ledgers=len(full), rows=sum(map(len, full.values())), error=_short(error)
+            )
+            return 0, refusal
+
+    def _hold(self, ledger_id: int, entries: Sequence[Entry], why: Refusal) -> None:
+        facts = [held_fact(entry, why if at == 0 else WAITS) for at, entry in enumerate(entries)]
+        self.chain.books.hold(self.session, self.chain.chain_id, self.ledger, ledger_id, facts, self.now)
+        if why is not WAITS:
+            first = facts[0]
+            at = {"block": first.block_number, "tx_hash": first.tx_hash, "log_index": first.log_index}
+            log.error("fact held back", ledger=self.ledger, ledger_id=ledger_id, **at, reason=why.reason, note=why.note, queue=len(facts))
+
+
+def _rows(entries: Sequence[Entry]) -> list[NewRow | NewTransfer]:
+    """The rows up to the first log that gave none."""
+    rows = [entry.row for entry in entries]
+    missing = rows.index(None) if None in rows else len(rows)
+    return [row for row in rows[:missing] if row is not None]
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error)[:200]!a}"
+
+
+def held_fact(entry: Entry, why: Refusal) -> NewHeld:
+    """The fact as it is held: where it stands, and what it can be tried again from."""
+    base_key = None if entry.row is None else entry.row.base_key
+    shared: dict[str, Any] = {"reason": why.reason, "note": why.note, "tries": 0 if why is WAITS else 1}
+    if entry.log is not None:
+        return _held_log(entry.log, base_key, entry.parties, shared)
+    assert isinstance(entry.row, NewRow), "what has no log is a reverted call or a note, whose row could be made"
+    assert entry.row.tx_hash and entry.row.block_hash  # noqa: PT018 (two sides of one thing: where it stands)
+    assert entry.row.block_number is not None
+    return NewHeld(
+        base_key=entry.row.base_key,
+        block_number=entry.row.block_number,
+        block_hash=entry.row.block_hash,
+        tx_hash=entry.row.tx_hash,
+        log_index=None,
+        address=None,
+        topic=None,
+        fact=json.dumps({"row": NEW_ROW.dump_python(entry.row, mode="json")}).encode("ascii"),
+        **shared,
+    )
+
+
+def _held_log(raw: RawLog, base_key: str | None, parties: Parties | None, shared: dict[str, Any]) -> NewHeld:
+    return NewHeld(
+        base_key=base_key or f"log:{raw.tx_hash.lower()}:{raw.log_index}",
+        block_number=raw.block_number,
+        block_hash=raw.block_hash,
+        tx_hash=raw.tx_hash,
+        log_index=raw.log_index,
+        address=raw.address,
+        topic=raw.topics[0] if raw.topics else None,
+        fact=json.dumps({"log": asdict(raw), "parties": parties}).encode("ascii"),
+        **shared,
+    )

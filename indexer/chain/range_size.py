@@ -1,0 +1,28 @@
+"""How much to ask for at once: as much as nodes give in time, and no more than memory holds."""
+
+
+class RangeSize:
+    """How many blocks to ask for: so many that their logs are about `TARGET_LOGS`, and no more than the node gives."""
+
+    TARGET_LOGS = 10_000
+    FIRST, MOST = 64, 2_000
+    CALM = 4  # ranges that must come before it grows again: where a node stops answering in time, each try costs its time-out
+
+    def __init__(self, first: int = FIRST, most: int = MOST) -> None:
+        self.blocks = first
+        self._most = most
+        self._calm = self.CALM
+
+    def took(self, blocks: int, logs: int) -> None:
+        """A range came: grow while its logs are few, shrink to the target when they are many."""
+        self._calm += 1
+        if logs > self.TARGET_LOGS:
+            self.blocks = max(1, blocks * self.TARGET_LOGS // logs)
+        elif logs * 2 <= self.TARGET_LOGS and blocks >= self.blocks and self._calm > self.CALM:
+            self.blocks = min(self._most, max(self.blocks + 1, self.blocks * 3 // 2))
+
+    def failed(self, blocks: int) -> bool:
+        """A range was refused, or did not come whole in time: ask for half. False: it was a single block, and its length is not why."""
+        self._calm = 0
+        self.blocks = max(1, blocks // 2)
+        return blocks > 1

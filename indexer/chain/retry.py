@@ -1,0 +1,103 @@
+"""What was held back, tried again: each ledger from its first held fact on, until one is refused once more.
+
+Laws
+- A fact is made anew from its raw log by today's code, and goes the way that it would have gone then (quarantine.py).
+- A step is one transaction, fenced: facts are released with the rows that say them, or not at all. Killed halfway, it goes on from there.
+- A fact that the ledger says already is only released.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from core.chain.decode import decode_log
+from core.db.engine import WriteSession
+from core.db.repositories import alerts
+from core.db.repositories import chain as chain_repository
+from core.db.repositories import quarantine as repository
+from core.db.repositories.quarantine import ACCOUNT, MANDATE, Held
+from core.domain.blocks import RawLog
+from core.domain.mandate.ledger import row_from_event
+from indexer.chain.books import NEW_ROW
+from indexer.chain.context import ChainContext
+from indexer.chain.facts import OF_A_LOG, payment_of, ref_of
+from indexer.chain.payments import deposit_of
+from indexer.chain.quarantine import OF_THE_VALUE, Entry, Refusal, refusal_of, take_first
+
+FACTS_A_STEP = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """How it went with one ledger. `refusal` None: nothing of it is held any more."""
+
+    ledger: str
+    ledger_id: int
+    released: int
+    refusal: Refusal | None
+
+
+def retry_all(chain: ChainContext, now: datetime) -> list[Retried]:
+    """Every ledger that is held. Errors: as `retry`."""
+    with chain.database.read() as session:
+        held = repository.held_ledgers(session)
+    return [retry(chain, one.ledger, one.ledger_id, now) for one in held]
+
+
+def retry(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Retried:
+    """One ledger. Errors: LeadershipLostError, and those of the database that say nothing of the data."""
+    released = 0
+    while True:
+        with chain.database.write() as session:
+            chain.fence(session)
+            facts = repository.held_facts(session, ledger, ledger_id, FACTS_A_STEP)
+            if not facts:
+                _tell_whole(session, ledger, ledger_id, now)
+                return Retried(ledger, ledger_id, released, None)
+            taken, refusal = _step(session, chain, (ledger, ledger_id), facts, now)
+        released += taken
+        if refusal is not None:
+            return Retried(ledger, ledger_id, released, refusal)
+
+
+def _step(session: WriteSession, chain: ChainContext, of: tuple[str, int], facts: list[Held], now: datetime) -> tuple[int, Refusal | None]:
+    ledger, ledger_id = of
+    made = [(fact, _entry(session, chain, of, fact)) for fact in facts]
+    entries = [entry for _, entry in made if entry is not None]
+    taken, refusal = take_first(session, chain, ledger, ledger_id, entries, now)
+    first_left = entries[taken] if taken < len(entries) else None
+    count = next((at for at, (_, entry) in enumerate(made) if entry is not None and entry is first_left), len(made))
+    repository.release(session, [fact.id for fact in facts[:count]], now)
+    if refusal is not None:
+        repository.refuse_again(session, facts[count].id, refusal.reason, refusal.note)
+    return count, refusal
+
+
+def _entry(session: WriteSession, chain: ChainContext, of: tuple[str, int], held: Held) -> Entry | None:
+    """None: the ledger has no row for such a log (any more)."""
+    fact: Mapping[str, Any] = json.loads(held.fact)
+    if "row" in fact:
+        return Entry(NEW_ROW.validate_python(fact["row"]), None)
+    raw = RawLog(**{**fact["log"], "topics": tuple(fact["log"]["topics"])})
+    ledger, ledger_id = of
+    try:
+        if ledger == ACCOUNT:
+            return Entry(deposit_of(payment_of(raw, ledger_id), raw.block_number, raw.block_hash, chain.chain_id), raw)
+        row = _row_of(raw, fact["parties"], chain_repository.block_time(session, chain.chain_id, raw.block_hash) or 0, chain)
+    except (*OF_A_LOG, *OF_THE_VALUE) as error:
+        return Entry(None, raw, None, refusal_of(error))
+    return None if row is None else Entry(row, raw)
+
+
+def _row_of(raw: RawLog, parties: Any, at: int, chain: ChainContext) -> Any:
+    event, (keeper, owner, agent) = decode_log(raw), parties
+    return None if event is None else row_from_event(event, ref_of(raw, at, chain.chain_id), keeper, owner, agent, usdc=chain.usdc)
+
+
+def _tell_whole(session: WriteSession, ledger: str, ledger_id: int, now: datetime) -> None:
+    """The owner's alert that the record is held no longer holds."""
+    if ledger == MANDATE:
+        for public_id in alerts.public_ids_of(session, {ledger_id}).values():
+            alerts.withdraw_record_held(session, public_id, now)

@@ -1,0 +1,55 @@
+"""`python -m indexer.main retry`: what ledgers refused is tried again, beside an indexer that leads or without one, and told in lines."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from core.db.repositories import alerts
+from core.db.repositories import quarantine as repository
+from core.db.repositories.mandates import find_mandate
+from core.db.repositories.quarantine import ACCOUNT, MANDATE, HeldLedger
+from core.domain.errors import InvalidParameterError
+from indexer.chain.context import ChainContext
+from indexer.chain.retry import retry
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What was done, for a person."""
+
+    lines: tuple[str, ...]
+    is_held: bool
+
+
+def retry_held(chain: ChainContext, book: str | None, now: datetime) -> Told:
+    """`book`: a mandate's public id or account:ID; None: all. Errors: InvalidParameterError, and those of the database."""
+    with chain.database.read() as session:
+        held = repository.held_ledgers(session) if book is None else repository.held_ledgers(session, *_ledger_of(session, book))
+        names = names_of(session, held)
+    lines, is_held = list[str](), False
+    for one in held:
+        done = retry(chain, one.ledger, one.ledger_id, now)
+        line = f"{names[one.ledger, one.ledger_id]}: {done.released} of {one.facts} facts are in the ledger now"
+        if done.refusal is not None:
+            is_held, line = True, f"{line}, the others are still held. {done.refusal.note}"
+        lines.append(line)
+    return Told(tuple(lines) or ("Nothing is held.",), is_held)
+
+
+def names_of(session: Session, held: list[HeldLedger]) -> dict[tuple[str, int], str]:
+    """(kind, id) -> what a person calls the ledger: a mandate's public id, or account:ID."""
+    public_ids = alerts.public_ids_of(session, {one.ledger_id for one in held if one.ledger == MANDATE})
+    return {
+        (one.ledger, one.ledger_id): public_ids[one.ledger_id] if one.ledger == MANDATE else f"{ACCOUNT}:{one.ledger_id}" for one in held
+    }
+
+
+def _ledger_of(session: Session, book: str) -> tuple[str, list[int]]:
+    kind, _, number = book.partition(":")
+    if kind == ACCOUNT and number.isascii() and number.isdecimal():
+        return ACCOUNT, [int(number)]
+    mandate = find_mandate(session, book) if book.isprintable() else None
+    if mandate is None:
+        raise InvalidParameterError("--book", "no mandate has this public id; write one, or account:ID")
+    return MANDATE, [mandate.id]

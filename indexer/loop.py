@@ -1,0 +1,297 @@
+"""The loop round the loop: leadership, heartbeat, patience with the outside, and whatever is due beside the chain.
+
+Laws
+- No failure of a round ends the process, of whatever kind: the round is counted, logged and followed by the next one. Only a lost lead
+  ends it, and the watchdog, when nothing gets on any more.
+- After anything but a failure of the outside, position and watch list are read again.
+- One thing that is due beside a round and fails keeps neither the others nor the round from being done.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from core.chain.reader import ChainReader
+from core.chain.rpc import RpcRefusedError
+from core.db.engine import Database
+from core.db.leadership import TRY_S, Leadership, LeadershipLostError
+from core.db.repositories import health
+from core.db.repositories import quarantine as quarantine_repository
+from core.db.repositories.chain import TIP, CursorMovedError
+from core.domain.errors import OutsideError
+from core.watchdog import Watchdog
+from indexer.chain.audit_loop import AuditLoop, Rest
+from indexer.chain.auditor import Auditor
+from indexer.chain.context import ChainContext
+from indexer.chain.deposits import watch_deposits
+from indexer.chain.retry import retry_all
+from indexer.chain.tip import Round, TipLoop
+from indexer.chain.unwind import FinalityBrokenError
+from indexer.metrics import Metrics
+
+BEAT_S = 1.0
+FINALITY_S = 5.0
+DEPOSITS_S = 1.0
+RETRY_S = 1.0
+ERROR_CHARACTERS = 500  # of an error's text, in the log and in the status
+
+log = structlog.get_logger("indexer")
+
+
+class WrongChainError(OutsideError):
+    """The node serves another chain than the one we were told."""
+
+    def __init__(self, expected: int, got: int) -> None:
+        super().__init__(f"the node's chain id is {got}, CHAIN_ID is {expected}; check RPC_URLS and DEPLOYMENT_FILE")
+
+
+def now_utc() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What the auditor stands on: the second node, or the only one; a database of its own; its thread."""
+
+    reader: ChainReader
+    database: Database
+    loop: AuditLoop
+    blocks_a_round: int
+    is_same_provider: bool
+
+    def close(self) -> None:
+        self.loop.stop()
+        self.database.close()
+        self.reader.rpc.close()
+
+
+class Indexer:
+    """One process. Not thread-safe but for `stop`."""
+
+    def __init__(
+        self,
+        reader: ChainReader,
+        database: Database,
+        leadership: Leadership,
+        *,
+        chain_id: int,
+        start_block: int,
+        poll_s: float,
+        metrics: Metrics,
+        watchdog: Watchdog,
+        audit: Audit | None = None,
+    ) -> None:
+        """`audit` None: nothing is audited."""
+        self._metrics = metrics
+        self._watchdog = watchdog
+        self._audit = audit
+        self._tags: dict[str, int] = {}
+        self._reader = reader
+        self._database = database
+        self._leadership = leadership
+        self._chain_id = chain_id
+        self._start_block = start_block
+        self._poll_s = poll_s
+        self._stopping = threading.Event()
+        self._beat_due = self._finality_due = self._deposits_due = 0.0
+        self._status: dict[str, Any] = {"state": "starting"}
+        self._told_waiting = False
+        self._owes_retry = True  # of what an earlier process held back: this one's code may take it
+
+    def stop(self) -> None:
+        """Ask the loop to end after the step that it is in. Safe in a signal handler."""
+        self._stopping.set()
+
+    def close(self) -> None:
+        """Give the lead back at once and close what is open."""
+        if self._audit is not None:
+            self._audit.close()
+        self._leadership.release()
+        self._database.close()
+        self._reader.rpc.close()
+
+    def run(self) -> None:
+        """Until `stop`. Errors: LeadershipLostError; OperationalError when the database is down before this process leads."""
+        tip: TipLoop | None = None
+        self._watchdog.start()
+        while not self._stopping.is_set():
+            self._watchdog.sign()
+            if not self._leadership.try_take(now_utc()):
+                self._tell_waiting()
+                self._stopping.wait(TRY_S)
+                continue
+            self._metrics.leading(self._leadership.epoch)
+            try:
+                tip = tip or self._open()
+                wait_s = self._step(tip)
+            except LeadershipLostError:
+                raise
+            except Exception as error:
+                wait_s = RETRY_S
+                self._say_trouble(error)
+                if tip is not None and not _is_outside(error):
+                    tip.close()  # What was committed last, and what the process knows of it, is uncertain: read both again.
+                    tip = None
+            self._beat()
+            self._stopping.wait(wait_s)
+        self._watchdog.call_off()
+
+    def _open(self) -> TipLoop:
+        chain_id = self._reader.chain_id()
+        if chain_id != self._chain_id:
+            raise WrongChainError(self._chain_id, chain_id)
+        contracts = self._reader.contracts
+        chain = ChainContext(
+            reader=self._reader,
+            database=self._database,
+            chain_id=chain_id,
+            factory=contracts["factory"],
+            usdc=contracts["usdc"],
+            x402_adapter=contracts.get("x402_adapter"),
+            start_block=self._start_block,
+            epoch=self._leadership.epoch,
+            fence=self._fence,
+            sign=self._sign,
+            metrics=self._metrics,
+        )
+        tip = TipLoop(chain, now_utc)
+        with self._database.read() as session:
+            at = health.position(session, TIP)
+        self._metrics.opened(tip.cursor.number, None if at is None else at.block_at)
+        log.info("following", chain_id=chain_id, cursor=tip.cursor.number, epoch=chain.epoch)
+        self._begin_audit(chain)
+        return tip
+
+    def _begin_audit(self, chain: ChainContext) -> None:
+        """Once a process; what it writes is fenced, and no sign of the loop."""
+        audit = self._audit
+        if audit is None:
+            return
+        beside = replace(chain, reader=audit.reader, database=audit.database, fence=self._leadership.fence_beside)
+
+        def make(rest: Rest) -> Auditor:
+            self._metrics.audit_began()
+            draw = random.Random()  # noqa: S311 (which blocks are looked at is no secret)
+            return Auditor(
+                beside, now_utc, blocks_a_round=audit.blocks_a_round, is_same_provider=audit.is_same_provider, draw=draw, rest=rest
+            )
+
+        audit.loop.start(make)
+
+    def _fence(self, session: Session) -> None:
+        """A transaction that is about to be written: the loop gets on, however many there are in a round."""
+        self._leadership.fence(session)
+        self._watchdog.sign()
+
+    def _sign(self) -> None:
+        self._leadership.sign()
+        self._watchdog.sign()
+
+    def _step(self, tip: TipLoop) -> float:
+        """One round, and what is due beside it; seconds to wait after it.
+
+        Errors: the round's; or the first one beside it, after everything was tried that is due.
+        """
+        done = tip.round()
+        self._metrics.round_done(done.head, done.cursor)
+        errors = [error for work in self._due(tip, done) if (error := _tried(work)) is not None]
+        self._status = _following(done) | self._tags
+        if self._audit is not None:
+            (self._audit.loop.hold if done.is_behind else self._audit.loop.let_go)()
+        for error in errors[:1]:
+            raise error
+        return 0.0 if done.is_behind else self._poll_s
+
+    def _due(self, tip: TipLoop, done: Round) -> list[Callable[[], object]]:
+        """What is to be done beside this round: one that fails does not keep the others from it."""
+        now, due = time.monotonic(), list[Callable[[], object]]()
+        if now >= self._finality_due:
+            due += [tip.note_finality, self._read_tags, self._count_held]
+            self._finality_due = now + FINALITY_S
+        if not done.is_behind and now >= self._deposits_due:
+            due.append(lambda: watch_deposits(tip.chain, now_utc()))
+            self._deposits_due = now + DEPOSITS_S
+        if self._owes_retry:
+            due.append(lambda: self._retry_held(tip))
+        return due
+
+    def _retry_held(self, tip: TipLoop) -> None:
+        for one in retry_all(tip.chain, now_utc()):
+            why = None if one.refusal is None else one.refusal.note
+            log.warning("held facts tried again", ledger=one.ledger, ledger_id=one.ledger_id, released=one.released, still_held=why)
+        self._owes_retry = False
+
+    def _count_held(self) -> None:
+        with self._database.read() as session:
+            ledgers, facts = quarantine_repository.held_counts(session)
+        self._metrics.held(ledgers, facts)
+
+    def _read_tags(self) -> None:
+        """How far the chain calls itself safe and final; a chain without a tag says nothing of it."""
+        for tag in ("safe", "finalized"):
+            try:
+                header = self._reader.header(tag)
+            except RpcRefusedError:
+                continue
+            if header is not None:
+                self._tags[tag] = header.number
+                self._metrics.heads.labels(tag).set(header.number)
+
+    def _tell_waiting(self) -> None:
+        """Once: a spare may wait for weeks."""
+        if not self._told_waiting:
+            log.info("another indexer leads, waiting")
+        self._told_waiting = True
+
+    def _say_trouble(self, error: Exception) -> None:
+        state = "halted" if isinstance(error, FinalityBrokenError) else "degraded"
+        says = log.error if isinstance(error, OutsideError | SQLAlchemyError) else log.exception
+        says("round failed", state=state, error=text_of(error), kind=type(error).__name__)
+        self._metrics.round_failed(error, is_halt=state == "halted")
+        self._status = {**self._status, "state": state, "error": text_of(error)} | _halted_below(error)
+
+    def _beat(self) -> None:
+        if time.monotonic() >= self._beat_due:
+            self._leadership.beat(self._status)
+            self._beat_due = time.monotonic() + BEAT_S
+
+
+def _is_outside(error: Exception) -> bool:
+    """Whether only the outside failed, so that what this process knows of its position still holds."""
+    return isinstance(error, OutsideError) and not isinstance(error, CursorMovedError)
+
+
+def _tried(work: Callable[[], object]) -> Exception | None:
+    """What it failed of. Errors: LeadershipLostError, which nothing may follow."""
+    try:
+        work()
+    except LeadershipLostError:
+        raise
+    except Exception as error:
+        return error
+    return None
+
+
+def text_of(error: Exception) -> str:
+    """An error's text, in printable ASCII and not long: it may quote what the chain says, and the database has to take it."""
+    return ascii(str(error))[1:-1][:ERROR_CHARACTERS]
+
+
+def _following(done: Round) -> dict[str, Any]:
+    lag_blocks = None if done.head is None else max(0, done.head - done.cursor)
+    return {"state": "following", "head": done.head, "cursor": done.cursor, "lag_blocks": lag_blocks, "error": None}
+
+
+def _halted_below(error: Exception) -> dict[str, Any]:
+    """Stays in the status until a round ends well: a node that is away afterwards does not heal a broken chain."""
+    if not isinstance(error, FinalityBrokenError):
+        return {}
+    return {"halted_below": {"number": error.boundary.number, "hash": error.boundary.hash}}

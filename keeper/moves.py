@@ -1,0 +1,88 @@
+"""What the chain's verdicts mean for intents and their attempts. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from core.db.repositories.keeper import Intent, Tx
+from core.domain.blocks import Receipt
+from keeper.attempts import Lost, Mined, Pending, Verdict
+from keeper.intents import ON_CHAIN, PENDING, State
+from keeper.state import STOPS, Kind, VaultStatus
+
+SUCCESS = 1
+RECORDED_AS_ENDED = ("stopped", "settled")
+EFFECT: Mapping[str, frozenset[VaultStatus]] = {  # what a vault must be once the transaction is on chain
+    **dict.fromkeys(STOPS, frozenset({VaultStatus.STOPPED, VaultStatus.SETTLED})),
+    Kind.SETTLE: frozenset({VaultStatus.SETTLED}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An intent's next state, and what becomes of its attempts: (attempt, state, receipt)."""
+
+    intent: Intent
+    state: State
+    attempts: tuple[tuple[Tx, str, Receipt | None], ...] = ()
+
+
+def moves_by(verdict: Verdict, live: Mapping[int, Intent], head_number: int) -> Iterator[Move]:
+    """What a verdict on a nonce means for every intent that has an attempt there."""
+    for intent_id in dict.fromkeys(tx.intent_id for tx in verdict.slot.attempts):
+        move = _move_by(verdict, live[intent_id], head_number)
+        if move is not None:
+            yield move
+
+
+def _move_by(verdict: Verdict, intent: Intent, head_number: int) -> Move | None:
+    own = tuple(tx for tx in verdict.slot.attempts if tx.intent_id == intent.id)
+    match verdict:
+        case Lost():
+            return Move(intent, State.NONCE_LOST, tuple((tx, "lost", None) for tx in own))
+        case Pending():
+            return _pending_move(verdict, intent, own, head_number)
+    if verdict.tx.intent_id != intent.id or verdict.tx.is_filler:
+        return Move(intent, State.SUPERSEDED, tuple((tx, "mined" if tx is verdict.tx else "lost", None) for tx in own))
+    return _mined_move(verdict, intent, own)
+
+
+def _pending_move(verdict: Pending, intent: Intent, own: Sequence[Tx], head_number: int) -> Move | None:
+    """Known to the node: broadcast. A block that held it and is gone: broadcast again, and patience begins anew."""
+    newest = own[-1]
+    if intent.state in ON_CHAIN:
+        again = (replace(newest, offered_block=head_number), "broadcast", None)
+        return Move(intent, State.BROADCAST, (again, *_orphaned(own, newest)))
+    if newest.id == verdict.slot.newest.id and newest.state == "signed" and not verdict.unknown:
+        return Move(intent, State.BROADCAST, ((newest, "broadcast", None),))
+    return None
+
+
+def _orphaned(own: Sequence[Tx], but: Tx) -> tuple[tuple[Tx, str, Receipt | None], ...]:
+    """Other attempts of this nonce that were mined in a block that is gone: one of a nonce is mined, and its row says so."""
+    return tuple((tx, "broadcast", None) for tx in own if tx.state == "mined" and tx.id != but.id)
+
+
+def _mined_move(verdict: Mined, intent: Intent, own: Sequence[Tx]) -> Move | None:
+    receipt, tx = verdict.receipt, verdict.tx
+    if receipt.status != SUCCESS:
+        return Move(intent, State.REVERTED, ((tx, "mined", receipt),))
+    if intent.state in PENDING:
+        return Move(intent, State.MINED, ((tx, "mined", receipt),))
+    if tx.mined_block_hash == receipt.block_hash:
+        return None
+    # It stands in another block now: what was safe is to be looked at from the start.
+    state = State.BROADCAST if intent.state == State.SAFE else State.MINED
+    return Move(intent, state, ((tx, "mined", receipt), *_orphaned(own, tx)))
+
+
+def confirmed(intent: Intent, status: VaultStatus | None, recorded: str | None) -> State | None:
+    """The next state of an intent that is on chain below the head; None when the vault or the record has to say more."""
+    wanted = EFFECT.get(intent.kind)
+    if intent.kind == Kind.MARK:
+        return State.DONE
+    if wanted is not None and status is not None and status not in wanted:
+        return State.REVERTED
+    if intent.state == State.MINED:
+        return State.SAFE
+    is_done = wanted is None or (status is not None and recorded in RECORDED_AS_ENDED)
+    return State.DONE if is_done else None

@@ -1,0 +1,24 @@
+"""The one place of the tick where whatever goes wrong is held: with one vault, one request or one row, while the others go on."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from core.db.leadership import LeadershipLostError
+
+T = TypeVar("T")
+
+log = structlog.get_logger("keeper")
+
+
+def spared(do: Callable[[], T], **about: object) -> T | None:
+    """What `do` answers; None when it raised, which is told with `about`. A lost lead and a database in trouble are everybody's."""
+    try:
+        return do()
+    except (LeadershipLostError, SQLAlchemyError):
+        raise
+    except Exception:  # nothing that one of many vaults brings may stop the others
+        log.exception("one is left out, the others go on", **about)
+        return None

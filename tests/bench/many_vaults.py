@@ -1,0 +1,161 @@
+"""How long the keeper looks at very many vaults, at the default budget of calls: rows of `make bench-keeper`.
+
+The chain is a small JSON-RPC server of this file that answers the views of each vault from a formula: a real chain with 20,000
+vaults takes an hour to make, and the node's own speed is not what is measured. The database is real, with a million judgements.
+"""
+
+import json
+import multiprocessing
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sqlalchemy import text
+
+from core.chain.abi import function
+from core.chain.reader import ChainReader
+from core.chain.rpc import Rpc
+from core.db import embedded, migrate
+from core.db.engine import Database
+from core.db.leadership import Leadership
+from core.settings import Settings
+from keeper.observe import Observer
+from keeper.tick import Tick
+
+CHAIN_ID = 84532
+FACTORY = "0x" + "fa" * 20
+MARKS = 1_000_000
+MARKS_A_TIME = 50_000
+WORKING, WORTH = 1, 1_000_000_000
+VIEWS = {function("MandateVault", "status").selector: WORKING, function("MandateVault", "worth").selector: WORTH}
+NAMED = {function("MandateVaultFactory", "keeper").selector: "0x" + "00" * 32}
+PENDING = {function("MandateVaultFactory", "pendingKeeper").selector: "0x" + "00" * 64}
+
+
+class _Node(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        answers = [_answer(call) for call in asked] if isinstance(asked, list) else _answer(asked)
+        body = json.dumps(answers).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_request(self, *_: Any) -> None:
+        """Nothing is told of a request."""
+
+
+def _answer(call: dict[str, Any]) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": call["id"], "result": _result(call["method"], call["params"])}
+
+
+def _result(method: str, params: list[Any]) -> Any:
+    if method == "eth_call":
+        data = params[0]["data"]
+        return NAMED.get(data) or PENDING.get(data) or f"0x{VIEWS[data]:064x}"
+    number = hex(int(time.time()) - 1_700_000_000)
+    if method == "eth_blockNumber":
+        return number
+    zero = "0x" + "00" * 32
+    return {
+        "number": number, "hash": zero, "parentHash": zero, "timestamp": hex(int(time.time())), "logsBloom": "0x0",
+        "transactions": [], "baseFeePerGas": hex(10**9),
+    }  # fmt: skip
+
+
+def _serve(ports: Any) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Node)
+    ports.put(server.server_port)
+    server.serve_forever()
+
+
+@contextmanager
+def node() -> Iterator[str]:
+    """The address of a running one."""
+    ports: Any = multiprocessing.Queue()
+    process = multiprocessing.Process(target=_serve, args=(ports,), daemon=True)
+    process.start()
+    yield f"http://127.0.0.1:{ports.get(timeout=30)}"
+    process.terminate()
+    process.join()
+
+
+def fill(database: Database, vaults: int, marks: int) -> None:
+    """So many working mandates with their vaults, and judgements spread over them."""
+    with database.write() as session:
+        session.execute(text("insert into account (kind, name, wallet_address, created_at) values ('owner', 'owner', '\\x01', now())"))
+        session.execute(text(_MANDATES), {"vaults": vaults, "chain_id": CHAIN_ID})
+        session.execute(text(_VAULTS), {"chain_id": CHAIN_ID})
+    for first in range(1, marks + 1, MARKS_A_TIME):
+        with database.write() as session:
+            last = min(first + MARKS_A_TIME - 1, marks)
+            session.execute(text(_MARKS), {"first": first, "last": last, "vaults": vaults, "chain_id": CHAIN_ID})
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("vacuum analyze"))
+
+
+_MANDATES = """
+insert into mandate (public_id, owner_id, open_board, status, market_mode, purpose, budget_usdc_e6, horizon_days, stop_floor_bps,
+    payout_rule, allowed_targets, on_floor, chain_id, terms, rules, guard_targets, terms_digest, terms_version, vault_address, ends_at,
+    created_at, updated_at)
+select 'm_' || n, (select max(id) from account), false, 'working', 'testnet', 'bench', 1000000000, 30, 500, '{}', '[]', 'keep',
+    :chain_id, '{}', '[]', '[]', sha256(int8send(n)), 2, substring(sha256(int8send(n)) for 20), now() + interval '30 days', now(), now()
+from generate_series(1, cast(:vaults as int)) n
+"""
+_VAULTS = """
+insert into vault (chain_id, address, created_block_hash, created_number, created_at, factory, terms_digest, public_id, owner, mandate_id)
+select :chain_id, vault_address, terms_digest, 1, 1700000000, '\\xfa', terms_digest, public_id, '\\x01', id from mandate
+"""
+_MARKS = """
+insert into vault_mark (chain_id, vault, block_number, block_hash, worth_usdc_e6, floor_usdc_e6, source, at)
+select :chain_id, substring(sha256(int8send(1 + n % cast(:vaults as int))) for 20), n, sha256(''), 1000000000, 950000000, 'vault.worth',
+    now() - interval '1 hour' from generate_series(cast(:first as int), cast(:last as int)) n
+"""
+
+
+def looked_at(vaults: int, marks: int = MARKS) -> tuple[float, float]:
+    """Seconds of the first tick of a process, and of the next one."""
+    with TemporaryDirectory(prefix="bench-") as folder, node() as url:
+        Path(folder).chmod(0o755)
+        server = embedded.start(Path(folder) / "postgres")
+        migrate.upgrade(server.url)
+        database = Database(server.url)
+        fill(database, vaults, marks)
+        leadership = Leadership(server.url, "keeper", "bench")
+        assert leadership.try_take(datetime.now(UTC))
+        rpc = Rpc([url], calls_per_s=Settings.model_fields["rpc_requests_per_s"].default)
+        observer = Observer(ChainReader(rpc, {"factory": FACTORY}), CHAIN_ID, 3_600)
+        tick = Tick(database=database, observer=observer, leadership=leadership, sender=None, own=None)
+        seconds = []
+        for _ in range(2):
+            begun = time.monotonic()
+            report = tick.run(datetime.now(UTC))
+            seconds.append(time.monotonic() - begun)
+            assert (report.vaults, report.unknown) == (vaults, 0), report
+        leadership.release()
+        rpc.close()
+        database.close()
+        server.stop()
+    return seconds[0], seconds[1]
+
+
+def rows() -> dict[str, float]:
+    """The figures of 2,000 and of 20,000 vaults."""
+    found: dict[str, float] = {}
+    for name, vaults in (("2k", 2_000), ("20k", 20_000)):
+        first, later = looked_at(vaults)
+        print(f"{vaults} vaults: first look {first:.1f} s, a later tick {later:.1f} s", flush=True)
+        found |= {f"first_look_{name}_s": round(first, 2), f"tick_{name}_s": round(later, 2)}
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(rows()))

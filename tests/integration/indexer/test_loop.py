@@ -1,0 +1,147 @@
+"""No failure of a round ends the process: it is counted, told and followed by the next round."""
+
+import time
+from collections.abc import Callable
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from core.db.leadership import Leadership
+from core.db.repositories import health, leader
+from core.watchdog import Watchdog
+from indexer import loop as loop_module
+from indexer.chain.tip import Round, TipLoop
+from indexer.loop import Indexer
+from indexer.metrics import Metrics
+from tests.integration.indexer.conftest import Follower
+from tests.integration.indexer.refusing import Refusals
+from tests.integration.indexer.test_quarantine import buy
+
+WITHIN_S = 60.0
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics(time.time)
+
+
+@pytest.fixture
+def indexer(follower: Follower, metrics: Metrics, monkeypatch: pytest.MonkeyPatch) -> Indexer:
+    monkeypatch.setattr(loop_module, "RETRY_S", 0.05)
+    chain = follower.chain
+    return Indexer(
+        chain.reader,
+        follower.database,
+        follower.leadership,
+        chain_id=chain.chain_id,
+        start_block=chain.start_block,
+        poll_s=0.05,
+        metrics=metrics,
+        watchdog=Watchdog(WITHIN_S, lambda code: None),
+    )
+
+
+def running(indexer: Indexer, until: Callable[[], bool]) -> None:
+    thread = Thread(target=indexer.run, daemon=True)
+    thread.start()
+    end = time.monotonic() + WITHIN_S
+    while not until():
+        assert thread.is_alive(), "the loop ended"
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+    indexer.stop()
+    thread.join()
+
+
+def counted(metrics: Metrics, kind: str) -> float:
+    return metrics.registry.get_sample_value("mandate_indexer_round_failures_total", {"kind": kind}) or 0.0
+
+
+def rounds(metrics: Metrics) -> float:
+    return metrics.registry.get_sample_value("mandate_indexer_rounds_total") or 0.0
+
+
+HOSTILE = "a \x00 name \ud800 of\n" + "many words" * 1_000
+
+
+@pytest.mark.parametrize("error", [KeyError(HOSTILE), TypeError(HOSTILE), RecursionError(HOSTILE), AssertionError(), ZeroDivisionError()])
+def test_any_exception_of_a_round__is_counted_and_the_next_one_follows(
+    indexer: Indexer, metrics: Metrics, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """Its text, whatever is in it, stands in the status, which the database takes."""
+    failures, real = iter([error, error]), TipLoop.round
+
+    def failing(self: TipLoop) -> Any:
+        for failure in failures:
+            raise failure
+        return real(self)
+
+    monkeypatch.setattr(TipLoop, "round", failing)
+    running(indexer, lambda: rounds(metrics) >= 2)
+    assert counted(metrics, type(error).__name__) == 2
+
+
+def test_what_fails_beside_a_round__keeps_nothing_else_from_being_done(
+    indexer: Indexer, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: TipLoop) -> None:
+        raise KeyError("safe")
+
+    looked: list[int] = []
+    monkeypatch.setattr(TipLoop, "note_finality", broken)
+    monkeypatch.setattr(loop_module, "watch_deposits", lambda chain, now: looked.append(1))
+    running(indexer, lambda: bool(looked) and rounds(metrics) >= 2)
+    assert counted(metrics, "KeyError") >= 1
+
+
+def test_a_new_start__tries_what_is_held_once_more(indexer: Indexer, follower: Follower, metrics: Metrics) -> None:
+    refusals = Refusals(follower.database)
+    mandate = follower.issue()
+    book = mandate, follower.deployed.create_vault(mandate.terms)
+    follower.catch_up()
+    refusals.add(buy(follower, book))
+    follower.catch_up()
+    refusals.drop()
+    running(indexer, lambda: "move" in follower.story(mandate))
+    follower.assert_sound(*book)
+
+
+def test_work_beside_a_leader__waits_for_its_transaction_and_it_for_ours(follower: Follower, database_url: str) -> None:
+    leadership: Leadership = follower.leadership
+    with follower.database.write() as session:
+        leadership.fence(session)
+        with follower.database.write_session() as other:
+            other.execute(text("set local lock_timeout = '50ms'"))
+            with pytest.raises(Exception, match="lock timeout"):
+                leader.keep_out_writes(other, health.INDEXER)
+    with follower.database.write() as session:
+        leader.keep_out_writes(session, health.INDEXER)
+        with follower.database.write_session() as other:
+            other.execute(text("set local lock_timeout = '50ms'"))
+            with pytest.raises(Exception, match="lock timeout"):
+                leadership.fence(other)
+
+
+def test_a_round_that_hangs__is_ended_by_the_watchdog_and_one_that_gets_on_is_not(
+    indexer: Indexer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, hangs = Event(), Event()
+    indexer._watchdog = Watchdog(1.0, lambda code: left.set())
+
+    def slow(self: TipLoop) -> Round:
+        for _ in range(8):
+            time.sleep(0.25)
+            self.chain.sign()
+        assert not left.is_set(), "it gave signs all the time"
+        hangs.wait(WITHIN_S)
+        return Round(None, 0)
+
+    monkeypatch.setattr(TipLoop, "round", slow)
+    thread = Thread(target=indexer.run, daemon=True)
+    thread.start()
+    assert left.wait(WITHIN_S)
+    hangs.set()
+    indexer.stop()
+    thread.join()

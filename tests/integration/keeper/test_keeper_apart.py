@@ -1,0 +1,294 @@
+"""Nothing that one vault, one row or the record says keeps the keeper from the other vaults; and a stop has a second way."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from core.chain import calldata
+from core.chain.abi import function, hex_bytes, hex_text
+from core.db.repositories import keeper as rows
+from core.db.repositories import watched as watched_rows
+from core.db.repositories.keeper import NewIntent, NewVaultMark
+from core.db.tables.chain import Vault
+from core.db.tables.keeper import KeeperEnded
+from core.db.tables.mandate import Mandate
+from core.domain.money import UsdcE6
+from keeper.last_resort import FALLEN_S, UNKNOWN_S
+from keeper.sender import SECOND_AFTER_BLOCKS, SWALLOWED_BLOCKS
+from tests.integration.keeper.conftest import PRICE_AT_FLOOR, SWALLOWS, USDC, Stage, intent
+from tests.personas import DEPLOYER, KEEPER, STRANGER
+
+ABSURD = 2**255
+
+
+def a_mark(stage: Stage, worth_usdc_e6: int | None = 960 * USDC, **changes: Any) -> NewVaultMark:
+    fields: dict[str, Any] = {
+        "chain_id": stage.chain.chain_id,
+        "vault": stage.vault,
+        "block_number": 5,
+        "block_hash": "0x" + "ab" * 32,
+        "worth_usdc_e6": worth_usdc_e6,
+        "floor_usdc_e6": UsdcE6(950 * USDC),
+        "source": "vault.worth",
+    }
+    return NewVaultMark(**fields | changes)
+
+
+# Rows
+
+
+def test_a_sent_mark_of_an_absurd_worth__blinds_nobody(stage: Stage) -> None:
+    row = intent(hex_bytes(stage.vault), kind="mark", state="done", trigger=1, at=stage.now())
+    row.reason = {"worth_usdc": f"{ABSURD}.000000"}
+    with stage.database.write() as session:
+        session.add(row)
+    stage.set_price(PRICE_AT_FLOOR)
+    stage.keeper().run()
+    assert stage.status() == "stopped"
+
+
+@pytest.mark.parametrize("bad", [{"worth_usdc_e6": 10**80}, {"block_number": 2**63}, {"source": "a\0b"}])
+def test_marks__one_that_the_database_refuses__keeps_no_other_out(stage: Stage, bad: dict[str, Any]) -> None:
+    marks = [a_mark(stage), *(a_mark(stage, **bad) for _ in range(2)), *(a_mark(stage) for _ in range(5))]
+    with stage.database.write() as session:
+        rows.add_vault_marks(session, marks, stage.now())
+    assert [mark.worth_usdc_e6 for mark in stage.marks()].count(960 * USDC) == 6
+    kept = [(mark.worth_usdc_e6, mark.source) for mark in stage.marks() if mark.worth_usdc_e6 is None]
+    assert kept == ([(None, rows.NOT_KEPT)] * 2 if bad.keys() != {"block_number"} else [])
+
+
+def new_intent(stage: Stage, **changes: Any) -> NewIntent:
+    fields: dict[str, Any] = {
+        "chain_id": stage.chain.chain_id,
+        "subject": stage.vault.lower(),
+        "vault": stage.vault,
+        "kind": "stop",
+        "role": "keeper",
+        "to": stage.vault,
+        "data": b"",
+        "trigger_block_number": 1,
+        "trigger_block_hash": "0x" + "ab" * 32,
+        "reason": {"why": "at_or_below_floor"},
+    }
+    return NewIntent(**fields | changes)
+
+
+def test_intents__one_that_the_database_refuses__keeps_no_other_out(stage: Stage) -> None:
+    with stage.database.write() as session:
+        assert rows.add_intent(session, new_intent(stage, reason={"why": "a\0b"}), 1, stage.now()) is None
+        assert rows.add_intent(session, new_intent(stage), 1, stage.now()) is not None
+
+
+def test_an_intent_whose_row_cannot_be_used__is_planned_anew(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    with stage.database.write() as session:
+        rows.add_intent(session, new_intent(stage, reason={"nothing": "of use"}), 1, stage.now())
+    keeper = stage.keeper()
+    keeper.run()
+    keeper.run()
+    assert stage.status() == "stopped"
+    assert stage.states() == [("stop", "superseded"), ("stop", "mined")]
+
+
+# Whom it watches
+
+
+@pytest.mark.parametrize("status", ["draft", "cancelled", "stopped", "settled"])
+def test_whatever_the_record_says__a_vault_of_ours_is_stopped_at_its_floor(stage: Stage, status: str) -> None:
+    with stage.database.write() as session:
+        session.execute(update(Mandate).values(status=status))
+    stage.set_price(PRICE_AT_FLOOR)
+    stage.keeper().run()
+    assert stage.status() == "stopped"
+
+
+def test_a_strangers_vault__is_not_watched(stage: Stage) -> None:
+    with stage.database.write() as session:
+        session.execute(update(Vault).values(mandate_id=None))
+    assert stage.keeper().run().vaults == 0
+
+
+def test_a_vault_that_ended__drops_out_when_that_is_safe(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    keeper = stage.keeper()
+    keeper.run()
+    assert keeper.run().vaults == 1
+    stage.make_safe()
+    keeper.run()
+    assert (keeper.run().vaults, stage.keeper().tick.mode) == (0, "sending")
+    with stage.database.read() as session:
+        assert [row.status for row in session.scalars(select(KeeperEnded))] == ["stopped"]
+        in_grace = stage.now() + timedelta(seconds=stage.ends_at - stage.chain.now)
+        assert len(watched_rows.watched_vaults(session, stage.chain.chain_id, in_grace)) == 1, "it may owe a fee"
+
+
+def test_the_floor__is_of_the_signed_terms(stage: Stage) -> None:
+    keeper = stage.keeper()
+    keeper.run()
+    asked = keeper.wire.views
+    assert function("MandateVault", "worth").selector in asked
+    assert function("MandateVault", "stopFloor").selector not in asked
+    with stage.database.write() as session:
+        session.execute(update(Mandate).values(terms_digest=b"\1" * 32))
+    other = stage.keeper()
+    keeper.die()
+    assert (other.run().unknown, function("MandateVault", "stopFloor").selector in other.wire.views) == (0, True)
+
+
+# The second way
+
+
+class SilentSigner:
+    """A remote signer that is down."""
+
+    address = STRANGER.address
+
+    def require_key(self) -> None:
+        raise OSError("no route to the signer")
+
+    def sign_transaction(self, transaction: dict[str, Any]) -> bytes:
+        raise OSError("no route to the signer")
+
+    def sign_digest(self, digest: bytes) -> str:
+        raise OSError("no route to the signer")
+
+
+def test_the_stops_signer_is_down__the_keepers_key_stops(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    keeper = stage.keeper(stop_signer=SilentSigner())
+    keeper.run()
+    assert stage.status() == "stopped"
+    assert stage.receipt_of(stage.txs()[-1]).sender == KEEPER.address
+
+
+def test_the_mark_is_refused__the_keepers_key_enforces_the_stop_line(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    height = stage.chain.reader.block_number() + 1
+    stage.chain.succeed(KEEPER, stage.vault, calldata.mark(1_000 * USDC, height, "0x" + "11" * 32))
+    stage.keeper().run()
+    assert stage.status() == "stopped"
+    assert hex_text(stage.intents()[0].data) == calldata.enforce_stop_line()
+
+
+def test_a_stop_that_no_block_takes__is_sent_by_the_other_key(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    keeper = stage.keeper(stop_signer=STRANGER.signer)
+    with stage.no_blocks():
+        keeper.run()
+        for _ in range(SECOND_AFTER_BLOCKS):
+            stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
+            stage.chain.anvil.mine(1)
+        keeper.run()
+        keepers = [tx.raw for tx in stage.txs() if tx.signer == hex_bytes(KEEPER.address)]
+        assert [(row.kind, row.state) for row in stage.intents()] == [("stop", "broadcast"), ("second_stop", "broadcast")]
+        stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
+        stage.chain.anvil.rpc.call("eth_sendRawTransaction", [hex_text(keepers[0])])
+        stage.chain.anvil.mine(1)
+        assert stage.status() == "stopped"
+        keeper.run()
+        stage.chain.anvil.mine(1)
+        keeper.run()
+    assert dict(stage.states())["second_stop"] == "mined"
+    assert dict(stage.states())["stop"] in ("superseded", "reverted")
+
+
+def test_a_node_that_keeps_bytes_to_itself__delays_no_stop(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    stage.keeper(paths=(SWALLOWS, "")).run()
+    assert stage.status() == "stopped"
+
+
+def test_a_node_that_keeps_bytes_to_itself__rests_after_blocks_without_them(stage: Stage) -> None:
+    stage.set_price(1_100_000)
+    keeper = stage.keeper(paths=(SWALLOWS, ""))
+    keeper.run()
+    assert stage.keeper_nonce() == 0, "a mark goes to one node alone"
+    stage.chain.anvil.mine(SWALLOWED_BLOCKS)
+    keeper.run()
+    assert keeper.rpc.stats()[0].failures == {"distrust: swallows": 1}
+    keeper.run()
+    assert (stage.keeper_nonce(), dict(stage.states())["mark"]) == (1, "mined")
+
+
+def later(stage: Stage, seconds: int) -> None:
+    stage.pass_time(stage.chain.now + seconds)
+
+
+def test_no_stop_gets_through__the_pauser_removes_the_agent(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    stage.chain.anvil.rpc.call("anvil_setBalance", [KEEPER.address, "0x0"])
+    keeper = stage.keeper(pauser=DEPLOYER.signer)
+    keeper.run()
+    assert ("remove_agent", "mined") not in stage.states()
+    later(stage, FALLEN_S)
+    keeper.run()
+    assert (stage.status(), int(stage.chain.reader.agent(stage.vault), 16)) == ("working", 0)
+    later(stage, 5)
+    keeper.run()
+    assert [kind for kind, _ in stage.states()].count("remove_agent") == 1
+
+
+@pytest.mark.parametrize(("last_worth", "is_removed"), [(969 * USDC, True), (969 * USDC + 1, False)])
+def test_unknown_for_long__the_agent_is_removed_only_near_the_floor(stage: Stage, last_worth: int, is_removed: bool) -> None:
+    """Floor 950: 2 % above it is 969."""
+    with stage.database.write() as session:
+        rows.add_vault_marks(session, [a_mark(stage, last_worth), a_mark(stage, None, block_number=6)], stage.now())
+    stage.chain.anvil.rpc.call("anvil_setCode", [stage.chain.contracts["test_venue_adapter"], "0xfe"])
+    later(stage, UNKNOWN_S - 30)
+    keeper = stage.keeper(pauser=DEPLOYER.signer)
+    keeper.run()
+    assert "remove_agent" not in dict(stage.states())
+    later(stage, 60)
+    keeper.run()
+    assert (int(stage.chain.reader.agent(stage.vault), 16) == 0) is is_removed
+    assert stage.status() == "working"
+
+
+def test_without_a_pausers_key__nothing_is_done_about_the_unknown(stage: Stage) -> None:
+    with stage.database.write() as session:
+        rows.add_vault_marks(session, [a_mark(stage, 951 * USDC), a_mark(stage, None, block_number=6)], stage.now())
+    stage.chain.anvil.rpc.call("anvil_setCode", [stage.chain.contracts["test_venue_adapter"], "0xfe"])
+    later(stage, 2 * UNKNOWN_S)
+    stage.keeper().run()
+    assert stage.states() == []
+
+
+# Marks
+
+
+def test_a_vault_whose_price_is_wiggled__sends_so_many_marks_a_day_and_is_still_stopped(stage: Stage) -> None:
+    keeper = stage.keeper(marks_a_day=2)
+    for price in (1_200_000, 900_000, 1_200_000, 900_000):
+        stage.set_price(price)
+        keeper.run()
+        keeper.run()
+    assert [kind for kind, _ in stage.states()] == ["mark", "mark"]
+    stage.set_price(PRICE_AT_FLOOR)
+    keeper.run()
+    assert stage.status() == "stopped"
+
+
+# Nonces
+
+
+def test_only_the_lowest_nonce__is_offered_again(stage: Stage) -> None:
+    with stage.no_blocks():
+        keeper = stage.keeper()
+        with stage.database.write() as session:
+            for n in range(3):
+                rows.add_intent(session, replace(new_intent(stage), **_acceptance(stage, n)), 1, stage.now())
+        keeper.run()
+        assert [tx.nonce for tx in stage.txs()] == [0, 1, 2]
+        stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
+        stage.chain.anvil.mine(4)
+        keeper.run()
+    assert [(tx.nonce, tx.attempt) for tx in stage.txs()] == [(0, 1), (1, 1), (2, 1), (0, 2)]
+
+
+def _acceptance(stage: Stage, n: int) -> dict[str, Any]:
+    """Anything that the chain takes from the keeper's key: an approval of USDC."""
+    data = hex_bytes(calldata.call_by_signature("approve(address,uint256)", [stage.vault, n]))
+    return {"subject": f"test:{n}", "vault": None, "kind": "test", "to": stage.chain.contracts["usdc"], "data": data}

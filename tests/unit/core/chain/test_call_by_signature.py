@@ -1,0 +1,104 @@
+"""Call data for a function written as text, structs and arrays among its arguments. eth_abi's decoder is the judge."""
+
+from typing import Any
+
+import pytest
+from eth_abi.abi import decode
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.chain.abi import AbiEncodeError, hex_bytes, hex_text
+from core.chain.calldata import call_by_signature
+from core.domain.mandate.selectors import selector_of
+from tests.unit.core.domain.mandate.test_pins import KINDS, SIGNATURES, values_of
+
+VAULT = "0x" + "11" * 20
+
+
+def written(value: Any) -> Any:
+    """A value as JSON has it: lists for structs, hex for bytes."""
+    if isinstance(value, list | tuple):
+        return [written(item) for item in value]
+    return hex_text(value) if isinstance(value, bytes) else value
+
+
+def arguments_of(signature: str, kinds: list[str], arguments: list[Any]) -> list[Any]:
+    data = call_by_signature(signature, arguments)
+    assert data[:10] == selector_of(signature)
+    return [written(value) for value in decode(kinds, hex_bytes(data)[4:])]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "arguments"),
+    [
+        (["(uint256,address)"], [[1, VAULT]]),
+        (["(uint256,uint256)", "address"], [[1, 2], VAULT]),
+        (["(uint256,bytes)[]"], [[[1, "0x11"], [2, "0x"]]]),
+        (["uint256[2]"], [[1, 2]]),
+        (["address", "((bytes4,bool)[2],string)"], [VAULT, [[["0x11223344", True], ["0x55667788", False]], "text"]]),
+        (["function"], ["0x" + "11" * 24]),
+        ([], []),
+    ],
+)
+def test_structs_and_arrays__are_encoded(kinds: list[str], arguments: list[Any]) -> None:
+    """The types were split at every comma before, and a struct was a defect of the service."""
+    assert arguments_of(f"f({','.join(kinds)})", kinds, arguments) == arguments
+
+
+@pytest.mark.parametrize(
+    ("signature", "arguments"),
+    [
+        ("f((uint256,address))", [1, VAULT]),
+        ("f((uint256,address))", [[1]]),
+        ("f((uint256,address))", [[1, VAULT, 2]]),
+        ("f((uint256,address))", [{"0": 1, "1": VAULT}]),
+        ("f((uint256,address))", [None]),
+        ("f(uint256[2])", [1, 2]),
+        ("f(uint256[2])", [[1]]),
+        ("f(address[])", [5]),
+        ("f(string[])", ["abc"]),
+        ("f(bytes)", [5]),
+        ("f(bytes)", ["0xzz"]),
+        ("f(string)", ["\ud800"]),
+        ("f(uint256)", [1e400]),
+        ("f((uint256,address)", [[1, VAULT]]),
+        ("f(uint256))", [1]),
+        ("f(uint)", [1]),
+        ("f((uint256 amount))", [[1]]),
+        ("(", []),
+        ("", []),
+    ],
+)
+def test_what_does_not_fit__is_an_encoding_error(signature: str, arguments: list[Any]) -> None:
+    with pytest.raises(AbiEncodeError):
+        call_by_signature(signature, arguments)
+
+
+@given(SIGNATURES, st.data())
+def test_values_of_any_types__come_back_from_the_decoder(kinds: list[str], draw: st.DataObject) -> None:
+    arguments = written(draw.draw(st.tuples(*map(values_of, kinds))))
+    assert arguments_of(f"f({','.join(kinds)})", kinds, arguments) == arguments
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from([VAULT, "0x", "0x11", "\ud800", "-"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=8,
+)
+# Types with a character taken out or put in, beside sound ones.
+TEXTS = st.one_of(
+    st.lists(KINDS, max_size=3).map(lambda kinds: f"f({','.join(kinds)})"),
+    st.tuples(KINDS, st.integers(0, 30), st.sampled_from(["", "(", ")", ",", "[", "]", " ", "0", "x"])).map(
+        lambda cut: f"f({cut[0][: cut[1]]}{cut[2]}{cut[0][cut[1] + 1 :]})"
+    ),
+    st.text("f()[],12 address\n", max_size=20),
+)
+
+
+@given(TEXTS, st.lists(JSON, max_size=3))
+def test_any_text_and_any_values__give_call_data_or_an_encoding_error(signature: str, arguments: list[Any]) -> None:
+    try:
+        data = call_by_signature(signature, arguments)
+    except AbiEncodeError:
+        return
+    assert len(hex_bytes(data)) % 32 == 4

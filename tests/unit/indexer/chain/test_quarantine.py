@@ -1,0 +1,87 @@
+"""Which errors say that the data is refused, and which say nothing of it."""
+
+import psycopg
+import pytest
+from psycopg import errors
+from sqlalchemy.exc import DBAPIError, NoResultFound, OperationalError, StatementError, TimeoutError
+
+from core.chain.abi import AbiDecodeError
+from core.db.repositories.leader import LeadershipLostError
+from core.domain.errors import InvalidParameterError
+from indexer.chain.quarantine import refusal_of
+
+
+def wrapped(error: psycopg.Error) -> DBAPIError:
+    return DBAPIError.instance("insert", {}, error, psycopg.Error)  # type: ignore[return-value]
+
+
+REFUSED = [
+    errors.CheckViolation,
+    errors.NotNullViolation,
+    errors.NumericValueOutOfRange,
+    errors.UniqueViolation,
+    errors.UntranslatableCharacter,
+]
+OF_THE_DATABASE = [
+    errors.DiskFull,
+    errors.AdminShutdown,
+    errors.LockNotAvailable,
+    errors.QueryCanceled,
+    errors.DeadlockDetected,
+    errors.SerializationFailure,
+    errors.InsufficientPrivilege,
+    errors.UndefinedTable,
+    errors.OutOfMemory,
+    errors.ProgramLimitExceeded,
+]
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_sqlstate_22_and_23__refuse_the_data(kind: type[psycopg.Error]) -> None:
+    for error in (kind("no"), wrapped(kind("no"))):
+        refusal = refusal_of(error)
+        assert refusal is not None
+        assert (refusal.reason, refusal.note) == ("database", f"The database refuses it (SQLSTATE {kind.sqlstate}).")
+
+
+@pytest.mark.parametrize("kind", OF_THE_DATABASE)
+def test_any_other_sqlstate__says_nothing_of_the_data(kind: type[psycopg.Error]) -> None:
+    assert refusal_of(kind("no")) is None
+    assert refusal_of(wrapped(kind("no"))) is None
+
+
+def test_text_that_psycopg_does_not_send__is_refused() -> None:
+    assert refusal_of(psycopg.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")) is not None
+
+
+OF_THE_DOMAIN = [ValueError(), KeyError(), RecursionError(), OverflowError(), UnicodeError(), InvalidParameterError("$", "no")]
+
+
+@pytest.mark.parametrize("error", OF_THE_DOMAIN)
+def test_what_a_pure_function_raises__is_refused_by_the_domain(error: Exception) -> None:
+    for raised in (error, StatementError("bind", "insert", {}, error)):
+        refusal = refusal_of(raised)
+        assert refusal is not None
+        assert refusal.reason == "domain"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(),
+        MemoryError(),
+        psycopg.OperationalError("server closed the connection unexpectedly"),
+        OperationalError("insert", {}, psycopg.OperationalError("gone")),
+        TimeoutError(),
+        NoResultFound(),
+        LeadershipLostError("indexer", 1),
+    ],
+)
+def test_trouble_that_is_not_the_datas__refuses_nothing(error: Exception) -> None:
+    assert refusal_of(error) is None
+
+
+def test_a_log_that_is_none__is_undecodable() -> None:
+    refusal = refusal_of(AbiDecodeError("no"))
+    assert refusal is not None
+    assert refusal.reason == "undecodable"

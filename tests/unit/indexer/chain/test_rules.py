@@ -1,0 +1,40 @@
+"""What an adapter publishes, asked of nodes that do not get its code done."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from core.chain.rpc import RpcUnreachableError
+from core.domain.blocks import BlockHeader, RawLog
+from core.domain.events import AdapterListed, LogRef
+from core.domain.mandate.terms import Rule
+from indexer.chain.facts import BlockFacts, Found
+from indexer.chain.patience import Patience
+from indexer.chain.rules import UNANSWERED_ROUNDS, published_rules
+
+ADAPTER = "0x00000000000000000000000000000000000000AA"
+HEADER = BlockHeader(7, "0x" + "07" * 32, "0x" + "06" * 32, 7, 0, (), 0)
+TX = "0x" + "01" * 32
+LOG = RawLog(ADAPTER, (), "0x", 7, HEADER.hash, TX, 0, 0)
+LISTED = Found(LogRef(84532, 7, HEADER.hash, 7, TX, 0, ADAPTER), AdapterListed(ADAPTER), LOG)
+FACTS = BlockFacts(HEADER, (LOG,), (LISTED,), (), ())
+
+
+@dataclass
+class Nodes:
+    """Reads everything but the one adapter's rules in time."""
+
+    asked: list[str] = field(default_factory=list)
+
+    def adapter_rules(self, adapter: str, at: str) -> tuple[Rule, ...]:
+        self.asked.append(at)
+        raise RpcUnreachableError("eth_call", ["ReadTimeout"])
+
+
+def test_rules_that_no_node_gets_done__hold_the_record_up_for_some_rounds_alone() -> None:
+    nodes, patience = Nodes(), Patience()
+    for _ in range(UNANSWERED_ROUNDS - 1):
+        with pytest.raises(RpcUnreachableError):
+            published_rules(nodes, FACTS, patience)  # type: ignore[arg-type]  # as much of a reader as is asked for
+    assert published_rules(nodes, FACTS, patience) == {ADAPTER: ()}  # type: ignore[arg-type]
+    assert nodes.asked == [HEADER.hash] * UNANSWERED_ROUNDS
