@@ -66,7 +66,7 @@ def _result(method: str, params: list[Any]) -> Any:
         return number
     zero = "0x" + "00" * 32
     return {
-        "number": number, "hash": zero, "parentHash": zero, "timestamp": hex(int(time.time())), "logsBloom": "0x0",
+        "number": number, "hash": zero, "parentHash": zero, "timestamp": hex(int(time.time())), "logsBloom": "0x" + "00" * 256,
         "transactions": [], "baseFeePerGas": hex(10**9),
     }  # fmt: skip
 

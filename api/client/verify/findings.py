@@ -49,7 +49,7 @@ NAMES: Final[Mapping[str, str]] = {
     "row.orphaned_block": "its block is not in the chain and no row takes it back",
     "row.incarnation": "the fact's returns are not counted 1, 2, 3 ...",
     "row.left_out": "a log of the vault has no row",
-    "row.order": "rows of the chain are not in its order",
+    "row.order": "rows of the chain are not in its order; notes of the factory have one of their own",
     "reversal.target": "takes back no earlier row, or one that was taken back",
     "reversal.content": "is not the mirror of the row that it takes back",
     "reversal.without_cause": "takes back a row whose block is in the chain",

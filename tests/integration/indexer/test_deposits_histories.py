@@ -7,7 +7,7 @@ blocks are in a real database. Each history has a chain id of its own.
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from core.books import transfer_ledger, transfer_reports
 from core.books.transfer_reports import Claim
+from core.chain.bloom import bloom_of
 from core.chain.reader import ChainReader
 from core.chain.transfers import TRANSFER
 from core.db.engine import Database, WriteSession
@@ -120,9 +121,12 @@ class World:
     def mine(self, payment: int | None = None, succeeds: bool = True) -> None:
         self.now += BLOCK_S
         block = self._block(self.blocks[-1])
-        if payment is not None and self._found(self.payments[payment].tx_hash) is None:
-            block.mined[self.payments[payment].tx_hash] = succeeds
         self.blocks.append(block)
+        if payment is not None and self._found(self.payments[payment].tx_hash) is None:
+            tx_hash = self.payments[payment].tx_hash
+            block.mined[tx_hash] = succeeds
+            bloom = bloom_of(self._receipt_in(block, tx_hash).logs)
+            block.header = replace(block.header, transaction_hashes=(tx_hash,), logs_bloom=bloom)
 
     def reorg(self, depth: int) -> None:
         """The newest blocks go, and one more than they were comes."""
@@ -138,19 +142,30 @@ class World:
         assert at == "safe"
         return self.blocks[max(0, len(self.blocks) - 1 - SAFE_BEHIND)].header
 
-    def receipts_of(self, tx_hashes: list[str]) -> list[Receipt | None]:
-        return [self._receipt(tx_hash) for tx_hash in tx_hashes]
+    @property
+    def rpc(self) -> "World":
+        """One node, which is always asked."""
+        return self
 
-    def _receipt(self, tx_hash: str) -> Receipt | None:
-        block = self._found(tx_hash)
-        if block is None:
-            return None
+    @contextmanager
+    def pinned(self) -> Iterator[None]:
+        yield
+
+    def headers_by_hash(self, hashes: list[str]) -> list[BlockHeader | None]:
+        by_hash = {block.header.hash: block.header for block in self.blocks}
+        return [by_hash.get(one) for one in hashes]
+
+    def receipts_settled(self, tx_hashes: list[str]) -> list[Receipt | None]:
+        found = [(self._found(tx_hash), tx_hash) for tx_hash in tx_hashes]
+        return [None if block is None else self._receipt_in(block, tx_hash) for block, tx_hash in found]
+
+    def _receipt_in(self, block: Block, tx_hash: str) -> Receipt:
         payment = next(one for one in self.payments if one.tx_hash == tx_hash)
         succeeds, place = block.mined[tx_hash], (block.header.number, block.header.hash, tx_hash, 0, 0)
         topics = (TRANSFER.topic, *("0x" + wallet[2:].lower().zfill(64) for wallet in (payment.from_, payment.to)))
         log = RawLog(TOKEN, topics, "0x" + f"{payment.amount:064x}", *place)
         logs = (log,) if succeeds else ()
-        return Receipt(tx_hash, 0, place[0], place[1], int(succeeds), payment.from_, TOKEN, 1, 0, logs)
+        return Receipt(tx_hash, 0, place[0], place[1], int(succeeds), payment.from_, TOKEN, 1, bloom_of(logs), logs)
 
     # The indexer
 

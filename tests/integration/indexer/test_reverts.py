@@ -199,15 +199,6 @@ def test_a_node_that_lags_behind_the_one_that_showed_the_block__is_asked_again(
     assert reasons(follower) == [reason]
 
 
-@pytest.mark.parametrize("vaults", [2])
-def test_a_revert_of_a_vault_without_a_mandate__is_explained_and_noted_nowhere(follower: Follower, vaults: int) -> None:
-    for index in range(vaults):
-        vault = follower.deployed.create_vault(follower.deployed.terms(f"m_unknown{index}", nonce=index))
-        follower.deployed.buy(vault, 101 * USDC)
-    follower.catch_up()
-    assert reasons(follower) == ["OverPerTxCap"] * vaults
-
-
 def test_reverted_calls_to_a_foreign_vault__are_neither_kept_nor_run_again(follower: Follower, working: Working) -> None:
     """Anybody may create a vault of terms of their own and send failing calls to it for ever."""
     chain = follower.deployed

@@ -30,6 +30,8 @@ def observer(answer: Callable[[str, str], dict[str, Any]], asked: list[Any] | No
 
     def handle(request: httpx.Request) -> httpx.Response:
         bodies = json.loads(request.content)
+        if isinstance(bodies, dict):
+            return httpx.Response(200, json={"id": bodies["id"], "result": "0x1f4"})  # asked whether it answers at all
         if asked is not None:
             asked.extend(bodies)
         calls = [(body, body["params"][0]) for body in bodies]
