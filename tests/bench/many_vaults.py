@@ -80,12 +80,15 @@ def _serve(ports: Any) -> None:
 @contextmanager
 def node() -> Iterator[str]:
     """The address of a running one."""
-    ports: Any = multiprocessing.Queue()
-    process = multiprocessing.Process(target=_serve, args=(ports,), daemon=True)
+    apart = multiprocessing.get_context("spawn")  # a fork would hold the pipes of whoever else was started here
+    ports: Any = apart.Queue()
+    process = apart.Process(target=_serve, args=(ports,), daemon=True)
     process.start()
-    yield f"http://127.0.0.1:{ports.get(timeout=30)}"
-    process.terminate()
-    process.join()
+    try:
+        yield f"http://127.0.0.1:{ports.get(timeout=30)}"
+    finally:
+        process.terminate()
+        process.join()
 
 
 def fill(database: Database, vaults: int, marks: int) -> None:
