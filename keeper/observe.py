@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.chain.abi import AbiDecodeError, answer_words, function, hex_bytes
-from core.chain.reader import ChainReader, refusal_name
+from core.chain.reader import VIEW_GAS, ChainReader, refusal_name
 from core.chain.rpc import Request, RpcCodeFailedError, RpcError, RpcRefusedError, RpcRevertedError
 from core.db.repositories.watched import SourcedMark, WatchedVault
 from core.domain.blocks import BlockHeader
@@ -35,7 +35,6 @@ from keeper.state import (
 from keeper.trouble import Group, Trouble
 
 VAULTS_A_BATCH = 120  # up to three calls each: one HTTP request
-CALL_GAS = 10_000_000  # of one view: many times what a vault with 32 rules needs, and a fraction of a second of a node's time
 PART_S = 1.0  # that a part of a batch that failed may take
 NEAR_BPS = 500  # of the floor above it: a vault that was read there last is looked at again soon
 UNREADABLE = "unreadable"
@@ -187,7 +186,7 @@ class Observer:
 
 
 def _eth_call(to: str, data: str, head: Head) -> Request:
-    return "eth_call", [{"to": to, "data": data, "gas": hex(CALL_GAS)}, {"blockHash": head.hash}]
+    return "eth_call", [{"to": to, "data": data, "gas": hex(VIEW_GAS)}, {"blockHash": head.hash}]
 
 
 @dataclass(frozen=True, slots=True)

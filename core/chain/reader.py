@@ -25,6 +25,9 @@ At = str | int
 LATEST = "latest"
 INVALID_PARAMS_CODE = -32602
 HASH_CHARACTERS = 66
+VIEW_GAS = (
+    10_000_000  # of a view of code that is not ours: many times what an honest one needs, and a fraction of a second of a node's time
+)
 MOST_RULES_BYTES = WORD_BYTES * (2 + 4 * MAX_RULES)  # offset and length, then four words a rule
 POSITION_CALLS = 99  # a request: three a vault
 ERC1271_MAGIC = "0x1626ba7e"
@@ -234,9 +237,10 @@ class ChainReader:
 
     # Calls
 
-    def call(self, to: str, data: str, at: At = LATEST, sender: str | None = None) -> bytes:
-        """eth_call. Errors: RpcRevertedError with the revert data."""
+    def call(self, to: str, data: str, at: At = LATEST, sender: str | None = None, gas: int | None = None) -> bytes:
+        """eth_call, of at most `gas` units when they are named. Errors: RpcRevertedError with the revert data."""
         transaction = {"to": to, "data": data} | ({} if sender is None else {"from": sender})
+        transaction |= {} if gas is None else {"gas": hex(gas)}
         return bytes(self.rpc.call("eth_call", [transaction, block_argument(at)], results.code))
 
     def replay(self, transaction: Mapping[str, Any], parent_hash: str, number: int, timestamp: int) -> bytes | None:
@@ -374,7 +378,7 @@ class ChainReader:
         An answer too long for MAX_RULES is not decoded: its size is the adapter's choice.
         """
         abi = function("IAdapter", "rules")
-        answer = self.call(adapter, abi.encode(), at)
+        answer = self.call(adapter, abi.encode(), at, gas=VIEW_GAS)
         if len(answer) > MOST_RULES_BYTES:
             raise AbiDecodeError(f"{len(answer)} bytes are more than {MAX_RULES} rules")
         return tuple(rule_of(rule) for rule in abi.decode_output(answer)[0])
@@ -397,7 +401,9 @@ class ChainReader:
 
     def _readings(self, adapters: Sequence[str], vault: str, at: At) -> dict[str, AdapterReading]:
         calls = [
-            ("eth_call", [{"to": adapter, "data": data}, block_argument(at)]) for adapter in adapters for data in _adapter_questions(vault)
+            ("eth_call", [{"to": adapter, "data": data, "gas": hex(VIEW_GAS)}, block_argument(at)])
+            for adapter in adapters
+            for data in _adapter_questions(vault)
         ]
         answers = iter(self.rpc.batch_settled(calls, [results.code] * len(calls)))
         return {adapter: AdapterReading(*(_answer_or_none(name, next(answers)) for name in ADAPTER_VIEWS)) for adapter in adapters}

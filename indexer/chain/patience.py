@@ -3,9 +3,13 @@
 from collections import Counter
 from collections.abc import Hashable
 
+MOST_THINGS = 10_000  # that are remembered; the oldest are forgotten first
+
 
 class Patience:
-    """Counts refusals for as long as the process lives; a new process is patient anew."""
+    """Counts refusals for as long as the process lives; a new process is patient anew. What was enough stays enough, so that several
+    things that fail together are waited for together.
+    """
 
     def __init__(self) -> None:
         self._refusals: Counter[Hashable] = Counter()
@@ -17,7 +21,6 @@ class Patience:
     def ends(self, thing: Hashable, rounds: int) -> bool:
         """Count one more refusal; True when `rounds` of them are enough."""
         self._refusals[thing] += 1
-        if self._refusals[thing] < rounds:
-            return False
-        del self._refusals[thing]
-        return True
+        if len(self._refusals) > MOST_THINGS:
+            del self._refusals[next(iter(self._refusals))]
+        return self._refusals[thing] >= rounds

@@ -6,7 +6,7 @@ import structlog
 
 from core.chain.abi import AbiDecodeError
 from core.chain.reader import LATEST, ChainReader
-from core.chain.rpc import RpcRefusedError, RpcRevertedError, RpcUnreachableError
+from core.chain.rpc import RpcError, RpcRefusedError, RpcRevertedError, RpcUnreachableError
 from core.domain.blocks import BlockHeader
 from core.domain.events import AdapterListed
 from core.domain.mandate.expansion import rules_fault
@@ -21,8 +21,19 @@ log = structlog.get_logger(__name__)
 
 
 def published_rules(reader: ChainReader, facts: BlockFacts, patience: Patience) -> Mapping[str, tuple[Rule, ...]]:
-    """Adapter -> rules, of every adapter that the block lists. Errors: RpcUnreachableError; RpcRefusedError: ask again."""
-    return {event.adapter: _rules_of(reader, event.adapter, facts.header, patience) for event in facts.events_of(AdapterListed)}
+    """Adapter -> rules, of every adapter that the block lists. Errors: RpcUnreachableError; RpcRefusedError: ask again.
+
+    All are asked before an error is raised: a block with many bad adapters takes no more rounds than one with one.
+    """
+    found, failed = dict[str, tuple[Rule, ...]](), list[RpcError]()
+    for event in facts.events_of(AdapterListed):
+        try:
+            found[event.adapter] = _rules_of(reader, event.adapter, facts.header, patience)
+        except RpcRefusedError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
+    return found
 
 
 def _rules_of(reader: ChainReader, adapter: str, header: BlockHeader, patience: Patience) -> tuple[Rule, ...]:
@@ -38,7 +49,7 @@ def _rules_of(reader: ChainReader, adapter: str, header: BlockHeader, patience: 
     except (RpcRevertedError, AbiDecodeError) as error:
         return _no_rules(adapter, header, error)
     except RpcUnreachableError as error:
-        if not patience.ends((adapter, header.hash, "unanswered"), UNANSWERED_ROUNDS):
+        if not patience.ends((header.hash, "unanswered"), UNANSWERED_ROUNDS):  # of all that the block lists together
             raise
         return _no_rules(adapter, header, error)
     except RpcRefusedError:

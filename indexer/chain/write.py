@@ -20,7 +20,7 @@ from core.db.repositories import reverts
 from core.db.repositories.chain import TIP, Cursor, KnownVault, NewVault
 from core.db.repositories.quarantine import ACCOUNT, MANDATE
 from core.domain.blocks import BlockHeader, RawLog
-from core.domain.events import AdapterDelisted, AgentSet, KeeperChanged, TermsCancelled, VaultCreated, X402Paid
+from core.domain.events import AdapterDelisted, AdapterListed, AgentSet, KeeperChanged, TermsCancelled, VaultCreated, X402Paid
 from core.domain.mandate.ledger import row_from_event
 from core.domain.mandate.terms import ZERO_ADDRESS, Rule
 from indexer.chain.context import ChainContext
@@ -101,10 +101,11 @@ def _take(
 ) -> int:
     """Write what is not a book, hand on what is, and move the watch list; the number of rows that had to be written first."""
     created = {made.address: vaults[made.address] for made in facts.created}
-    for adapter, rules in published.items():
-        repository.add_adapter(session, chain.chain_id, facts.header, adapter, rules)
-    for event in facts.events_of(AdapterDelisted):
-        repository.delist_adapter(session, chain.chain_id, facts.header, event.adapter)
+    for item in facts.found:  # in their order: a block may delist an adapter and list it again
+        if isinstance(item.event, AdapterListed) and item.event.adapter in published:
+            repository.add_adapter(session, chain.chain_id, facts.header, item.event.adapter, published[item.event.adapter])
+        elif isinstance(item.event, AdapterDelisted):
+            repository.delist_adapter(session, chain.chain_id, facts.header, item.event.adapter)
     wanted = [one for one in facts.reverts if one.vault not in created or created[one.vault].mandate_id is not None]
     reverts.add_reverts(session, chain.chain_id, facts.header, wanted)
 

@@ -350,7 +350,7 @@ def linked_wallets(session: Session, among: Iterable[str] | None = None) -> dict
 
 
 def add_adapter(session: WriteSession, chain_id: int, block: BlockHeader, adapter: str, rules: Sequence[Rule]) -> None:
-    """An adapter listed in that block, with the rules that it published there."""
+    """An adapter listed in that block, with the rules that it published there; open again if it was delisted there before."""
     row = {
         "chain_id": chain_id,
         "address": bytes_of(adapter),
@@ -362,7 +362,8 @@ def add_adapter(session: WriteSession, chain_id: int, block: BlockHeader, adapte
             for rule in rules
         ],
     }
-    _insert(session, Adapter, [row])
+    key = ["chain_id", "address", "listed_block_hash"]
+    session.execute(insert(Adapter).values(row).on_conflict_do_update(index_elements=key, set_={"delisted_block_hash": None}))
 
 
 def delist_adapter(session: WriteSession, chain_id: int, block: BlockHeader, adapter: str) -> None:

@@ -116,6 +116,21 @@ def test_a_delisted_adapter__has_its_listing_closed(follower: Follower) -> None:
     assert row.delisted_block_hash == bytes.fromhex(receipt.block_hash[2:])
 
 
+def test_an_adapter_that_a_block_delists_and_lists_again__is_listed(follower: Follower) -> None:
+    chain = follower.deployed
+    adapter, factory = chain.contracts["test_venue_adapter"], chain.contracts["factory"]
+    follower.catch_up()
+    nonce = chain.reader.transaction_count(DEPLOYER.address)
+    chain.rpc.call("evm_setAutomine", [False])
+    for offset, data in enumerate((calldata.delist_adapter(adapter), calldata.list_adapter(adapter))):
+        chain.rpc.call("eth_sendRawTransaction", [chain.sign(DEPLOYER, factory, data, nonce + offset)])
+    chain.anvil.mine(1)
+    follower.catch_up()
+    with follower.database.read() as session:
+        rows = session.scalars(select(Adapter).where(Adapter.address == bytes.fromhex(adapter[2:])).order_by(Adapter.listed_number)).all()
+    assert [row.delisted_block_hash is None for row in rows] == [False, True]
+
+
 @pytest.mark.row("6 factory notes on mandates whose vault existed before", "6 KeeperProposed")
 def test_a_keeper_proposal__is_noted_where_a_vault_existed_before(follower: Follower, working: Working) -> None:
     mandate, _ = working

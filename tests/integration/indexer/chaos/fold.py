@@ -232,17 +232,16 @@ class _Fold:
     # Reverted attempts
 
     def _reverts(self, receipts: Sequence[Receipt]) -> None:
-        """Failed transactions straight to a vault, from an agent that it has or had by the end of this block."""
+        """Failed transactions straight to a mandate's vault, from an agent that it has or had by the end of this block."""
         at = self.header
         for receipt in receipts:
             vault = self.vaults.get(receipt.to or "")
-            if receipt.status == 1 or vault is None or receipt.sender not in vault.agents:
+            if receipt.status == 1 or vault is None or vault.mandate is None or receipt.sender not in vault.agents:
                 continue
             reason = self._reason(receipt)
             self.tables["reverted_tx"].append((at.number, at.hash, receipt.tx_hash, receipt.sender, receipt.to, receipt.gas_used, reason))
-            if vault.mandate is not None:
-                row = (at.number, at.hash, receipt.tx_hash, None, "note", "chain", None, 0, reason_as_recorded(reason))
-                self.ledger[vault.mandate.id].append(row)
+            row = (at.number, at.hash, receipt.tx_hash, None, "note", "chain", None, 0, reason_as_recorded(reason))
+            self.ledger[vault.mandate.id].append(row)
 
     def _reason(self, receipt: Receipt) -> str:
         """What the call answers on the state before its block; `unknown` when it passes there, or fails without a name."""

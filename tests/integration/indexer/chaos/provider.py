@@ -32,7 +32,8 @@ Body = dict[str, Any]
 @dataclass(slots=True)
 class FaultyNode:
     """`silence_s`: how long it says nothing when it makes a caller wait. `branch` is the last one that was thrown away. `lies`:
-    what it lies about; another node of the story has none. `endless`: a contract whose code ends no call in time, in calm neither."""
+    what it lies about; another node of the story has none. `endless`: a contract whose code
+    ends no call in time that names no gas, in calm neither."""
 
     name: str
     seed: int
@@ -75,8 +76,8 @@ class FaultyNode:
 
     def _never_ends(self, request: Any) -> bool:
         calls = request if isinstance(request, list) else [request]
-        asked = (call["params"][0].get("to") for call in calls if call["method"] == "eth_call")
-        return self.endless is not None and any(to is not None and to.lower() == self.endless.lower() for to in asked)
+        unbounded = (call["params"][0] for call in calls if call["method"] == "eth_call" and "gas" not in call["params"][0])
+        return self.endless is not None and any((call.get("to") or "").lower() == self.endless.lower() for call in unbounded)
 
     @property
     def _is_smooth(self) -> bool:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from core.chain.abi import function
-from core.chain.reader import ADAPTER_VIEWS, AdapterReading, ChainReader
+from core.chain.reader import ADAPTER_VIEWS, VIEW_GAS, AdapterReading, ChainReader
 from core.chain.rpc import Rpc, RpcUnreachableError
 
 VAULT, GOOD, BAD = (f"0x{byte * 20}" for byte in ("aa", "11", "22"))
@@ -67,6 +67,7 @@ def test_readings__are_one_request_at_the_hash_of_the_newest_block() -> None:
     (_, batch) = asked
     assert len(batch) == 2 * len(ADAPTER_VIEWS)
     assert [body["params"][1] for body in batch] == [{"blockHash": HEAD}] * len(batch)
+    assert {body["params"][0]["gas"] for body in batch} == {hex(VIEW_GAS)}  # no adapter keeps a node busy
 
 
 def test_readings__of_no_adapter__ask_nothing() -> None:
