@@ -6,7 +6,7 @@ import structlog
 
 from core.chain.abi import AbiDecodeError
 from core.chain.reader import LATEST, ChainReader
-from core.chain.rpc import RpcError, RpcRefusedError, RpcRevertedError, RpcUnreachableError
+from core.chain.rpc import RpcRefusedError, RpcRevertedError, RpcUnreachableError
 from core.domain.blocks import BlockHeader
 from core.domain.events import AdapterListed
 from core.domain.mandate.expansion import rules_fault
@@ -23,9 +23,9 @@ log = structlog.get_logger(__name__)
 def published_rules(reader: ChainReader, facts: BlockFacts, patience: Patience) -> Mapping[str, tuple[Rule, ...]]:
     """Adapter -> rules, of every adapter that the block lists. Errors: RpcUnreachableError; RpcRefusedError: ask again.
 
-    All are asked before an error is raised: a block with many bad adapters takes no more rounds than one with one.
+    All are asked before a refusal is raised: a block with many bad adapters takes no more rounds than one with one.
     """
-    found, failed = dict[str, tuple[Rule, ...]](), list[RpcError]()
+    found, failed = dict[str, tuple[Rule, ...]](), list[RpcRefusedError]()
     for event in facts.events_of(AdapterListed):
         try:
             found[event.adapter] = _rules_of(reader, event.adapter, facts.header, patience)
