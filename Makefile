@@ -7,7 +7,7 @@ PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
 export PYTHONPATH := $(CURDIR)
 export SOLCX_BINARY_PATH := $(CURDIR)/scripts/solc
-export PYTHONDONTWRITEBYTECODE := 1
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.build/pycache
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16

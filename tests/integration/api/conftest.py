@@ -1,6 +1,7 @@
 """The API in this process: real pipeline, real Postgres, a clock that tests move, and a chain of few answers."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -120,18 +121,15 @@ def limited(deps: Deps, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iterator
     The application has the probe beside the product's operations.
     """
     monkeypatch.setitem(cast("dict[str, Row]", ROWS), probe.ROW.key, probe.ROW)
-    clients: list[TestClient] = []
+    with ExitStack() as running:
 
-    def build(peer: str = "203.0.113.9", **limits: int) -> TestClient:
-        app = create_app(replace(deps, limits=Limits(**limits)), (*OPERATIONS, probe.operation(gate)))
-        client = TestClient(app, base_url=BASE_URL, client=(peer, 5000))
-        client.event_hooks = {"request": [], "response": [Conformance((*OPERATIONS, probe.operation(gate)), deps)]}
-        clients.append(client)
-        return client
+        def build(peer: str = "203.0.113.9", **limits: int) -> TestClient:
+            app = create_app(replace(deps, limits=Limits(**limits)), (*OPERATIONS, probe.operation(gate)))
+            client = TestClient(app, base_url=BASE_URL, client=(peer, 5000))
+            client.event_hooks = {"request": [], "response": [Conformance((*OPERATIONS, probe.operation(gate)), deps)]}
+            return running.enter_context(client)  # one event loop a client, not one a request
 
-    yield build
-    for client in clients:
-        client.close()
+        yield build
 
 
 @pytest.fixture
