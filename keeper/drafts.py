@@ -150,6 +150,10 @@ class _Room:
         self.held[signer].add(nonce)
         return nonce
 
+    def is_filled(self, intent: Intent) -> bool:
+        """A filling whose nonce another transaction of ours has meanwhile: a stop takes the lowest one."""
+        return intent.kind == Kind.FILL and int(intent.reason["nonce"]) in self.held[intent.to]
+
     def affords(self, signer: str, most_wei: int) -> int:
         """How many transactions of that much the signer can pay now."""
         return self.market.balances_wei[signer] // max(1, most_wei)
@@ -189,6 +193,7 @@ class Drafter:
 
     def _turn(self, group: Sequence[Intent], room: _Room) -> Turn:
         fresh = self._restated(group, room.sight)
+        fresh |= {i.id: None for i in group if room.is_filled(i)}
         needed = [intent for i in group if (intent := fresh[i.id]) is not None]
         return Turn(list(self._first_attempts(needed, room)), [intent for intent in group if fresh[intent.id] is None])
 

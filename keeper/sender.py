@@ -8,7 +8,8 @@ Laws
 - What is sent was committed before, and each commit is fenced: a leader that lost its lead writes and sends nothing more.
 - `already known`, `nonce too low` and the like are no verdicts: what a node refuses is looked for by its hash.
 - No nonce below what is pending stays empty: our bytes go there again, or a transfer of nothing (docs/decisions/0046).
-- All of an advance is asked of one node. A stop's bytes go to every other node of the pool as well, and a node that took bytes
+- All of an advance is asked of one node, but for nonces, fees, and a stop that it refuses: there its word is one of several
+  (docs/decisions/0069). A stop's bytes go to every other node of the pool as well, and a node that took bytes
   and has no block with them SWALLOWED_BLOCKS later rests while others are asked.
 - Stops go first, a few at a time, so that neither a crash nor a bad one holds the others up.
 """
@@ -33,17 +34,17 @@ from core.domain.errors import MandateError, OutsideError
 from core.domain.money import UnixSeconds
 from keeper.apart import settled_apart
 from keeper.attempts import Pending
+from keeper.counts import Counts
 from keeper.drafts import ERROR_CHARACTERS, URGENT, Caps, Draft, Drafter
 from keeper.intents import NEXT, ON_CHAIN, PENDING, State, filling, second_of
 from keeper.moves import EFFECT, Move, confirmed, moves_by
 from keeper.observe import Observer
-from keeper.sight import Sight, look
+from keeper.sight import OTHERS_S, Sight, look
 from keeper.state import STOPS, Kind, Role, VaultStatus
 
 SECOND_AFTER_BLOCKS = 3
 SWALLOWED_BLOCKS = 3
 SWALLOWER_REST_S = 60.0
-OTHERS_S = 1.0  # that each other node may take for a stop's bytes
 UNSIGNED = (MandateError, OutsideError, OSError, ValueError, TypeError)  # what a signer that cannot sign may raise
 SILENT_S = 5.0  # for so long a signer that failed is asked last
 REQUEST_PATIENCE = timedelta(hours=1)  # of a request of the outbox that the chain refuses
@@ -81,6 +82,7 @@ class Sender:
         self._addresses = {role: signer.address for role, signer in signers.items()}
         self._drafter = Drafter(reader, observer, self._addresses, caps)
         self._clock = clock
+        self._counts = Counts()
         self._silent_until: dict[str, float] = {}  # by account
         self._taken_by: dict[str, dict[str, int]] = {}  # by node: the height at which it took bytes, by their hash
 
@@ -89,6 +91,8 @@ class Sender:
 
         Errors: RpcError and NoHeadError (what was committed stays), LeadershipLostError, IntentMovedError, the database's.
         """
+        if not live:
+            return []
         with self._reader.rpc.pinned():
             sight, live = self._settled(live, now)
             self._judge_node(live, sight)
@@ -102,14 +106,17 @@ class Sender:
     def rush(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
         """Sign and send the planned stops among `live`, and nothing else. Errors: as `advance`."""
         with self._reader.rpc.pinned():
-            sight = look(self._reader, self._signers, self._attempts(live))
+            sight = self._look(live)
             return self._signed_in_turns(live, sight, now, urgent_alone=True)[0]
 
     # What the chain decided
 
+    def _look(self, live: Sequence[Intent]) -> Sight:
+        return look(self._reader, self._signers, self._attempts(live), self._counts)
+
     def _settled(self, live: Sequence[Intent], now: datetime) -> tuple[Sight, list[Intent]]:
         """Every intent as the chain has it. One that is settled twice goes on until nothing changes."""
-        sight = look(self._reader, self._signers, self._attempts(live))
+        sight = self._look(live)
         by_id = {intent.id: intent for intent in live}
         moves = [move for verdict in sight.verdicts for move in moves_by(verdict, by_id, sight.head.number)]
         live = self._committed(live, moves, now)
@@ -196,6 +203,7 @@ class Sender:
         if age_s > self._max_head_age_s:
             if any(intent.state == State.PLANNED for intent in live):
                 log.warning("nothing is signed, the head is stale", head=sight.head.number, head_age_s=age_s)
+            self._reader.rpc.distrust("stale")
             return after, False
         drafted: set[int] = set()
         failed: set[str] = set()
