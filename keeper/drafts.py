@@ -117,7 +117,7 @@ class _Room:
         """Its signer failed, or what holds its lowest nonce waits, and is no mark that a stop could replace."""
         if signer in self.avoided:
             return True
-        lowest = next(iter(self.sight.pending_of(signer)), None)
+        lowest = self.sight.lowest_of(signer)
         is_stuck = lowest is not None and self.sight.head.number >= lowest.newest.offered_block + STUCK_BLOCKS
         return is_stuck and self.pending_mark(signer) is None
 

@@ -114,7 +114,8 @@ class Sender:
     # What the chain decided
 
     def _look(self, live: Sequence[Intent]) -> Sight:
-        return look(self._reader, self._signers, self._attempts(live), self._counts)
+        once = {intent.id for intent in live if intent.outbox_id is not None}
+        return look(self._reader, self._signers, self._attempts(live), self._counts, once)
 
     def _settled(self, live: Sequence[Intent], now: datetime) -> tuple[Sight, list[Intent]]:
         """Every intent as the chain has it. One that is settled twice goes on until nothing changes."""

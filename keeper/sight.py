@@ -3,9 +3,10 @@
 Laws
 - What it says of one transaction and cannot be read leaves that one as it is: pending, and known.
 - What pends more than MOST_GAP nonces above what is used or held was signed on a wrong count: it is given up and signed anew.
+- What must not be done twice is given up only when every node's count is past its nonce and no node knows it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,17 +41,27 @@ class Sight:
     def pending_of(self, signer: str) -> list[Slot]:
         return [slot for slot in self.pending if slot.signer == signer]
 
+    def lowest_of(self, signer: str) -> Slot | None:
+        """What everything else of this signer that is pending waits for."""
+        count = self.counts[signer]
+        lowest = next((slot for slot in self.pending_of(signer) if slot.nonce >= count), None)
+        return lowest if lowest is not None and lowest.nonce <= count + MOST_GAP else None
+
     def gap_of(self, signer: str) -> tuple[int, int] | None:
         """The nonces, both included and at most MOST_GAP, that hold up everything of this signer that is pending."""
-        return gap_below(self.counts[signer], self.pending_of(signer))
+        lowest = self.lowest_of(signer)
+        return None if lowest is None else gap_below(self.counts[signer], [lowest])
 
     def mined_of(self, intent_id: int) -> Mined | None:
         found = (verdict for verdict in self.verdicts if isinstance(verdict, Mined) and verdict.tx.intent_id == intent_id)
         return next(found, None)
 
 
-def look(reader: ChainReader, signers: Iterable[str], attempts: Sequence[Tx], counts: Counts) -> Sight:
-    """Errors: RpcError, NoHeadError; nothing is concluded from a part of the answers."""
+def look(reader: ChainReader, signers: Iterable[str], attempts: Sequence[Tx], counts: Counts, once: Collection[int] = ()) -> Sight:
+    """`once`: intents that must not be carried out twice.
+
+    Errors: RpcError, NoHeadError; nothing is concluded from a part of the answers.
+    """
     slots = slots_of(attempts)
     accounts = sorted({*signers, *(slot.signer for slot in slots)})
     hashes = list(dict.fromkeys(tx.hash for tx in attempts))
@@ -71,11 +82,20 @@ def look(reader: ChainReader, signers: Iterable[str], attempts: Sequence[Tx], co
     waited = _waited(slots, receipt_by_hash, head)
     told = _told(reader.rpc, accounts, own_counts, asked_counts)
     believed = {account: counts.of(account, told[account], waited.get(account, 0), head.number) for account in accounts}
-    verdicts = tuple(_within_reach([verdict_of(slot, believed[slot.signer], receipt_by_hash, known) for slot in slots], believed))
+    single = {(slot.signer, slot.nonce) for slot in slots if any(tx.intent_id in once for tx in slot.attempts)}
+    verdicts = list[Verdict]()
+    for slot in slots:
+        is_single = (slot.signer, slot.nonce) in single
+        count = min(told[slot.signer]) if is_single else believed[slot.signer]
+        verdict = verdict_of(slot, count, receipt_by_hash, known)
+        verdicts.append(_denied(reader.rpc, verdict) if is_single else verdict)
+    for n, (slot, is_far) in enumerate(_reach(verdicts, believed)):
+        if is_far and (slot.signer, slot.nonce) not in single:
+            verdicts[n] = Lost(slot)
     for account, count in believed.items():
         counts.passed(account, count)
     # A node without the tag refuses it; then nothing is ever called safe by guess.
-    return Sight(head, safe.number if isinstance(safe, BlockHeader) else None, believed, verdicts)
+    return Sight(head, safe.number if isinstance(safe, BlockHeader) else None, believed, tuple(verdicts))
 
 
 def _read(hashes: Sequence[str], answers: Sequence[Any]) -> tuple[dict[str, Receipt | None], dict[str, bool]]:
@@ -107,20 +127,30 @@ def _told(rpc: Rpc, accounts: Sequence[str], own: Sequence[Any], requests: Seque
     return told
 
 
-def _within_reach(verdicts: Sequence[Verdict], counts: dict[str, int]) -> Iterator[Verdict]:
-    """The verdicts, lowest nonce of each signer first; `counts` go up over what was seen in blocks right above them."""
+def _denied(rpc: Rpc, verdict: Verdict) -> Verdict:
+    """As it is, unless the asked node alone does not know what it calls lost: then it pends, and another node is asked next."""
+    if not isinstance(verdict, Lost):
+        return verdict
+    requests: list[Request] = [("eth_getTransactionByHash", [tx.hash]) for tx in verdict.slot.attempts]
+    said = rpc.batch_of_others(requests, OTHERS_S).values()
+    if not any(isinstance(answer, dict) for answers in said for answer in answers):
+        return verdict
+    rpc.distrust("denies")
+    return Pending(verdict.slot, unknown=True)
+
+
+def _reach(verdicts: Sequence[Verdict], counts: dict[str, int]) -> Iterator[tuple[Slot, bool]]:
+    """Each slot, lowest nonce of a signer first, and whether it pends beyond reach. `counts` go up over what was seen in blocks."""
     held: dict[str, int] = {}  # the lowest nonce above all that is used or held
     for verdict in verdicts:
         signer, nonce = verdict.slot.signer, verdict.slot.nonce
         if isinstance(verdict, Mined) and nonce == counts[signer]:
             counts[signer] += 1
         free = max(held.get(signer, 0), counts[signer])
-        if isinstance(verdict, Pending) and nonce > free + MOST_GAP:
-            yield Lost(verdict.slot)
-            continue
-        if nonce <= free + MOST_GAP:
+        is_far = nonce > free + MOST_GAP
+        if not is_far:
             held[signer] = max(free, nonce + 1)
-        yield verdict
+        yield verdict.slot, is_far and isinstance(verdict, Pending)
 
 
 def _head(rpc: Rpc, header: Any) -> Head:
