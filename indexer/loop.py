@@ -26,6 +26,7 @@ from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.db.repositories import health
 from core.db.repositories import quarantine as quarantine_repository
 from core.db.repositories.chain import TIP, CursorMovedError
+from core.db.repositories.unregistered import unregistered_vaults
 from core.domain.errors import OutsideError
 from core.watchdog import Watchdog
 from indexer.chain.audit_loop import AuditLoop, Rest
@@ -232,7 +233,8 @@ class Indexer:
     def _count_held(self) -> None:
         with self._database.read() as session:
             ledgers, facts = quarantine_repository.held_counts(session)
-        self._metrics.held(ledgers, facts)
+            unregistered = unregistered_vaults(session, self._chain_id)
+        self._metrics.held(ledgers, facts, len(unregistered))
 
     def _read_tags(self) -> None:
         """How far the chain calls itself safe and final; a chain without a tag says nothing of it."""

@@ -25,6 +25,7 @@ from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_A_LOG, payment_of, ref_of
 from indexer.chain.payments import deposit_of
 from indexer.chain.quarantine import OF_THE_VALUE, Entry, Refusal, refusal_of, take_first
+from indexer.chain.registry import register_held
 
 FACTS_A_STEP = 1_000
 
@@ -82,6 +83,9 @@ def _entry(session: WriteSession, chain: ChainContext, of: tuple[str, int], held
         return Entry(NEW_ROW.validate_python(fact["row"]), None)
     raw = RawLog(**{**fact["log"], "topics": tuple(fact["log"]["topics"])})
     ledger, ledger_id = of
+    refused = register_held(session, chain, raw, ledger_id) if ledger == MANDATE else None
+    if refused is not None:
+        return Entry(None, raw, None, refused)
     try:
         if ledger == ACCOUNT:
             return Entry(deposit_of(payment_of(raw, ledger_id), raw.block_number, raw.block_hash, chain.chain_id), raw)
