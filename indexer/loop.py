@@ -120,17 +120,17 @@ class Indexer:
         self._reader.rpc.close()
 
     def run(self) -> None:
-        """Until `stop`. Errors: LeadershipLostError; OperationalError when the database is down before this process leads."""
+        """Until `stop`. Errors: LeadershipLostError."""
         tip: TipLoop | None = None
         self._watchdog.start()
         while not self._stopping.is_set():
             self._watchdog.sign()
-            if not self._leadership.try_take(now_utc()):
-                self._tell_waiting()
-                self._stopping.wait(TRY_S)
-                continue
-            self._metrics.leading(self._leadership.epoch)
             try:
+                if not self._leadership.try_take(now_utc()):
+                    self._tell_waiting()
+                    self._stopping.wait(TRY_S)
+                    continue
+                self._metrics.leading(self._leadership.epoch)
                 tip = tip or self._open()
                 wait_s = self._step(tip)
             except LeadershipLostError:
@@ -141,7 +141,8 @@ class Indexer:
                 if tip is not None and not _is_outside(error):
                     tip.close()  # What was committed last, and what the process knows of it, is uncertain: read both again.
                     tip = None
-            self._beat()
+            if self._leadership.leads:
+                self._beat()
             self._stopping.wait(wait_s)
         self._watchdog.call_off()
 

@@ -36,6 +36,8 @@ from indexer.metrics import Metrics, TimedDatabase
 NAME = "indexer"
 COLLECT_AFTER = 50_000, 20, 100  # objects, then generations
 STATUS_ANSWER_S = 2.0  # a person waits
+# Of work beside a leader, whose beats wait for it: frozen, it is ended sooner than a spare calls the leader silent (core.db.leadership).
+BESIDE = Bounds(pool_size=1, overflow=1, idle_in_transaction_s=1)
 
 log = structlog.get_logger("indexer")
 app = typer.Typer(add_completion=False, help="Follows the chain into Postgres; without a command it runs.")
@@ -153,7 +155,7 @@ def retry(book: str | None = typer.Option(None, help="a mandate's public id, or 
     It may run beside an indexer that leads, which waits for the few milliseconds that each ledger takes.
     """
     settings = Settings()
-    database = Database(settings.database_url, application_name=f"{NAME} retry")
+    database = Database(settings.database_url, application_name=f"{NAME} retry", bounds=BESIDE)
     rpc = Rpc(settings.rpc_urls)
     try:
         found = held.retry_held(beside(database, rpc, settings.deployment()), book, now_utc())

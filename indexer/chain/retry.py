@@ -27,7 +27,7 @@ from indexer.chain.payments import deposit_of
 from indexer.chain.quarantine import OF_THE_VALUE, Entry, Refusal, refusal_of, take_first
 from indexer.chain.registry import register_held
 
-FACTS_A_STEP = 1_000
+FACTS_A_STEP = 250  # a leader's beats wait for a step (leader.keep_out_writes)
 
 
 @dataclass(frozen=True, slots=True)
