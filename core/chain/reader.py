@@ -293,6 +293,9 @@ class ChainReader:
     def is_adapter(self, address: str, at: At = LATEST) -> bool:
         return bool(self._factory("isAdapter", at, address))
 
+    def is_pauser(self, account: str, at: At = LATEST) -> bool:
+        return bool(self._factory("isPauser", at, account))
+
     def is_factory_paused(self, at: At = LATEST) -> bool:
         return bool(self._factory("paused", at))
 
