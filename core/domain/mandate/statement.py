@@ -87,7 +87,8 @@ class WeekStatement:
     end: MandateState
     rows: tuple[LedgerRow, ...]  # effective: the week's, the day's before it, and what else belongs to their transactions
     actions: Mapping[int, str]  # core.domain.mandate.steps.pause_actions
-    short: ShortLedger | None = None  # what the ledger lacks now, in this week or another one
+    short: ShortLedger | None = None  # what the ledger lacks of the time before the week's end
+    is_start_known: bool = True  # it lacks nothing of the time before the week's start
 
     @property
     def week_rows(self) -> tuple[LedgerRow, ...]:
