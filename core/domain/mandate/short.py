@@ -22,7 +22,7 @@ class ShortLedger:
         """For owners, agents and verifiers."""
         return (
             f"The record is short of facts of the chain ({self.facts}) from block {self.from_block} on; they are held back and not lost. "
-            "The vault on chain is the truth meanwhile."
+            "The chain itself is the truth meanwhile."
         )
 
     @property

@@ -15,6 +15,7 @@ from api.areas.mandates.service.views import (
     digest_of,
     is_paper,
     mandate_view,
+    reading_of,
     readings_of,
     signature_of,
     targets_of,
@@ -151,7 +152,7 @@ def _locks(standing: Standing, current: Current) -> dict[str, Any]:
 def steps(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer:
     mandate = readable_by(call, caller, command.id)
     page, next_cursor = _steps(call, mandate, command)
-    return Answer({"steps": page, "next_cursor": next_cursor})
+    return Answer({"steps": page, "next_cursor": next_cursor} | reading_of(call, mandate).data_issue)
 
 
 def _steps(call: Call, mandate: Mandate, command: PageQuery) -> tuple[list[dict[str, Any]], str | None]:
@@ -168,7 +169,7 @@ def ledger(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) ->
     page = page_of(call, "mandates.ledger", command)
     rows = mandate_rows.ledger_rows_before(call.db, mandate.id, page.before, page.limit + 1)
     shown, next_cursor = page.cut(rows, lambda row: row.seq)
-    return Answer({"events": [event_view(row) for row in shown], "next_cursor": next_cursor})
+    return Answer({"events": [event_view(row) for row in shown], "next_cursor": next_cursor} | reading_of(call, mandate).data_issue)
 
 
 def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
@@ -193,7 +194,7 @@ def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePat
         }
         for row in rows
     ]
-    return Answer({"items": items})
+    return Answer({"items": items} | reading_of(call, mandate).data_issue)
 
 
 # Lists

@@ -6,16 +6,20 @@ from typing import Any
 
 import pytest
 
+from api.areas.mandates.routes import OPERATIONS
+from api.catalog import Auth
+from api.kernel.operation import Operation
 from core.db.repositories import quarantine
 from core.db.repositories.mandates import find_mandate
 from core.db.repositories.quarantine import NewHeld
 from core.db.tables.chain import ChainBlock
-from tests.integration.api.mandates.stage import CHAIN_ID, USDC, Stage
+from tests.integration.api.mandates.stage import ADAPTER, CHAIN_ID, USDC, Stage, reason
+from tests.integration.api.mandates.test_mandates_key_limits import build, limit
 from tests.integration.api.mandates.test_mandates_statement_files import exported, lines_of, text_of
 
 WHY = (
     "The record is short of facts of the chain (1) from block 7 on; they are held back and not lost. "
-    "The vault on chain is the truth meanwhile."
+    "The chain itself is the truth meanwhile."
 )
 FACT = NewHeld(
     base_key="log:0x01:0",
@@ -67,6 +71,79 @@ PLACES: dict[str, Callable[[Stage, str], dict[str, Any]]] = {
 def test_wherever_it_is_shown__data_issue_says_why(stage: Stage, short: str, place: str) -> None:
     shown = PLACES[place](stage, short)
     assert (shown["data_issue"], shown["data_issue_reason"]) == (True, WHY)
+
+
+# While the chain cannot be asked either
+
+
+def test_its_progress__is_null_where_the_gap_may_move_it(stage: Stage, short: str) -> None:
+    progress = stage.get(f"/mandates/{short}", stage.owner)["progress"]
+    unknown = (
+        "worth_est",
+        "cash",
+        "positions_est",
+        "realized",
+        "agent_fee_reserved",
+        "leave_now_est",
+        "exit_cost_est",
+        "next_event",
+        "day",
+    )
+    assert {progress[name] for name in unknown} == {None}
+    assert progress["public_stop"] == {"on": None, "reason": "data_issue", "at_cost_usdc": None}
+    assert progress["fees"]["net_after_fees_est"]["value"] is None
+    assert (progress["floor"], {rule["ok"] for rule in progress["rules"]}) == ("950.000000", {None})
+
+
+def test_its_lock_and_chain_state__are_not_known(stage: Stage, short: str) -> None:
+    read = stage.get(f"/mandates/{short}", stage.owner)
+    assert (read["lock"]["withdrawable"], read["lock"]["reason"]) == (None, "data_issue")
+    assert read["chain_state"] == {"stopped": None, "settled": None, "agent": None, "agent_known": False}
+
+
+def test_what_protects_the_owner__is_built(stage: Stage, short: str) -> None:
+    stop, pause = (stage.get(f"/mandates/{short}/{call}", stage.owner) for call in ("stop-call", "set-agent-call"))
+    assert stop["data"] is not None and "reverts and changes nothing" in stop["what_happens"] and stop["data_issue"] is True
+    assert pause["data"] is not None and pause["data_issue"] is True
+
+
+def test_a_report__is_not_held_against_cash_that_nobody_knows(stage: Stage) -> None:
+    public_id = stage.working()
+    for _ in range(5):
+        stage.executed(public_id, 190 * USDC)
+    hold(stage, public_id)
+    stage.clock.pass_(days=2)
+    body = {"kind": "buy", "amount_usdc": "100.000000", "payload": {"target": ADAPTER}}
+    assert stage.post(f"/mandates/{public_id}/events", stage.agent, body)["violation"] is False
+
+
+def test_a_key_with_a_limit_a_day__builds_nothing_while_the_day_is_not_known(stage: Stage, short: str) -> None:
+    limit(stage, per_day_usd="100")
+    assert reason(build(stage, short, "1.000000")) == (503, "temporarily_unavailable")
+
+
+# Each operation about one mandate
+
+# Those that show no state of it: what was signed, the record, whose head names its gap, and the note that an agent wrote.
+WITHOUT_STATE = {"mandates.terms", "mandates.record", "mandates.report_refusal"}
+BODIES: dict[str, dict[str, Any]] = {
+    "mandates.report_event": {"kind": "note", "why": "x"},
+    "mandates.execute_call": {"target": ADAPTER, "function": "buy(uint256)", "args": ["1"], "amount_usdc": "1.000000"},
+}
+QUERIES = {"mandates.deposit_call": {"amount_usdc": "1.000000"}}
+OF_ONE = [one for one in OPERATIONS if "/mandates/{id}" in one.row.path and one.key not in WITHOUT_STATE]
+
+
+@pytest.mark.parametrize("operation", OF_ONE, ids=lambda one: one.key)
+def test_each_operation__says_it_or_answers_nothing(stage: Stage, short: str, operation: Operation) -> None:
+    """A refusal names no state; 503 says that the chain cannot be asked. An answer says data_issue, wherever in it."""
+    path, is_agents = operation.row.path.format(id=short).removeprefix("/mandate-wallet"), operation.row.auth is Auth.KEY
+    who = stage.agent if is_agents else stage.owner
+    answer = stage.call(operation.row.method, path, who, BODIES.get(operation.key, {}), **QUERIES.get(operation.key, {}))
+    if answer.status_code < 300:
+        assert '"data_issue":true' in answer.text.replace(" ", "")
+    else:
+        assert answer.status_code in (400, 409, 503), answer.text
 
 
 # Statements

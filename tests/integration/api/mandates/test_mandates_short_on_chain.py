@@ -81,6 +81,13 @@ def held(live: Live) -> Held:
     return Held(live, mandate_id, vault)
 
 
+def test_the_alert__says_what_it_means_and_what_to_do(held: Held) -> None:
+    (alert,) = held.stage.get("/me/alerts", held.stage.owner)["alerts"]
+    assert (alert["kind"], alert["mandate_id"]) == ("record_held", held.mandate_id)
+    assert "Your money is in the vault" in alert["message"]
+    assert "withdraw-call as always" in alert["next_step"]
+
+
 # Getting out of a vault that is stopped
 
 
@@ -151,3 +158,38 @@ def test_a_vault_whose_creation_is_held__is_found_by_its_terms(live: Live) -> No
     live.send(OWNER, call)
     live.send(OWNER, live.owners(mandate_id, "withdraw-call"))
     assert live.deployed.reader.usdc_balance(asked["vault_address"]) == 0
+
+
+# What is shown
+
+
+def test_a_read__shows_the_chains_numbers(held: Held) -> None:
+    held.stop_by_keeper()
+    read = held.read()
+    progress = read["progress"]
+    assert (progress["worth_est"], progress["worth_source"]) == ("919.000000", "chain")
+    assert (progress["cash"], progress["positions_est"], progress["leave_now_est"]) == ("865.000000", "54.000000", "919.000000")
+    assert progress["fees"]["net_after_fees_est"]["value"] == "-81.000000"
+    assert (read["mandate"]["status"], progress["status"]) == ("stopped", "stopped")
+    assert progress["public_stop"] == {"on": None, "reason": "mandate_not_working", "at_cost_usdc": "0.000000"}
+    assert read["lock"]["withdrawable"] is True
+    assert read["chain_state"] == {"stopped": True, "settled": False, "agent": None, "agent_known": True}
+    assert read["how_to_act"] == "The mandate is stopped. The agent cannot act."
+
+
+def test_a_read__states_nothing_that_only_the_missing_facts_could_tell(held: Held) -> None:
+    read = held.read()
+    progress = read["progress"]
+    assert {rule["ok"] for rule in progress["rules"]} == {None}
+    assert (progress["realized"], progress["fees"]["tools"], progress["fees"]["realized_total"]) == (None, None, None)
+    breaches = read["limits"]["breaches"]
+    assert (breaches["reverts"]["count"], breaches["refusals"]["count"]) == (None, None)
+
+
+def test_execute_call__of_a_vault_that_is_stopped__is_told_by_the_chain(held: Held) -> None:
+    held.stop_by_keeper()
+    body = {"target": held.live.adapter, "function": "buy(uint256)", "args": ["1000000"], "amount_usdc": "1.000000"}
+    asked = held.stage.post(f"/mandates/{held.mandate_id}/execute-call", held.stage.agent, body)
+    assert (asked["check"]["ok"], asked["check"]["source"], asked["data_issue"]) == (False, "chain", True)
+    unasked = held.stage.post(f"/mandates/{held.mandate_id}/execute-call", held.stage.agent, body | {"dry_run": False})
+    assert (unasked["check"]["ok"], unasked["check"]["reason"], unasked["check"]["source"]) == (None, "data_issue", "none")
