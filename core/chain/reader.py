@@ -19,7 +19,9 @@ from core.chain.refusals import INVALID_PARAMS_CODE
 from core.chain.results import Parse
 from core.chain.revert import decode_revert
 from core.chain.rpc import Rpc, RpcRefusedError, RpcRevertedError
+from core.chain.vault_sight import VIEWS, NotSeenError, seen_of
 from core.domain.blocks import BlockHeader, RawLog, Receipt
+from core.domain.mandate.seen import VaultSeen
 from core.domain.mandate.terms import MAX_RULES, MandateTerms, Rule, RuleKind
 
 At = str | int
@@ -364,6 +366,17 @@ class ChainReader:
         except RpcRefusedError:  # no node has that state
             return [None] * len(vaults)
         return [_position(*answers[start : start + len(views)]) for start in range(0, len(answers), len(views))]
+
+    def vault_seen(self, vault: str, at: At = LATEST) -> VaultSeen:
+        """All of a vault in one request at one block: a tag is fixed to its block's hash first. Errors: also NotSeenError."""
+        header = self.header(at)
+        if header is None:
+            raise NotSeenError(f"the node has no block {at}")
+        views, balance = [function("MandateVault", name) for name in VIEWS], function("MockUSDC", "balanceOf")
+        asked = [*((vault, view.encode()) for view in views), (self.contracts["usdc"], balance.encode(vault))]
+        requests = [("eth_call", [{"to": to, "data": data}, block_argument(header.hash)]) for to, data in asked]
+        answers = self.rpc.batch_settled(requests, [_output_of(view) for view in (*views, balance)])
+        return seen_of(vault, header.timestamp, answers)
 
     def check(self, vault: str, calls: Sequence[Call], at: At = LATEST) -> bytes:
         """The error data that the agent's execute or executeBatch would revert with; empty: the vault would let it pass."""
