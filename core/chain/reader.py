@@ -15,6 +15,7 @@ from eth_utils.address import to_checksum_address
 from core.chain import calldata, results
 from core.chain.abi import WORD_BYTES, AbiDecodeError, FunctionAbi, answer_words, function, hex_bytes, hex_text
 from core.chain.calldata import Call
+from core.chain.refusals import INVALID_PARAMS_CODE
 from core.chain.results import Parse
 from core.chain.revert import decode_revert
 from core.chain.rpc import Rpc, RpcRefusedError, RpcRevertedError
@@ -23,7 +24,6 @@ from core.domain.mandate.terms import MAX_RULES, MandateTerms, Rule, RuleKind
 
 At = str | int
 LATEST = "latest"
-INVALID_PARAMS_CODE = -32602
 HASH_CHARACTERS = 66
 VIEW_GAS = (
     10_000_000  # of a view of code that is not ours: many times what an honest one needs, and a fraction of a second of a node's time
@@ -289,9 +289,6 @@ class ChainReader:
     def is_vault(self, address: str, at: At = LATEST) -> bool:
         return bool(self._factory("isVault", at, address))
 
-    def is_cancelled(self, terms_digest: str, at: At = LATEST) -> bool:
-        return bool(self._factory("isCancelled", at, terms_digest))
-
     def is_adapter(self, address: str, at: At = LATEST) -> bool:
         return bool(self._factory("isAdapter", at, address))
 
@@ -360,7 +357,11 @@ class ChainReader:
         parsers = [_output_of(view) for view in views] * len(vaults)
         answers = list[Any]()
         for start in range(0, len(requests), POSITION_CALLS):
-            answers += self.rpc.batch_settled(requests[start : start + POSITION_CALLS], parsers[start : start + POSITION_CALLS])
+            part = slice(start, start + POSITION_CALLS)
+            try:
+                answers += self.rpc.batch_settled(requests[part], parsers[part])
+            except RpcRefusedError as error:  # no node has that state
+                answers += [error] * len(requests[part])
         return [_position(*answers[start : start + len(views)]) for start in range(0, len(answers), len(views))]
 
     def check(self, vault: str, calls: Sequence[Call], at: At = LATEST) -> bytes:
@@ -416,9 +417,6 @@ class ChainReader:
 
     def usdc_balance(self, account: str, at: At = LATEST) -> int:
         return int(self._read("MockUSDC", "balanceOf", self.contracts["usdc"], at, account))
-
-    def usdc_allowance(self, owner: str, spender: str, at: At = LATEST) -> int:
-        return int(self._read("MockUSDC", "allowance", self.contracts["usdc"], at, owner, spender))
 
     def used_authorizations(self, account: str, nonces: Sequence[str], at: At = LATEST) -> frozenset[str]:
         """Which of these EIP-3009 nonces of the account were used or cancelled."""
