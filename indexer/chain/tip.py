@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from core.chain.rpc import RpcRefusedError
+from core.chain.rpc import AnswerTooLargeError, RpcRefusedError
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import FINALIZED, TIP, Cursor, LinkedWallet
 from core.domain.blocks import BlockHeader
@@ -43,7 +43,15 @@ from indexer.chain.write import write_block
 BLOCKS_A_ROUND = 50
 STALE = timedelta(seconds=10)  # without a new block, where blocks come every 2 s
 Clock = Callable[[], datetime]
-NODE_AT_FAULT = (BlockUnavailableError, BlockContradictionError, ForkUnclearError, FinalityBrokenError, DisputedError, RpcRefusedError)
+NODE_AT_FAULT = (
+    BlockUnavailableError,
+    BlockContradictionError,
+    ForkUnclearError,
+    FinalityBrokenError,
+    DisputedError,
+    RpcRefusedError,
+    AnswerTooLargeError,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -204,7 +212,7 @@ class TipLoop:
             yield head
 
     def _take(self, header: BlockHeader, seen_at: datetime) -> None:
-        block = fetch_block(self._chain.reader, header)
+        block = fetch_block(self._chain.reader, header, self._watch.may_concern, self._chain.sign)
         self._watch.wallets = self._wallets_paid_in(block)
         facts = facts_of(block, self._watch, self._chain.chain_id)
         published = published_rules(self._chain.reader, facts, self._patience)
