@@ -29,7 +29,6 @@ VIEW_GAS = (
     10_000_000  # of a view of code that is not ours: many times what an honest one needs, and a fraction of a second of a node's time
 )
 MOST_RULES_BYTES = WORD_BYTES * (2 + 4 * MAX_RULES)  # offset and length, then four words a rule
-POSITION_CALLS = 99  # a request: three a vault
 ERC1271_MAGIC = "0x1626ba7e"
 VAULT_STATUSES = ("funding", "working", "stopped", "settled")
 
@@ -172,10 +171,10 @@ class ChainReader:
         requests = [("eth_getBlockByNumber", [hex(number), False]) for number in numbers]
         return self.rpc.batch(requests, [_header_at(number) for number in numbers])
 
-    def headers_by_hash(self, block_hashes: Sequence[str]) -> list[BlockHeader | None]:
-        """As `headers`, of these very blocks."""
+    def headers_by_hash(self, block_hashes: Sequence[str]) -> list[BlockHeader | RpcRefusedError | None]:
+        """As `headers`, of these very blocks, but one that is refused or garbled yields its error in place."""
         requests = [("eth_getBlockByHash", [block_hash, False]) for block_hash in block_hashes]
-        return self.rpc.batch(requests, [_header_at(block_hash) for block_hash in block_hashes])
+        return self.rpc.batch_settled(requests, [_header_at(block_hash) for block_hash in block_hashes])
 
     def receipts(self, block_hash: str) -> tuple[Receipt, ...] | None:
         """Every receipt of that very block, in order; None: the node does not have it."""
@@ -355,13 +354,10 @@ class ChainReader:
         asked = [call for one in zip(*calls, [(usdc, balance.encode(vault)) for vault in vaults], strict=True) for call in one]
         requests = [("eth_call", [{"to": to, "data": data}, block_argument(at)]) for to, data in asked]
         parsers = [_output_of(view) for view in views] * len(vaults)
-        answers = list[Any]()
-        for start in range(0, len(requests), POSITION_CALLS):
-            part = slice(start, start + POSITION_CALLS)
-            try:
-                answers += self.rpc.batch_settled(requests[part], parsers[part])
-            except RpcRefusedError as error:  # no node has that state
-                answers += [error] * len(requests[part])
+        try:
+            answers = self.rpc.batch_settled(requests, parsers)
+        except RpcRefusedError:  # no node has that state
+            return [None] * len(vaults)
         return [_position(*answers[start : start + len(views)]) for start in range(0, len(answers), len(views))]
 
     def check(self, vault: str, calls: Sequence[Call], at: At = LATEST) -> bytes:

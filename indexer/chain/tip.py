@@ -34,6 +34,7 @@ from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, 
 from indexer.chain.finality import Finality
 from indexer.chain.patience import Patience
 from indexer.chain.pool import DisputedError, Pool
+from indexer.chain.retry import retry_all
 from indexer.chain.reverts import explain_pending
 from indexer.chain.rules import published_rules
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
@@ -90,10 +91,16 @@ class TipLoop:
         self._backfill = Backfill(chain, clock, self._patience)
         self._scan_size = revert_scan.step_size()
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True  # until a look says otherwise
+        self._owes_retry = True  # of what an earlier process held back: this one's code may take it
 
     @property
     def chain(self) -> ChainContext:
         return self._chain
+
+    @property
+    def owes_retry(self) -> bool:
+        """Whether held facts may be taken now: by the code of a new process, or since a reorg took back what they waited behind."""
+        return self._owes_retry
 
     @property
     def cursor(self) -> Cursor:
@@ -128,6 +135,13 @@ class TipLoop:
         if self._may_have_pending_reverts:
             self._explain_reverts()
         return result
+
+    def retry_held(self) -> None:
+        """Try what is held, once. Errors: those of the database and LeadershipLostError; then it is still owed."""
+        for one in retry_all(self._chain, self._clock()):
+            why = None if one.refusal is None else one.refusal.note
+            log.warning("held facts tried again", ledger=one.ledger, ledger_id=one.ledger_id, released=one.released, still_held=why)
+        self._owes_retry = False
 
     def close(self) -> None:
         """Let go of what is fetched ahead."""
@@ -206,6 +220,7 @@ class TipLoop:
                 if header is None and self._cursor.number < first:  # none was taken yet
                     raise BlockUnavailableError(first, "")
                 if header is None:
+                    self._chain.reader.rpc.distrust("lags")
                     return
                 yield header
         if head.number < first + BLOCKS_A_ROUND:
@@ -244,8 +259,9 @@ class TipLoop:
         self._pool.confirm_gone(fork.orphans[-1], head)
         old_head = self._cursor
         with self._chain.database.write() as session:
-            rows_reversed = unwind(session, self._chain, fork, old_head, self._clock())
+            rows_reversed, withdrawn = unwind(session, self._chain, fork, old_head, self._clock())
         self._cursor = fork.ancestor
+        self._owes_retry = self._owes_retry or withdrawn > 0
         self._watch = self._read_watch_list()
         self._chain.metrics.unwound(fork.ancestor.number, len(fork.orphans), rows_reversed)
         log.warning("reorg", ancestor=fork.ancestor.number, old_head=old_head.number, depth=len(fork.orphans), rows_reversed=rows_reversed)

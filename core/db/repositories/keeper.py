@@ -15,10 +15,11 @@ from eth_utils.address import to_checksum_address
 from sqlalchemy import and_, exists, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.dialects.postgresql import insert as pg_insert
-from sqlalchemy.exc import DataError, IntegrityError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
+from core.db.refused import refused_state
 from core.db.tables.keeper import LIVE_STATES, KeeperIntent, KeeperTx, Outbox, VaultMark
 from core.db.tables.mandate import Mandate, MandateHead
 from core.domain.money import UsdcE6
@@ -26,7 +27,6 @@ from core.domain.money import UsdcE6
 TERMINAL = ("done", "reverted", "superseded", "nonce_lost", "refused")
 NOT_SENT = ("reverted", "superseded", "nonce_lost", "refused")  # ends in which a mark never reached the chain's record
 ASKED_AGAIN = ("superseded", "nonce_lost")  # ends after which a request of the outbox is planned anew
-REFUSED_VALUE = (DataError, IntegrityError)  # SQLSTATE 22 and 23: what a column, or a constraint, does not take
 NOT_KEPT = "not_kept"  # source of a judgement whose worth the database did not take
 
 
@@ -119,7 +119,9 @@ def add_vault_marks(session: WriteSession, marks: Sequence[NewVaultMark], now: d
     try:
         with session.begin_nested():
             session.execute(insert(VaultMark), [_mark_row(mark, now) for mark in marks])
-    except REFUSED_VALUE:
+    except DBAPIError as error:
+        if refused_state(error) is None:
+            raise
         if len(marks) > 1:
             half = len(marks) // 2
             add_vault_marks(session, marks[:half], now)
@@ -181,7 +183,9 @@ def add_intent(session: WriteSession, intent: NewIntent, epoch: int, now: dateti
     try:
         with session.begin_nested():
             row = session.scalars(statement).one_or_none()
-    except REFUSED_VALUE:
+    except DBAPIError as error:
+        if refused_state(error) is None:
+            raise
         return None
     return None if row is None else _intent(row)
 
