@@ -281,7 +281,7 @@ def text_of(error: Exception) -> str:
 
 
 def _following(done: Round) -> dict[str, Any]:
-    lag_blocks = None if done.head is None else max(0, done.head - done.cursor)
+    lag_blocks = max(0, done.head - done.cursor)
     return {"state": "following", "head": done.head, "cursor": done.cursor, "lag_blocks": lag_blocks, "error": None}
 
 

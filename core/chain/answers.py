@@ -54,6 +54,13 @@ class RpcCodeFailedError(RpcRefusedError):
     """eth_call or eth_estimateGas ran and the contract's code failed otherwise than by a revert: out of gas, an invalid opcode."""
 
 
+class AnswerTooLargeError(RpcError):
+    """The answer is longer than is read, and what is asked for may be so long: ask for less. It says nothing against the node."""
+
+    def __init__(self, methods: Sequence[str], most_bytes: int) -> None:
+        super().__init__(f"{', '.join(sorted(set(methods)))}: an answer of more than {most_bytes} bytes")
+
+
 class NodeFailure(Exception):
     """This node failed; another may not. `answer`: the error object, if it sent one. `retry_after_s`: its Retry-After.
 

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from core.chain.answers import BatchTooLargeError, NodeFailure
+from core.chain.answers import AnswerTooLargeError, BatchTooLargeError, NodeFailure
 from core.chain.batch_size import BatchSize
 from core.chain.breaker import Breaker, BreakerState
 from core.chain.budget import Budget
@@ -30,6 +30,7 @@ from core.chain.refusals import FailureKind
 TROUBLE_S = 1.0
 CONNECT_S = 2.0
 MOST_ANSWER_BYTES = 64 * 2**20  # the receipts of twenty full blocks; what needs more is asked for in smaller parts
+MAY_BE_LONG = ("eth_getBlockReceipts", "eth_getLogs")
 ENCODINGS = ("identity", "gzip", "deflate")  # a piece of another one may unfold to any size
 ACCEPTED = {"Accept-Encoding": ", ".join(ENCODINGS[1:])}
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -113,7 +114,10 @@ class Provider:
             return Entry(passed=True, calls=cost, is_open=is_open, wait_s=0.0, is_probe=self._breaker.entered(now))
 
     def ask(self, entry: Entry, body: Any, read: Callable[[bytes], T], timeout_s: float) -> T:
-        """POST and read the answer, within about `timeout_s`. Errors: NodeFailure, BatchTooLargeError, and what else `read` raises."""
+        """POST and read the answer, within about `timeout_s`.
+
+        Errors: NodeFailure, BatchTooLargeError, AnswerTooLargeError, and what else `read` raises.
+        """
         begun = self._clock()
         try:
             answer = read(self._post(body, begun, timeout_s))
@@ -205,12 +209,20 @@ class Provider:
                     if self._clock() - begun > timeout_s:
                         raise NodeFailure(FailureKind.TIMEOUT, "an answer without end")
                     if len(content) > MOST_ANSWER_BYTES:
-                        raise NodeFailure(FailureKind.GARBLED, f"an answer of more than {MOST_ANSWER_BYTES} bytes")
+                        raise _too_large(body)
         except httpx.TimeoutException as error:
             raise NodeFailure(FailureKind.TIMEOUT, type(error).__name__) from error
         except httpx.HTTPError as error:
             raise NodeFailure(FailureKind.CONNECTION, type(error).__name__) from error
         return bytes(content)
+
+
+def _too_large(body: Any) -> AnswerTooLargeError | NodeFailure:
+    """Strangers decide how much a block logs; any other answer to a single call is as short as its method promises."""
+    methods = [call["method"] for call in (body if isinstance(body, list) else [body])]
+    if len(methods) > 1 or methods[0] in MAY_BE_LONG:
+        return AnswerTooLargeError(methods, MOST_ANSWER_BYTES)
+    return NodeFailure(FailureKind.GARBLED, f"an answer of more than {MOST_ANSWER_BYTES} bytes")
 
 
 def names_of(urls: list[str]) -> list[str]:

@@ -30,6 +30,7 @@ from typing import Any, TypeVar
 import httpx
 
 from core.chain.answers import (
+    AnswerTooLargeError,
     Asked,
     BatchTooLargeError,
     NodeFailure,
@@ -47,6 +48,7 @@ from core.chain.provider import Entry, Provider, ProviderStats, names_of
 from core.chain.results import Parse, promised
 
 __all__ = [
+    "AnswerTooLargeError",
     "ProviderStats",
     "Request",
     "Rpc",
@@ -154,6 +156,8 @@ class Rpc:
                 answers += node.ask(entry, bodies, _reader_of(asked), until - self._clock())
             except BatchTooLargeError:
                 continue
+            except AnswerTooLargeError:
+                break
             except NodeFailure as failure:
                 if failure.partly is None:
                     break

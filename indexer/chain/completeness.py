@@ -16,7 +16,7 @@ Laws
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.chain.abi import address_word, events_by_topic
 from core.chain.bloom import BITS, admits, bits_of
@@ -26,11 +26,11 @@ from core.domain.blocks import RawLog
 from core.domain.events import Executed, VaultCreated, X402Paid
 from indexer.chain.continuity import NOTHING, Gap, Told, gap_in
 from indexer.chain.facts import FACTORY_EVENTS, VAULT_EVENTS, BlockFacts
-from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock, verified
+from indexer.chain.fetch import BlockContradictionError, FetchedBlock, fetch_blocks
 from indexer.chain.watch import WatchList
 
 MOST_RECEIPTS = 64  # blocks whose receipts are read for one range
-RECEIPTS_A_REQUEST = 8
+BLOCKS_A_REQUEST = 8
 VAULTS_A_REQUEST = 33  # three calls each
 MOST_FALSE = 0.002  # blocks that a bloom may point at wrongly, of those where it is asked
 MOST_MEMBERS = 20_000  # vaults, or wallets, among which blooms are looked for
@@ -103,7 +103,7 @@ class RangeProof:
         headers = [facts[number - begin].header for number in range(gap.first, gap.last + 1) if number not in self._read]
         may = [header for header in headers if admits(header.logs_bloom, bits_of(history.vault))]
         before, sound, broken = self._before(history), -1, len(may) - 1
-        while len(may) > RECEIPTS_A_REQUEST and broken - sound > 1 and before is not None:
+        while len(may) > BLOCKS_A_REQUEST and broken - sound > 1 and before is not None:
             middle = may[(sound + broken) // 2]
             self._look_up([history.vault], middle.hash)
             position = self._positions[history.vault, middle.hash]
@@ -112,21 +112,18 @@ class RangeProof:
             until = [one for one in history.told if one.number <= middle.number]
             is_sound = gap_in(before, position, until, (begin, middle.number), self._usdc) is None
             sound, broken = ((sound + broken) // 2, broken) if is_sound else (sound, (sound + broken) // 2)
-        is_found = len(may) > RECEIPTS_A_REQUEST and before is not None
+        is_found = len(may) > BLOCKS_A_REQUEST and before is not None
         return [may[broken].number] if is_found else [header.number for header in may]
 
     def _from_receipts(self, blocks: Sequence[FetchedBlock], watch: WatchList) -> dict[int, FetchedBlock]:
         """Those that have more of ours than they said."""
-        found = {}
-        for start in range(0, len(blocks), RECEIPTS_A_REQUEST):
-            some = blocks[start : start + RECEIPTS_A_REQUEST]
-            for block, receipts in zip(some, self._reader.receipts_of_blocks([one.header.hash for one in some]), strict=True):
-                if receipts is None:
-                    raise BlockUnavailableError(block.header.number, block.header.hash)
-                whole = FetchedBlock(block.header, (), verified(block.header, receipts).logs)
-                self._read.add(block.header.number)
-                if _concerning(whole.logs, watch) - set(block.logs):
-                    found[block.header.number] = whole
+        found, said = {}, {block.header.number: block.logs for block in blocks}
+        for start in range(0, len(blocks), BLOCKS_A_REQUEST):
+            headers = [block.header for block in blocks[start : start + BLOCKS_A_REQUEST]]
+            for whole in fetch_blocks(self._reader, headers, watch.may_concern, self._sign):
+                self._read.add(whole.header.number)
+                if _concerning(whole.logs, watch) - set(said[whole.header.number]):
+                    found[whole.header.number] = replace(whole, receipts=())
             self._sign()
         return found
 
