@@ -86,13 +86,14 @@ class Provider:
         with self._lock:
             return self._breaker.free_at
 
-    def enter(self, cost: int, *, even_if_open: bool = False) -> Entry:
+    def enter(self, cost: int, *, even_if_open: bool = False, even_if_resting: bool = False) -> Entry:
         """Ask to pass with a request of `cost` calls; when passed, it is paid for and `ask` must follow."""
         now = self._clock()
         with self._lock:
             wait_s = self._budget.wait_s(now)
             is_open = not self._breaker.admits(now)
-            if wait_s > 0 or (is_open and not even_if_open):
+            passes = not is_open or even_if_open or (even_if_resting and not self._breaker.has_failed(now))
+            if wait_s > 0 or not passes:
                 return Entry(passed=False, is_open=is_open, wait_s=wait_s)
             self._budget.take(cost, now)
             self._calls += cost

@@ -20,7 +20,7 @@ Laws
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -132,16 +132,18 @@ class Rpc:
 
     def batch_of_others(self, requests: Sequence[Request], within_s: float) -> dict[str, list[Any | RpcRefusedError]]:
         """As `batch_of_each`, without the node that this thread's `pinned` block asks."""
-        return self.batch_of_each(requests, within_s, but=self.pinned_name)
+        return self.batch_of_each(requests, within_s, [name for name in self.names if name != self.pinned_name])
 
-    def batch_of_each(self, requests: Sequence[Request], within_s: float, but: str | None = None) -> dict[str, list[Any | RpcRefusedError]]:
-        """What each node says, by its name, a failed call as its error in place. One that is open, over budget, or gives no answer within
-        `within_s` is left out.
+    def batch_of_each(
+        self, requests: Sequence[Request], within_s: float, among: Collection[str] | None = None
+    ) -> dict[str, list[Any | RpcRefusedError]]:
+        """What each node (`among` these) says, by its name, a failed call as its error in place. One that failed a moment ago, is over
+        budget, or gives no answer within `within_s` is left out; one that only rests is asked.
         """
         bodies, asked = self._asked(requests, None)
         said: dict[str, list[Any | RpcRefusedError]] = {}
         for node in self._nodes:
-            entry = None if node.name == but else node.enter(len(bodies))
+            entry = node.enter(len(bodies), even_if_resting=True) if among is None or node.name in among else None
             if entry is None or not entry.passed:
                 continue
             try:
@@ -152,6 +154,11 @@ class Rpc:
                 if failure.partly is not None:
                     said[node.name] = list(failure.partly)
         return said
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the nodes, best first."""
+        return tuple(node.name for node in self._nodes)
 
     @property
     def pinned_name(self) -> str | None:
@@ -174,15 +181,20 @@ class Rpc:
         finally:
             self._pins.pin = None
 
-    def distrust(self, reason: str, rest_s: float = REST_S) -> None:
-        """The pinned node lags or contradicts itself: it rests for `rest_s`. `reason`: one of few words, counted in `stats`.
+    def leave_out(self, name: str) -> None:
+        """Ask this node no more: it serves another chain. Call it before the pool is shared, and not of the last one."""
+        self._nodes = tuple(node for node in self._nodes if node.name != name)
+
+    def distrust(self, reason: str, rest_s: float = REST_S, name: str | None = None) -> None:
+        """The pinned node, or the one of this name, lags or contradicts itself: it rests for `rest_s`. `reason`: one of few words,
+        counted in `stats`.
 
         The block goes on with it. Nothing happens outside a block, or before a node answered; a node that is alone is asked
         even while it rests.
         """
-        pin = self._pins.pin
-        if pin is not None and pin.node is not None:
-            pin.node.distrust(reason, rest_s)
+        for node in self._nodes:
+            if node.name == (name or self.pinned_name):
+                node.distrust(reason, rest_s)
 
     def stats(self) -> tuple[ProviderStats, ...]:
         """What each node did since the start, best first."""
