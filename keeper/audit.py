@@ -28,7 +28,8 @@ class Audit:
     def hear(self, state: KeeperState) -> None:
         """Nothing happens where there is one node alone."""
         witnesses = self._observer.witnesses
-        readings = {reading.vault: reading for reading in self._some(state.vaults)} if witnesses.are_several else {}
+        sound = [reading for reading in state.vaults if reading.vault not in self._observer.trouble]  # the rest would make nodes fail
+        readings = {reading.vault: reading for reading in self._some(sound)} if witnesses.are_several else {}
         floors = {vault: floor for vault, reading in readings.items() if (floor := reading.floor_usdc_e6) is not None}
         if not floors:
             return

@@ -76,6 +76,17 @@ def refusal_of(name: str, *values: int) -> Callable[[Call], Call]:
     return lambda call: refusal(call, "execution reverted", 3, data=data)
 
 
+def hangs_at(name: str) -> Lie:
+    """A request with a call of this view is never answered."""
+
+    def lie(call: Call, answer: Call) -> Call | None:
+        if is_view(call, name):
+            raise httpx.ReadTimeout("too slow")
+        return None
+
+    return lie
+
+
 def refuses(*methods: str, message: str = "missing trie node") -> Lie:
     return lambda call, answer: refusal(call, message) if call["method"] in methods else None
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, update
+from sqlalchemy.exc import OperationalError
 
 from core.chain import calldata
 from core.chain.abi import function, hex_bytes, hex_text
@@ -127,6 +128,25 @@ def test_a_vault_that_ended__drops_out_when_that_is_safe(stage: Stage) -> None:
         assert [row.status for row in session.scalars(select(KeeperEnded))] == ["stopped"]
         in_grace = stage.now() + timedelta(seconds=stage.ends_at - stage.chain.now)
         assert len(watched_rows.watched_vaults(session, stage.chain.chain_id, in_grace)) == 1, "it may owe a fee"
+
+
+def test_a_vault_that_ended__drops_out_at_the_next_tick_when_the_database_failed_once(stage: Stage, monkeypatch: Any) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    keeper = stage.keeper()
+    keeper.run()
+    keeper.run()
+    stage.make_safe()
+    stage.record("stopped")
+
+    def lost(*_: Any) -> None:
+        monkeypatch.undo()
+        raise OperationalError("insert", {}, Exception("connection lost"))
+
+    monkeypatch.setattr(watched_rows, "add_ended", lost)
+    with pytest.raises(OperationalError):
+        keeper.run()
+    keeper.run()
+    assert keeper.run().vaults == 0
 
 
 def test_the_floor__is_of_the_signed_terms(stage: Stage) -> None:

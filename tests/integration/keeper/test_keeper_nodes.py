@@ -1,5 +1,6 @@
 """One sick or lying node of several: no word of one node decides what cannot be taken back, and none stays preferred for ever."""
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -19,6 +20,7 @@ from tests.integration.keeper.lies import TWO, Lie, LyingWire
 from tests.integration.keeper.test_keeper_apart import a_mark, later
 from tests.personas import DEPLOYER, KEEPER, OWNER, STRANGER
 
+WITHIN_S = 15.0
 NEAR_FLOOR = 600_000  # 900 cash + 60: above the floor of 950, within 2 %
 
 SICK: dict[str, Callable[[Stage], Lie]] = {
@@ -163,6 +165,25 @@ def test_a_clock_that_is_set_right_between_two_ticks__removes_no_agent(stage: St
     later(stage, 1)
     keeper.tick.run(stage.now())
     assert agent(stage) != 0
+
+
+@pytest.mark.parametrize("paths", [("/a",), TWO], ids=["one node", "two nodes"])
+def test_a_worth_that_no_node_answers_in_time__removes_the_agent_near_the_floor(stage: Stage, paths: tuple[str, ...]) -> None:
+    """The status is still told."""
+    wire = LyingWire()
+    stage.set_price(NEAR_FLOOR)
+    keeper = stage.keeper(paths=paths, wire=wire, pauser=DEPLOYER.signer, clock=stage.chain_clock)
+    keeper.run()
+    wire.lies = {path.strip("/"): lies.hangs_at("worth") for path in paths}
+    for _ in range(UNKNOWN_S // 20 + 1):
+        later(stage, 20)
+        keeper.run()
+    until = time.monotonic() + WITHIN_S
+    while agent(stage) and time.monotonic() < until:  # what timed out just now is left alone for a second or two
+        time.sleep(0.5)
+        later(stage, 1)
+        keeper.run()
+    assert (stage.status(), agent(stage)) == ("working", 0)
 
 
 # What ended
