@@ -26,13 +26,13 @@ from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.db.repositories import health
 from core.db.repositories import quarantine as quarantine_repository
 from core.db.repositories.chain import TIP, CursorMovedError
+from core.db.repositories.unregistered import unregistered_vaults
 from core.domain.errors import OutsideError, text_of
 from core.watchdog import Watchdog
 from indexer.chain.audit_loop import AuditLoop, Rest
 from indexer.chain.auditor import Auditor
 from indexer.chain.context import ChainContext
 from indexer.chain.deposits import watch_deposits
-from indexer.chain.retry import retry_all
 from indexer.chain.tip import Round, TipLoop
 from indexer.chain.unwind import FinalityBrokenError
 from indexer.metrics import Metrics
@@ -103,7 +103,6 @@ class Indexer:
         self._beat_due = self._finality_due = self._deposits_due = 0.0
         self._status: dict[str, Any] = {"state": "starting"}
         self._told_waiting = False
-        self._owes_retry = True  # of what an earlier process held back: this one's code may take it
 
     def stop(self) -> None:
         """Ask the loop to end after the step that it is in. Safe in a signal handler."""
@@ -118,17 +117,17 @@ class Indexer:
         self._reader.rpc.close()
 
     def run(self) -> None:
-        """Until `stop`. Errors: LeadershipLostError; OperationalError when the database is down before this process leads."""
+        """Until `stop`. Errors: LeadershipLostError."""
         tip: TipLoop | None = None
         self._watchdog.start()
         while not self._stopping.is_set():
             self._watchdog.sign()
-            if not self._leadership.try_take(now_utc()):
-                self._tell_waiting()
-                self._stopping.wait(TRY_S)
-                continue
-            self._metrics.leading(self._leadership.epoch)
             try:
+                if not self._leadership.try_take(now_utc()):
+                    self._tell_waiting()
+                    self._stopping.wait(TRY_S)
+                    continue
+                self._metrics.leading(self._leadership.epoch)
                 tip = tip or self._open()
                 wait_s = self._step(tip)
             except LeadershipLostError:
@@ -139,7 +138,8 @@ class Indexer:
                 if tip is not None and not _is_outside(error):
                     tip.close()  # What was committed last, and what the process knows of it, is uncertain: read both again.
                     tip = None
-            self._beat()
+            if self._leadership.leads:
+                self._beat()
             self._stopping.wait(wait_s)
         self._watchdog.call_off()
 
@@ -218,20 +218,15 @@ class Indexer:
         if not done.is_behind and now >= self._deposits_due:
             due.append(lambda: watch_deposits(tip.chain, now_utc()))
             self._deposits_due = now + DEPOSITS_S
-        if self._owes_retry:
-            due.append(lambda: self._retry_held(tip))
+        if tip.owes_retry:
+            due.append(tip.retry_held)
         return due
-
-    def _retry_held(self, tip: TipLoop) -> None:
-        for one in retry_all(tip.chain, now_utc()):
-            why = None if one.refusal is None else one.refusal.note
-            log.warning("held facts tried again", ledger=one.ledger, ledger_id=one.ledger_id, released=one.released, still_held=why)
-        self._owes_retry = False
 
     def _count_held(self) -> None:
         with self._database.read() as session:
             ledgers, facts = quarantine_repository.held_counts(session)
-        self._metrics.held(ledgers, facts)
+            unregistered = unregistered_vaults(session, self._chain_id)
+        self._metrics.held(ledgers, facts, len(unregistered))
 
     def _read_tags(self) -> None:
         """How far the chain calls itself safe and final; a chain without a tag says nothing of it."""

@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.chain.rpc import Request, Rpc, RpcError, RpcRefusedError, RpcUnreachableError
+from core.chain.rpc import Request, Rpc, RpcError, RpcUnreachableError
 
 PATIENCE_S = 5.0  # for all parts of what failed
-PART_S = 1.0  # for one of them, and for another node
+PART_S = 1.0  # for one of them
 
 
 def settled_apart(
@@ -34,19 +34,4 @@ def settled_apart(
                 answers[first:end] = [error] * (end - first)
             else:
                 parts += [(first, middle), (middle, end)]
-    return answers
-
-
-def settled_by_any(rpc: Rpc, requests: Sequence[Request]) -> list[Any | RpcError]:
-    """As `settled_apart`, but what the node that is asked refuses is asked of the others: the first one that does not refuse it counts.
-
-    Errors: as `settled_apart`.
-    """
-    answers = settled_apart(rpc, requests)
-    refused = [n for n, answer in enumerate(answers) if isinstance(answer, RpcRefusedError)]
-    others = rpc.batch_of_others([requests[n] for n in refused], PART_S) if refused else {}
-    for said in others.values():
-        for n, answer in zip(refused, said, strict=True):
-            if isinstance(answers[n], RpcRefusedError) and not isinstance(answer, RpcError):
-                answers[n] = answer
     return answers

@@ -16,8 +16,7 @@ from typing import Any
 
 from core.chain.abi import AbiDecodeError, function, hex_bytes
 from core.chain.reader import VIEW_GAS, ChainReader
-from core.chain.results import header_of
-from core.chain.rpc import Request, RpcError, RpcRefusedError
+from core.chain.rpc import Request, RpcError, RpcRefusedError, RpcUnreachableError
 from core.db.repositories.watched import SourcedMark, WatchedVault
 from core.domain.blocks import BlockHeader
 from core.domain.errors import OutsideError
@@ -26,7 +25,7 @@ from keeper import views
 from keeper.state import MOST_AHEAD_S, FactoryKeepers, Head, SentMark, VaultReading, VaultStatus, WrittenMark
 from keeper.trouble import Trouble
 from keeper.views import Ask, Numbers
-from keeper.witness import NEWEST, Witnesses
+from keeper.witness import NEWEST, Witnesses, head_of
 
 VAULTS_A_BATCH = 120  # up to three calls each: one HTTP request
 PART_S = 1.0  # that a part of a batch that failed may take
@@ -76,9 +75,7 @@ class Observer:
     def _head_of_others(self, first: Head | None, now: UnixSeconds, why: str) -> Head:
         heads = {} if first is None or self.told_by is None else {self.told_by: first}
         said = self._reader.rpc.batch_of_each([NEWEST], PART_S, self.witnesses.others(self.told_by))
-        heads |= {
-            name: head for name, (block,) in said.items() if isinstance(block, dict) and (head := _head(header_of(block))) is not None
-        }
+        heads |= {name: theirs for name, (block,) in said.items() if (theirs := head_of(block)) is not None}
         if not heads:
             raise NoHeadError(f"the node gives no newest block, or one without a base fee: {why}")
         recent = next((name for name, one in heads.items() if self._is_recent(one, now)), None)
@@ -143,8 +140,10 @@ class Observer:
         return vault not in self._far
 
     def _read(self, vaults: Sequence[str], head: Head, with_fee: Collection[str], within_s: float | None = None) -> dict[str, Numbers]:
-        """As the pool answers. Errors: RpcError, of the whole batch."""
+        """As the pool answers. Errors: RpcError, of the whole batch; also where each of its calls failed with one vault's."""
         found = views.read(partial(self._ask, within_s=within_s), vaults, head.hash, self._floors, with_fee)
+        if len(found) > 1 and all(numbers.has_burnt and numbers.status is None for numbers in found.values()):
+            raise RpcUnreachableError("eth_call", ["every call of the batch failed"])
         for vault, numbers in found.items():
             self._note(vault, numbers)
             if numbers.has_burnt:

@@ -20,9 +20,8 @@ from typing import Any
 
 import structlog
 
-from core.chain.results import header_of
 from core.chain.rpc import Request, Rpc, RpcError, RpcUnreachableError
-from core.domain.money import UsdcE6
+from core.domain.money import UnixSeconds, UsdcE6
 from keeper import views
 from keeper.state import Head, VaultStatus
 from keeper.views import Numbers
@@ -30,11 +29,19 @@ from keeper.views import Numbers
 ASKED_S = 1.0  # that a node may take
 SILENT_S = 60.0  # a node without an opinion for so long is as good as not configured
 REST_S = 60.0
-VAULTS_A_PART, VAULTS_A_SMALL_PART = 40, 8  # a node may refuse large batches
+VAULTS_A_PART = 40
 AGAIN_S, MOST_AGAIN_S = 60.0, 3_600.0
 NEWEST: Request = ("eth_getBlockByNumber", ["latest", False])
 
 log = structlog.get_logger("keeper")
+
+
+def head_of(block: Any) -> Head | None:
+    """Of a block as a node tells it, which is known to have the promised form; None: an error, no block, or one without a base fee."""
+    if not isinstance(block, dict) or block.get("baseFeePerGas") is None:
+        return None
+    number, at, base_fee_wei = (int(block[name], 16) for name in ("number", "timestamp", "baseFeePerGas"))
+    return Head(number, block["hash"].lower(), UnixSeconds(at), base_fee_wei)
 
 
 class Opinion(StrEnum):
@@ -114,26 +121,21 @@ class Witnesses:
             (block,) = self.ask_of(name, [NEWEST])
         except RpcError:
             return False
-        return isinstance(block, dict) and abs(header_of(block).timestamp - head.at) <= self._max_head_age_s
+        theirs = head_of(block)
+        return theirs is not None and abs(theirs.at - head.at) <= self._max_head_age_s
 
     def _opinions(self, name: str, floors: Mapping[str, UsdcE6]) -> Iterator[tuple[str, Opinion]]:
-        for vault, numbers in self._numbers(name, list(floors), floors, VAULTS_A_PART).items():
-            opinion = _opinion(numbers)
-            if opinion is not None:
-                yield vault, opinion
-
-    def _numbers(self, name: str, vaults: Sequence[str], floors: Mapping[str, UsdcE6], size: int) -> dict[str, Numbers]:
-        found: dict[str, Numbers] = {}
-        for first in range(0, len(vaults), size):
-            part = vaults[first : first + size]
+        vaults = list(floors)
+        for first in range(0, len(vaults), VAULTS_A_PART):
+            part = vaults[first : first + VAULTS_A_PART]
             try:
-                found |= views.read(partial(self.ask_of, name), part, "latest", floors)
+                found = views.read(partial(self.ask_of, name), part, "latest", floors)
             except RpcError:
-                if len(part) > VAULTS_A_SMALL_PART:
-                    found |= self._numbers(name, part, floors, VAULTS_A_SMALL_PART)
-                elif len(part) == 1:
-                    found[part[0]] = Numbers(None, None, floors[part[0]], views.UNREADABLE)
-        return found
+                found = {v: Numbers(None, None, floors[v], views.UNREADABLE) for v in part if len(part) == 1}
+            for vault, numbers in found.items():
+                opinion = _opinion(numbers)
+                if opinion is not None:
+                    yield vault, opinion
 
 
 def _opinion(numbers: Numbers) -> Opinion | None:

@@ -124,7 +124,7 @@ class Backfill:
 
     def _whole(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[BlockFacts]:
         """The facts of every log that concerns us, whether the node's logs of the range had it or not."""
-        proof, mended = RangeProof(self._chain.reader, parent_hash), dict[int, FetchedBlock]()
+        proof, mended = RangeProof(self._chain.reader, parent_hash, self._chain.sign), dict[int, FetchedBlock]()
         blocks = self._ranges.fetch(first, last, parent_hash, watch)
         while True:
             facts = self._facts_of(blocks, watch)

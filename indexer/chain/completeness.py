@@ -15,10 +15,10 @@ Laws
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from core.chain.abi import events_by_topic
+from core.chain.abi import address_word, events_by_topic
 from core.chain.bloom import BITS, admits, bits_of
 from core.chain.decode import TRANSFER_TOPIC
 from core.chain.reader import ChainReader, VaultPosition
@@ -31,6 +31,7 @@ from indexer.chain.watch import WatchList
 
 MOST_RECEIPTS = 64  # blocks whose receipts are read for one range
 RECEIPTS_A_REQUEST = 8
+VAULTS_A_REQUEST = 33  # three calls each
 MOST_FALSE = 0.002  # blocks that a bloom may point at wrongly, of those where it is asked
 MOST_MEMBERS = 20_000  # vaults, or wallets, among which blooms are looked for
 MOST_LOOKS = 500_000  # at blooms for one range
@@ -48,9 +49,10 @@ class _History:
 class RangeProof:
     """What one range is held against. All of its reads are to be pinned to the node that gave the range."""
 
-    def __init__(self, reader: ChainReader, parent_hash: str) -> None:
-        """`parent_hash`: the block before the range."""
+    def __init__(self, reader: ChainReader, parent_hash: str, sign: Callable[[], None] = lambda: None) -> None:
+        """`parent_hash`: the block before the range. `sign` is called after each answer of the node, as RangeReader does."""
         self._reader = reader
+        self._sign = sign
         self._usdc = reader.contracts["usdc"]
         self._parent_hash = parent_hash
         self._positions: dict[tuple[str, str], VaultPosition | None] = {}
@@ -88,8 +90,11 @@ class RangeProof:
 
     def _look_up(self, vaults: Iterable[str], at: str) -> None:
         unknown = [vault for vault in vaults if (vault, at) not in self._positions]
-        for vault, position in zip(unknown, self._reader.vault_positions(unknown, at), strict=True):
-            self._positions[vault, at] = position
+        for start in range(0, len(unknown), VAULTS_A_REQUEST):
+            some = unknown[start : start + VAULTS_A_REQUEST]
+            for vault, position in zip(some, self._reader.vault_positions(some, at), strict=True):
+                self._positions[vault, at] = position
+            self._sign()
 
     def _narrowed(self, history: _History, gap: Gap, facts: Sequence[BlockFacts]) -> list[int]:
         """The blocks where the omitted event may stand: those of the gap that admit the vault; if they are many, the one that is
@@ -122,6 +127,7 @@ class RangeProof:
                 self._read.add(block.header.number)
                 if _concerning(whole.logs, watch) - set(block.logs):
                     found[block.header.number] = whole
+            self._sign()
         return found
 
 
@@ -170,7 +176,7 @@ def _suspicious(blocks: Sequence[FetchedBlock], watch: WatchList) -> list[int]:
 
 def _concerning(logs: Sequence[RawLog], watch: WatchList) -> set[RawLog]:
     ours = watch.vaults.keys() | watch.adapters | {watch.factory}
-    wallets = {_word(wallet) for wallet in watch.wallets}
+    wallets = {address_word(wallet) for wallet in watch.wallets}
     return {one for one in logs if one.address in ours or (one.address == watch.usdc and _payee(one) in wallets)}
 
 
@@ -208,14 +214,10 @@ def _groups(watch: WatchList) -> Iterator[_Group]:
     if watch.x402_adapter is not None:
         yield _Group(_topics_of([X402Paid]), {watch.x402_adapter: bits_of(watch.x402_adapter)})
     if 0 < len(watch.wallets) <= MOST_MEMBERS and watch.usdc not in watch.adapters:
-        words = {_word(wallet) for wallet in watch.wallets}
+        words = {address_word(wallet) for wallet in watch.wallets}
         yield _Group((bits_of(watch.usdc) | bits_of(TRANSFER_TOPIC),), {word: bits_of(word) for word in words}, is_by_wallet=True)
 
 
 def _topics_of(kinds: Iterable[type]) -> tuple[int, ...]:
     names = {kind.__name__ for kind in kinds}
     return tuple(bits_of(event.topic) for event in events_by_topic().values() if event.name in names)
-
-
-def _word(address: str) -> str:
-    return "0x" + address[2:].lower().rjust(64, "0")

@@ -10,7 +10,8 @@
 Laws
 - Blocks are written strictly in order, and only on top of the cursor (compare-and-set on its hash).
 - What a node says is verified before it is written; a contradiction ends the round, and the next one asks again.
-- One node answers a whole round: two would be held against each other. One that lags or contradicts itself rests.
+- One node answers a whole round: two would be held against each other. One that lags or contradicts itself rests, also when nothing fails
+  by it: a node that keeps the record where it is, round after round, is not asked first for ever.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,9 +32,10 @@ from indexer.chain.factory_notes import is_noted, write_slice
 from indexer.chain.facts import BlockFacts, facts_of, usdc_payees
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock, fetch_block
 from indexer.chain.patience import Patience
+from indexer.chain.retry import retry_all
 from indexer.chain.reverts import explain_pending
 from indexer.chain.rules import published_rules
-from indexer.chain.unwind import Fork, find_fork, unwind
+from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
 from indexer.chain.watch import WatchList, read_watch_list
 from indexer.chain.write import write_block
 
@@ -76,10 +78,16 @@ class TipLoop:
         self._backfill = Backfill(chain, clock, self._patience)
         self._scan_size = revert_scan.step_size()
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True  # until a look says otherwise
+        self._owes_retry = True  # of what an earlier process held back: this one's code may take it
 
     @property
     def chain(self) -> ChainContext:
         return self._chain
+
+    @property
+    def owes_retry(self) -> bool:
+        """Whether held facts may be taken now: by the code of a new process, or since a reorg took back what they waited behind."""
+        return self._owes_retry
 
     @property
     def cursor(self) -> Cursor:
@@ -94,13 +102,15 @@ class TipLoop:
         with rpc.pinned():
             try:
                 return self._look()
-            except (BlockUnavailableError, BlockContradictionError):
+            except (BlockUnavailableError, BlockContradictionError, ForkUnclearError, FinalityBrokenError):
                 rpc.distrust("contradicts")
                 raise
 
     def _look(self) -> Round:
         seen_at = self._clock()
         head = self._chain.reader.header()
+        if head is None:
+            self._chain.reader.rpc.distrust("lags")
         result = Round(None, self._cursor.number) if head is None else self._follow(head, seen_at)
         if self._owes_notes:
             self._owes_notes = self._write_owed_notes()
@@ -110,6 +120,13 @@ class TipLoop:
         if self._may_have_pending_reverts:
             self._explain_reverts()
         return result
+
+    def retry_held(self) -> None:
+        """Try what is held, once. Errors: those of the database and LeadershipLostError; then it is still owed."""
+        for one in retry_all(self._chain, self._clock()):
+            why = None if one.refusal is None else one.refusal.note
+            log.warning("held facts tried again", ledger=one.ledger, ledger_id=one.ledger_id, released=one.released, still_held=why)
+        self._owes_retry = False
 
     def close(self) -> None:
         """Let go of what is fetched ahead."""
@@ -202,6 +219,7 @@ class TipLoop:
             last = min(head.number - 1, first + BLOCKS_A_ROUND - 1)
             for header in self._chain.reader.headers(range(first, last + 1)):
                 if header is None:
+                    self._chain.reader.rpc.distrust("lags")
                     return
                 yield header
         if head.number < first + BLOCKS_A_ROUND:
@@ -232,12 +250,14 @@ class TipLoop:
         with self._chain.database.read() as session:
             fork = find_fork(session, self._chain, self._cursor)
         if not fork.orphans:
-            # The node's next block did not fit, yet it holds our head: it is changing its mind. The next round sees.
+            # The node's next block did not fit, yet it holds our head: it is changing its mind, or lies. The next round asks another.
+            self._chain.reader.rpc.distrust("contradicts")
             return Round(head.number, self._cursor.number)
         old_head = self._cursor
         with self._chain.database.write() as session:
-            rows_reversed = unwind(session, self._chain, fork, old_head, self._clock())
+            rows_reversed, withdrawn = unwind(session, self._chain, fork, old_head, self._clock())
         self._cursor = fork.ancestor
+        self._owes_retry = self._owes_retry or withdrawn > 0
         self._watch = self._read_watch_list()
         self._chain.metrics.unwound(fork.ancestor.number, len(fork.orphans), rows_reversed)
         log.warning("reorg", ancestor=fork.ancestor.number, old_head=old_head.number, depth=len(fork.orphans), rows_reversed=rows_reversed)

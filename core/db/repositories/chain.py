@@ -16,8 +16,8 @@ from datetime import datetime
 from typing import Any
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import ColumnElement, and_, delete, exists, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import ColumnElement, and_, any_, cast, delete, exists, select, update
+from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, insert
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from core.db.copying import copy_lines, hex_array_cell, hex_cell
@@ -250,6 +250,13 @@ def block_time(session: Session, chain_id: int, block_hash: str) -> int | None:
     return session.scalar(select(ChainBlock.ts).where(ChainBlock.chain_id == chain_id, ChainBlock.hash == bytes_of(block_hash)))
 
 
+def block_times(session: Session, chain_id: int, block_hashes: Iterable[str]) -> dict[str, int]:
+    """As `block_time`, of several, by hash; a block that we do not keep is left out."""
+    wanted = cast([bytes_of(block_hash) for block_hash in block_hashes], ARRAY(BYTEA))
+    query = select(ChainBlock.hash, ChainBlock.ts).where(ChainBlock.chain_id == chain_id, ChainBlock.hash == any_(wanted))
+    return {hex_of(block_hash): at for block_hash, at in session.execute(query)}
+
+
 def oldest_block(session: Session, chain_id: int) -> Cursor:
     """Our lowest canonical block. Errors: NoResultFound when the loop never started."""
     query = select(ChainBlock.number, ChainBlock.hash).where(ChainBlock.chain_id == chain_id, ChainBlock.canonical)
@@ -325,6 +332,12 @@ def known_vaults(session: Session, chain_id: int) -> list[KnownVault]:
         KnownVault(to_checksum_address(address), to_checksum_address(owner), mandate_id, tuple(agents.get(address, ())))
         for address, owner, mandate_id in session.execute(query)
     ]
+
+
+def agents_of(session: Session, chain_id: int, vault: str) -> tuple[str, ...]:
+    """Every agent that the vault ever had, the newest last."""
+    found = session.execute(_agents_query(chain_id).where(VaultAgent.vault == bytes_of(vault)))
+    return tuple(to_checksum_address(agent) for _, agent in found)
 
 
 def _agents_query(chain_id: int) -> Any:

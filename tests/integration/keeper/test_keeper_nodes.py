@@ -14,9 +14,10 @@ from core.db.repositories import watched as watched_rows
 from core.db.tables.keeper import KeeperEnded
 from core.domain.errors import OutsideError
 from keeper.last_resort import FALLEN_S, UNKNOWN_S
-from tests.integration.keeper import lies
+from tests.integration.keeper import liars, lies
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KeeperProcess, Stage
-from tests.integration.keeper.lies import TWO, Lie, LyingWire
+from tests.integration.keeper.liars import Lie, LyingWire, said
+from tests.integration.keeper.lies import TWO
 from tests.integration.keeper.test_keeper_apart import a_mark, later
 from tests.personas import DEPLOYER, KEEPER, OWNER, STRANGER
 
@@ -27,10 +28,10 @@ SICK: dict[str, Callable[[Stage], Lie]] = {
     "its head stands still": lies.frozen,
     "it has no head": lambda _: lies.head(lambda _: None),
     "its head has no base fee": lambda _: lies.head(lies.without_base_fee),
-    "it refuses to say its head": lambda _: lies.refuses("eth_getBlockByNumber"),
+    "it refuses to say its head": lambda _: liars.refuses("eth_getBlockByNumber"),
     "its head is of tomorrow": lambda _: lies.head(lambda block: {**block, "timestamp": hex(int(block["timestamp"], 16) + 86_400)}),
-    "it refuses every call": lambda _: lies.refuses("eth_call"),
-    "it lacks the block": lambda _: lies.refuses("eth_call", message="header not found"),
+    "it refuses every call": lambda _: liars.refuses("eth_call"),
+    "it lacks the block": lambda _: liars.refuses("eth_call", message="header not found"),
     "its trials revert": lambda _: lies.trials_revert,
     "it names another keeper": lambda _: lies.another_keeper,
     "it cannot say the worth": lambda _: lies.view_refused("worth"),
@@ -50,7 +51,7 @@ def run(keeper: KeeperProcess, stage: Stage, ticks: int) -> None:
 @pytest.mark.parametrize("name", SICK)
 @pytest.mark.parametrize("sick", ["a", "b"], ids=["preferred", "other"])
 def test_one_node_of_two_is_sick__the_vault_is_stopped(stage: Stage, sick: str, name: str, stop_signer: object) -> None:
-    wire = LyingWire(**{sick: SICK[name](stage)})
+    wire = LyingWire({f"/{sick}": SICK[name](stage)})
     stage.pass_time(stage.chain.now + 15)
     stage.set_price(PRICE_AT_FLOOR)
     run(stage.keeper(paths=TWO, wire=wire, stop_signer=stop_signer), stage, 4)  # type: ignore[arg-type]
@@ -58,7 +59,7 @@ def test_one_node_of_two_is_sick__the_vault_is_stopped(stage: Stage, sick: str, 
 
 
 def test_the_preferred_node_stands_still__the_other_is_asked_in_the_same_tick(stage: Stage) -> None:
-    wire = LyingWire(a=lies.frozen(stage))
+    wire = LyingWire({"/a": lies.frozen(stage)})
     stage.pass_time(stage.chain.now + 15)
     stage.set_price(PRICE_AT_FLOOR)
     keeper = stage.keeper(paths=TWO, wire=wire)
@@ -73,7 +74,7 @@ def test_the_preferred_node_stands_still__the_other_is_asked_in_the_same_tick(st
 @pytest.mark.parametrize("stop_signer", [None, STRANGER.signer], ids=["one key", "a key for stops"])
 @pytest.mark.parametrize("worth", [0, 950 * USDC])
 def test_one_node_of_two_says_too_little_worth__nothing_is_stopped(stage: Stage, worth: int, stop_signer: object) -> None:
-    keeper = stage.keeper(paths=TWO, wire=LyingWire(a=lies.view("worth", worth)), stop_signer=stop_signer)  # type: ignore[arg-type]
+    keeper = stage.keeper(paths=TWO, wire=LyingWire({"/a": lies.view("worth", worth)}), stop_signer=stop_signer)  # type: ignore[arg-type]
     run(keeper, stage, 5)
     assert (stage.status(), stage.txs()) == ("working", [])
     assert "distrust: contradicts" in keeper.rpc.stats()[0].failures
@@ -83,24 +84,24 @@ def test_one_node_of_two_says_that_money_is_out_at_a_loss__nothing_is_stopped(st
     """Only `mark` stops at cost, and the contract does not check it."""
     unknown = lies.refusal_of("WorthUnknown", 1 * USDC)
 
-    def lie(call: lies.Call, answer: lies.Call) -> lies.Call | None:
+    def lie(call: liars.Call, answer: liars.Call) -> liars.Call | None:
         if lies.is_view(call, "worthAtCost"):
-            return lies.result(call, lies.word(900 * USDC) + lies.word(USDC)[2:])
+            return said(call, lies.word(900 * USDC) + lies.word(USDC)[2:])
         return unknown(call) if lies.is_view(call, "worth") else None
 
-    run(stage.keeper(paths=TWO, wire=LyingWire(a=lie)), stage, 5)
+    run(stage.keeper(paths=TWO, wire=LyingWire({"/a": lie})), stage, 5)
     assert (stage.status(), stage.txs()) == ("working", [])
 
 
 def test_a_node_whose_every_word_says_fallen__costs_one_failed_stop_and_not_one_a_block(stage: Stage) -> None:
-    def lie(call: lies.Call, answer: lies.Call) -> lies.Call | None:
+    def lie(call: liars.Call, answer: liars.Call) -> liars.Call | None:
         if call["method"] == "eth_estimateGas":
-            return lies.result(call, hex(100_000))
+            return said(call, hex(100_000))
         if call["method"] == "eth_call" and "from" in call["params"][0]:
-            return lies.result(call, "0x")
+            return said(call, "0x")
         return lies.view("worth", 0)(call, answer)
 
-    run(stage.keeper(paths=TWO, wire=LyingWire(a=lie)), stage, 12)
+    run(stage.keeper(paths=TWO, wire=LyingWire({"/a": lie})), stage, 12)
     assert (stage.status(), len(stage.txs())) == ("working", 1)
 
 
@@ -110,10 +111,10 @@ def agent(stage: Stage) -> int:
 
 def test_one_node_of_two_cannot_say_the_worth_for_long__the_agent_stays(stage: Stage) -> None:
     stage.set_price(NEAR_FLOOR)
-    wire = LyingWire()
+    wire = LyingWire({})
     keeper = stage.keeper(paths=TWO, wire=wire, pauser=DEPLOYER.signer, clock=stage.chain_clock)
     keeper.run()
-    wire.lies = {"a": lies.view_refused("worth")}
+    wire.lies = {"/a": lies.view_refused("worth")}
     for _ in range(UNKNOWN_S // 20 + 2):
         later(stage, 20)
         assert keeper.run().unknown == 0
@@ -125,7 +126,7 @@ def test_one_node_of_two_insists_that_no_stop_helps__the_agent_stays(stage: Stag
     """The other one is at hand and says how it is."""
     stage.set_price(NEAR_FLOOR)
     lie = lies.view_refused("worth") if worth is None else lies.view("worth", worth)
-    keeper = stage.keeper(paths=TWO, wire=LyingWire(a=lie), pauser=DEPLOYER.signer, clock=stage.chain_clock)
+    keeper = stage.keeper(paths=TWO, wire=LyingWire({"/a": lie}), pauser=DEPLOYER.signer, clock=stage.chain_clock)
     for _ in range(UNKNOWN_S // 20 + 2):
         keeper.run()
         later(stage, 20)
@@ -138,7 +139,7 @@ def test_unknown_before_this_process_began__counts_for_nothing(stage: Stage) -> 
     with stage.database.write() as session:
         rows.add_vault_marks(session, [a_mark(stage, 960 * USDC), a_mark(stage, None, block_number=6)], stage.now())
     later(stage, UNKNOWN_S + 300)
-    wire = LyingWire(a=lies.view_refused("worth"))
+    wire = LyingWire({"/a": lies.view_refused("worth")})
     stage.keeper(paths=("/a",), wire=wire, pauser=DEPLOYER.signer, clock=stage.chain_clock).run()
     assert agent(stage) != 0
 
@@ -147,7 +148,7 @@ def test_unknown_before_a_gap_in_the_ticks__counts_for_nothing(stage: Stage) -> 
     stage.set_price(NEAR_FLOOR)
     with stage.database.write() as session:
         rows.add_vault_marks(session, [a_mark(stage, 960 * USDC)], stage.now())
-    wire = LyingWire(a=lies.view_refused("worth"))
+    wire = LyingWire({"/a": lies.view_refused("worth")})
     keeper = stage.keeper(paths=("/a",), wire=wire, pauser=DEPLOYER.signer, clock=stage.chain_clock)
     keeper.run()
     later(stage, UNKNOWN_S)
@@ -170,11 +171,11 @@ def test_a_clock_that_is_set_right_between_two_ticks__removes_no_agent(stage: St
 @pytest.mark.parametrize("paths", [("/a",), TWO], ids=["one node", "two nodes"])
 def test_a_worth_that_no_node_answers_in_time__removes_the_agent_near_the_floor(stage: Stage, paths: tuple[str, ...]) -> None:
     """The status is still told."""
-    wire = LyingWire()
+    wire = LyingWire({})
     stage.set_price(NEAR_FLOOR)
     keeper = stage.keeper(paths=paths, wire=wire, pauser=DEPLOYER.signer, clock=stage.chain_clock)
     keeper.run()
-    wire.lies = {path.strip("/"): lies.hangs_at("worth") for path in paths}
+    wire.lies = {path: lies.hangs_at("worth") for path in paths}
     for _ in range(UNKNOWN_S // 20 + 1):
         later(stage, 20)
         keeper.run()
@@ -197,7 +198,7 @@ def ended(stage: Stage) -> list[str]:
 @pytest.mark.parametrize("status", [2, 3])
 def test_one_node_of_two_says_that_it_ended__it_is_watched_all_the_same(stage: Stage, status: int) -> None:
     stage.make_safe()
-    wire = LyingWire(a=lies.view("status", status))
+    wire = LyingWire({"/a": lies.view("status", status)})
     keeper = stage.keeper(paths=TWO, wire=wire)
     for _ in range(3):
         keeper.run()
@@ -206,14 +207,14 @@ def test_one_node_of_two_says_that_it_ended__it_is_watched_all_the_same(stage: S
 
 
 def test_a_node_whose_safe_block_is_its_newest__lets_no_vault_drop_out_that_a_reorg_brings_back(stage: Stage) -> None:
-    def lie(call: lies.Call, answer: lies.Call) -> lies.Call | None:
+    def lie(call: liars.Call, answer: liars.Call) -> liars.Call | None:
         """Everything at `safe` is answered as of `latest`."""
         if "safe" not in call["params"]:
             return None
         params = ["latest" if param == "safe" else param for param in call["params"]]
-        return lies.result(call, stage.chain.anvil.rpc.call(call["method"], params))
+        return said(call, stage.chain.anvil.rpc.call(call["method"], params))
 
-    keeper = stage.keeper(paths=TWO, wire=LyingWire(a=lie))
+    keeper = stage.keeper(paths=TWO, wire=LyingWire({"/a": lie}))
     keeper.run()
     stage.chain.succeed(OWNER, stage.vault, calldata.stop("owner"))
     keeper.run()
@@ -233,7 +234,7 @@ def test_a_vault_that_was_said_to_have_ended_and_works__comes_back(stage: Stage)
 
 
 def test_one_absurd_height__is_not_the_newest_judgement_for_ever(stage: Stage) -> None:
-    wire = LyingWire(a=lies.head(lambda block: {**block, "number": hex(2**58)}))
+    wire = LyingWire({"/a": lies.head(lambda block: {**block, "number": hex(2**58)})})
     keeper = stage.keeper(paths=TWO, wire=wire)
     keeper.run()
     wire.lies = {}
