@@ -27,7 +27,7 @@ from core.db.repositories import health
 from core.db.repositories import quarantine as quarantine_repository
 from core.db.repositories.chain import TIP, CursorMovedError
 from core.db.repositories.unregistered import unregistered_vaults
-from core.domain.errors import OutsideError
+from core.domain.errors import OutsideError, text_of
 from core.watchdog import Watchdog
 from indexer.chain.audit_loop import AuditLoop, Rest
 from indexer.chain.auditor import Auditor
@@ -41,7 +41,6 @@ BEAT_S = 1.0
 FINALITY_S = 5.0
 DEPOSITS_S = 1.0
 RETRY_S = 1.0
-ERROR_CHARACTERS = 500  # of an error's text, in the log and in the status
 
 log = structlog.get_logger("indexer")
 
@@ -273,11 +272,6 @@ def _tried(work: Callable[[], object]) -> Exception | None:
     except Exception as error:
         return error
     return None
-
-
-def text_of(error: Exception) -> str:
-    """An error's text, in printable ASCII and not long: it may quote what the chain says, and the database has to take it."""
-    return ascii(str(error))[1:-1][:ERROR_CHARACTERS]
 
 
 def _following(done: Round) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership, LeadershipLostError
 from core.db.repositories import audit as findings
 from core.db.repositories.leader import keep_out_writes
-from core.domain.errors import MandateError, OutsideError
+from core.domain.errors import MandateError, OutsideError, text_of
 from core.exporter import serve_or_tell
 from core.settings import Deployment, Settings
 from core.startup import read_settings, refusals
@@ -30,7 +30,7 @@ from core.watchdog import Watchdog
 from indexer import held, status
 from indexer.chain.audit_loop import AuditLoop
 from indexer.chain.context import ChainContext
-from indexer.loop import Audit, Indexer, now_utc, text_of
+from indexer.loop import Audit, Indexer, now_utc
 from indexer.metrics import Metrics, TimedDatabase
 
 NAME = "indexer"

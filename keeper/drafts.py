@@ -9,6 +9,8 @@ Laws
 - Stops come first, and in small turns: each is signed, committed and sent before the next is drafted.
 - What waits too long at the lowest nonce is offered again, dearer, and so is what pays less than the base fee. What nobody needs
   any more is replaced by a transfer of nothing, so that its nonce holds nothing up.
+- `mark` is believed by the contract, `enforceStopLine` is not: a stop that too few nodes agree to goes by the latter alone, and seldom
+  where a node speaks against it (keeper.witness).
 - One intent's trouble is its own: it is logged, and the others go on.
 """
 
@@ -26,11 +28,13 @@ from keeper.attempts import Fees, Slot, first_free_nonce
 from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.intents import ENFORCE, State, as_anyone, is_for_anyone, order_of, restated
 from keeper.market import Market, Offer, market
-from keeper.observe import Numbers, Observer
+from keeper.observe import Observer
 from keeper.sight import Sight
 from keeper.spared import spared
-from keeper.state import STOPS, Kind, Role
+from keeper.state import SOURCE_AT_COST, STOPS, Head, Kind, Role
 from keeper.trials import FILLER_GAS, Trial, tried
+from keeper.views import Numbers
+from keeper.witness import Agreement, Heard
 
 STOPS_A_TURN = 25
 OTHERS_A_TURN = 200
@@ -38,6 +42,7 @@ STUCK_BLOCKS = 3  # a key whose lowest nonce waits so long sends no stop while a
 URGENT = (Kind.FILL, *STOPS, Kind.REMOVE)  # a stop may stand behind what fills a gap
 PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)  # what is not in the next block is offered again at once
 OTHERS_PATIENCE_BLOCKS = 3
+ABOVE_STOP_LINE = "AboveStopLine"  # what `enforceStopLine` answers of a sound vault
 T = TypeVar("T")
 
 log = structlog.get_logger("keeper")
@@ -99,6 +104,7 @@ class _Room:
     avoided: frozenset[str]  # signers that are asked last
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     overtaken: set[tuple[str, int]] = field(default_factory=set)  # pending nonces that a draft of this round replaces
+    heard: Heard = field(default_factory=Heard)  # of the stops of this turn
 
     def __post_init__(self) -> None:
         for slot in self.sight.pending:
@@ -160,6 +166,7 @@ class Drafter:
         self._observer = observer
         self._addresses = addresses
         self._caps = caps
+        self._agreement = Agreement(observer.witnesses)
 
     def turns(
         self, live: Sequence[Intent], sight: Sight, only_by_mark: frozenset[str], avoided: Collection[str], *, urgent_alone: bool
@@ -188,7 +195,13 @@ class Drafter:
         fresh = self._restated(group, room.sight)
         fresh |= {i.id: None for i in group if room.is_filled(i)}
         needed = [intent for i in group if (intent := fresh[i.id]) is not None]
+        room.heard = self._heard([intent for intent in needed if intent.kind in STOPS], room.sight.head)
         return Turn(list(self._first_attempts(needed, room)), [intent for intent in group if fresh[intent.id] is None])
+
+    def _heard(self, stops: Sequence[Intent], head: Head) -> Heard:
+        at_cost = {stop.vault: stop.reason.get("source") == SOURCE_AT_COST for stop in stops if stop.vault is not None}
+        floors = {vault: floor for vault in at_cost if (floor := self._observer.floor_usdc_e6(vault)) is not None}
+        return self._agreement.hear(at_cost, floors, head, self._reader.rpc.pinned_name)
 
     def _has_key(self, intent: Intent) -> bool:
         if intent.role in self._addresses:
@@ -220,14 +233,21 @@ class Drafter:
             trials = self._tried([(*ways[intent.id].pop(0), None) for intent in left], room)
             found = [self._first_attempt(trial, room, is_last=not ways[trial.intent.id]) for trial in trials]
             yield from (draft for draft in found if draft is not None)
-            left = [intent for intent, draft in zip(left, found, strict=True) if draft is None and ways[intent.id]]
+            for intent, draft in zip(left, found, strict=True):
+                if draft is not None and intent.vault in room.heard.contested:
+                    self._agreement.tried(intent.vault)
+            above = {trial.intent.id for trial in trials if trial.why == ABOVE_STOP_LINE}
+            left = [i for i, draft in zip(left, found, strict=True) if draft is None and ways[i.id] and i.id not in above]
 
     def _ways(self, intent: Intent, room: _Room) -> list[tuple[Intent, str]]:
         """Forms of an intent with their signers, best first; none for a second stop when no other key can send one."""
         keeper, own = self._addresses[Role.KEEPER], self._addresses.get(Role.STOP)
         if intent.kind not in STOPS:
             return [(intent, self._addresses[intent.role])]
-        by_mark = [(intent, keeper)]
+        if intent.vault in room.heard.contested and not self._agreement.may_try(intent.vault):
+            _wait(intent, "another node calls it above its floor")
+            return []
+        by_mark = [] if intent.vault in room.heard.unmarked else [(intent, keeper)]
         by_anyone = [(as_anyone(intent), own)] if own is not None and is_for_anyone(intent) else []
         at_last = [(as_anyone(intent, Role.KEEPER), keeper)] if is_for_anyone(intent) else []
         ways = [*by_mark, *by_anyone, *at_last] if intent.vault in room.only_by_mark else [*by_anyone, *by_mark, *at_last]

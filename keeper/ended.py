@@ -1,31 +1,64 @@
-"""Vaults that the chain calls stopped or settled at a safe block: nothing there changes any more, so they need not be watched."""
+"""Vaults that the chain calls stopped or settled at a safe block: nothing there changes any more, so they need not be watched.
 
+    seen ended --> its block is safe: two nodes say so there, or one and the record --> watched no more
+    watched no more --> looked at again, a few a tick --> works after all: watched again
+
+Law: one node's word takes no vault out of sight, and no word does so for ever.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from core.db.engine import Database
+from core.db.repositories import keeper as rows
+from core.db.repositories import watched as watched_rows
 from keeper.observe import Observer
 from keeper.state import KeeperState, VaultStatus
 
 ENDS = {VaultStatus.STOPPED: "stopped", VaultStatus.SETTLED: "settled"}
-MOST_A_TICK = 400
+MOST_A_TICK = 100
+AGAIN_A_TICK = 50
+NEEDED = 2  # voices; the record is one
 
 
 class Ended:
     """Remembers where each vault was first seen ended, so that the safe block is asked only about what it may know."""
 
-    def __init__(self, observer: Observer) -> None:
+    def __init__(self, database: Database, observer: Observer) -> None:
+        self._database = database
         self._observer = observer
         self._seen: dict[tuple[str, VaultStatus], int] = {}  # height
-        self._told: set[tuple[str, VaultStatus]] = set()
+        self._again_after = ""  # the vault that was looked at again last
 
     def at_safe(self, state: KeeperState) -> tuple[int, list[tuple[str, str]]]:
-        """(safe block, (vault, how it ended)) of those that are new. Nothing where the node names no safe block. Errors: RpcError."""
-        ends = {(r.vault, r.status) for r in state.vaults if r.status in ENDS} - self._told
-        self._seen = {end: self._seen.get(end, state.head.number) for end in ends if end[1] is not None}
-        if not self._seen:
+        """(safe block, (vault, how it ended)) of those that are new. Nothing where no node names a safe block. Errors: RpcError."""
+        ends = {(r.vault, r.status) for r in state.vaults if r.status in ENDS}
+        if not ends:
             return 0, []
-        safe = self._observer.safe_block()
+        with self._database.read() as session:
+            known = watched_rows.ended_statuses(session, state.chain_id, [vault for vault, _ in ends])
+        self._seen = {
+            (vault, status): self._seen.get((vault, status), state.head.number)
+            for vault, status in ends
+            if status is not None and known.get(vault) != ENDS[status]
+        }
+        safe = self._observer.safe_block() if self._seen else None
         if safe is None:
             return 0, []
         due = [vault for (vault, _), height in self._seen.items() if height <= safe.number][:MOST_A_TICK]
-        statuses = self._observer.statuses(due, safe.hash) if due else {}
-        found = [(vault, status) for vault, status in statuses.items() if status in ENDS]
-        self._told |= set(found)
-        return safe.number, [(vault, ENDS[status]) for vault, status in found]
+        return safe.number, self._agreed(due) if due else []
+
+    def _agreed(self, vaults: Sequence[str]) -> list[tuple[str, str]]:
+        with self._database.read() as session:
+            recorded = rows.recorded_statuses(session, vaults)
+        said = [(vault, ENDS[status]) for one in self._observer.safe_statuses(vaults) for vault, status in one.items() if status in ENDS]
+        voices = Counter(said) + Counter((vault, recorded[vault]) for vault in vaults if vault in recorded)
+        return [end for end, count in voices.items() if count >= NEEDED and end in said]
+
+    def at_work(self, state: KeeperState) -> list[str]:
+        """Of a few vaults that are watched no more: those that work after all. Errors: RpcError."""
+        with self._database.read() as session:
+            vaults = watched_rows.some_ended(session, state.chain_id, self._again_after, AGAIN_A_TICK)
+        statuses = self._observer.newest_statuses(vaults, state.head)
+        self._again_after = vaults[-1] if len(vaults) == AGAIN_A_TICK else ""
+        return [vault for vault, status in statuses.items() if status not in ENDS]

@@ -28,8 +28,8 @@ from core.chain import calldata
 from core.chain.abi import hex_bytes
 from core.db.repositories.keeper import Intent, NewIntent, Request
 from keeper.jobs.settle import has_something_to_settle
-from keeper.observe import Numbers
 from keeper.state import SOURCE_AT_COST, STOPS, Action, Head, Kind, Role, VaultStatus, evidence_hash
+from keeper.views import Numbers
 
 
 class State(StrEnum):

@@ -25,7 +25,7 @@ from core.chain.rpc import Rpc, RpcError
 from core.db.engine import Bounds, Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.db.repositories import custody as custody_rows
-from core.domain.errors import InvalidParameterError, OutsideError
+from core.domain.errors import InvalidParameterError, OutsideError, text_of
 from core.exporter import Server, serve_or_tell
 from core.settings import Settings
 from core.startup import read_settings, refusals
@@ -209,9 +209,8 @@ class Keeper:
         return True
 
     def _open(self) -> Tick:
-        chain_id = self._reader.chain_id()
-        if chain_id != self._settings.chain_id:
-            raise WrongChainError(self._settings.chain_id, chain_id)
+        chain_id = self._settings.chain_id
+        self._require_chain(chain_id)
         observer = Observer(self._reader, chain_id, self._settings.keeper_max_head_age_s)
         sender = self._sender(observer) if self._signers else None
         accounts = {role.value: signer.address for role, signer in self._signers.items()}
@@ -228,6 +227,17 @@ class Keeper:
         )
         log.info("watching", chain_id=chain_id, mode=tick.mode, accounts=accounts, epoch=self._leadership.epoch)
         return tick
+
+    def _require_chain(self, expected: int) -> None:
+        """A node that serves another chain is left out. Errors: WrongChainError when every node that answers does; RpcError."""
+        rpc = self._reader.rpc
+        said = rpc.batch_of_each([("eth_chainId", [])], ANSWER_S)
+        ids = {name: int(chain_id, 16) for name, (chain_id,) in said.items() if isinstance(chain_id, str)}
+        if expected not in ids.values() and (got := self._reader.chain_id()) != expected:
+            raise WrongChainError(expected, got)
+        for name in [name for name, chain_id in ids.items() if chain_id != expected]:
+            log.error("a node serves another chain, it is left out", node=name, chain_id=ids[name])
+            rpc.leave_out(name)
 
     def _sender(self, observer: Observer) -> Sender:
         client = str(self._reader.rpc.call("web3_clientVersion"))
@@ -288,12 +298,12 @@ class Keeper:
         self._told_waiting = True
 
     def _say_trouble(self, error: Exception) -> None:
-        log.error("tick failed", error=str(error), kind=type(error).__name__)
+        log.error("tick failed", error=text_of(error), kind=type(error).__name__)
         self._metrics.failed(error)
         if not self._leadership.leads:
             return  # nothing was taken yet: the next tick tries again
         try:
-            self._leadership.beat({"state": "degraded", "error": str(error)})
+            self._leadership.beat({"state": "degraded", "error": text_of(error)})
         except LeadershipLostError as lost:
             log.error("no longer leading", error=str(lost))
             self.end(exit_code=1)

@@ -3,64 +3,42 @@
 Laws
 - One block: every call of a state names the same block by its hash (EIP-1898), so a node on another branch or behind
   answers an error, never another block's numbers.
-- An answer that is missing, reverted, malformed or beyond any amount of USDC is unknown (None), never 0.
-- A vault that answers WorthUnknown has money where no adapter values it: it is asked once more, for its worth at cost. A venue
-  that reverts, with whatever error, makes that call revert too, so its vault stays unknown.
 - One vault's trouble is its own: a call has a gas limit, and a batch that fails is asked in halves down to the vault that is at
-  fault (keeper.trouble), within the caller's patience. Only a node that answers nothing at all ends the reading.
+  fault (keeper.trouble), within the caller's patience. Only a pool that answers nothing at all ends the reading.
+- What the preferred node does not say is asked of each other one before it counts as unknown; a node whose head is old or none, or that
+  refuses what another one knows, rests (keeper.witness).
 """
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from core.chain.abi import AbiDecodeError, answer_words, function, hex_bytes
-from core.chain.reader import VIEW_GAS, ChainReader, refusal_name
-from core.chain.rpc import Request, RpcCodeFailedError, RpcError, RpcRefusedError, RpcRevertedError
+from core.chain.abi import AbiDecodeError, function, hex_bytes
+from core.chain.reader import VIEW_GAS, ChainReader
+from core.chain.rpc import Request, RpcError, RpcRefusedError, RpcUnreachableError
 from core.db.repositories.watched import SourcedMark, WatchedVault
 from core.domain.blocks import BlockHeader
 from core.domain.errors import OutsideError
-from core.domain.money import BPS_ONE, MAX_ABS_USDC_E6, UnixSeconds, UsdcE6
-from keeper.state import (
-    SOURCE_AT_COST,
-    SOURCE_VAULT_WORTH,
-    FactoryKeepers,
-    Head,
-    SentMark,
-    VaultReading,
-    VaultStatus,
-    WrittenMark,
-)
-from keeper.trouble import Group, Trouble
+from core.domain.money import BPS_ONE, UnixSeconds, UsdcE6
+from keeper import views
+from keeper.state import MOST_AHEAD_S, FactoryKeepers, Head, SentMark, VaultReading, VaultStatus, WrittenMark
+from keeper.trouble import Trouble
+from keeper.views import Ask, Numbers
+from keeper.witness import NEWEST, Witnesses, head_of
 
 VAULTS_A_BATCH = 120  # up to three calls each: one HTTP request
 PART_S = 1.0  # that a part of a batch that failed may take
 NEAR_BPS = 500  # of the floor above it: a vault that was read there last is looked at again soon
-UNREADABLE = "unreadable"
-OUT_OF_RANGE = "out_of_range"  # a number, but no amount of USDC
-WORTH_UNKNOWN = "WorthUnknown"
+ALONE_A_LOOK = 400  # vaults in trouble whose status is read by itself
+ALONE_REST_S = 60.0  # after not even that was answered
 
-_STATUSES = {int(status): status for status in VaultStatus}
-_STATUS, _WORTH, _FLOOR, _FEE = (function("MandateVault", name) for name in ("status", "worth", "stopFloor", "feeOwed"))
-_AT_COST = function("MandateVault", "worthAtCost")
 _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper", "pendingKeeper"))
 NOBODY = "0x" + "00" * 20
 
 
 class NoHeadError(OutsideError):
-    """The node gave no usable newest block."""
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """What one vault answered. `source` says where worth comes from, or why it is None. The fee is read only when asked for."""
-
-    status: VaultStatus | None
-    worth_usdc_e6: UsdcE6 | None
-    floor_usdc_e6: UsdcE6 | None
-    source: str
-    fee_owed_usdc_e6: UsdcE6 | None = None
+    """No node gave a usable newest block."""
 
 
 class Observer:
@@ -70,17 +48,45 @@ class Observer:
         self.chain_id = chain_id
         self.max_head_age_s = max_head_age_s
         self.trouble = Trouble(clock)
+        self.witnesses = Witnesses(reader.rpc, max_head_age_s, clock)
+        self.told_by: str | None = None  # the node that told the newest head
         self._reader = reader
         self._clock = clock
         self._floors: dict[str, UsdcE6] = {}
+        self._alone_from = clock()
         self._far: set[str] = set()  # vaults that were well above their floor when they were read last
 
-    def head(self) -> Head:
-        """The newest block. Errors: NoHeadError, RpcError."""
-        header = self._reader.header()
-        if header is None or header.base_fee_wei is None:
-            raise NoHeadError("the node gives no newest block, or one without a base fee")
-        return Head(header.number, header.hash, UnixSeconds(header.timestamp), header.base_fee_wei)
+    def head(self, now: UnixSeconds) -> Head:
+        """The newest block of the first node, in order of preference, whose block is recent; else the youngest that any node tells.
+
+        Errors: NoHeadError, RpcError.
+        """
+        head, why = None, "no head"
+        with self._reader.rpc.pinned():
+            try:
+                head = _head(self._reader.header())
+            except RpcRefusedError as error:
+                why = str(error)
+            self.told_by = self._reader.rpc.pinned_name
+        if head is not None and self._is_recent(head, now):
+            return head
+        return self._head_of_others(head, now, why)
+
+    def _head_of_others(self, first: Head | None, now: UnixSeconds, why: str) -> Head:
+        heads = {} if first is None or self.told_by is None else {self.told_by: first}
+        said = self._reader.rpc.batch_of_each([NEWEST], PART_S, self.witnesses.others(self.told_by))
+        heads |= {name: theirs for name, (block,) in said.items() if (theirs := head_of(block)) is not None}
+        if not heads:
+            raise NoHeadError(f"the node gives no newest block, or one without a base fee: {why}")
+        recent = next((name for name, one in heads.items() if self._is_recent(one, now)), None)
+        if recent is None:
+            return max(heads.values(), key=lambda one: one.at)
+        self.witnesses.doubt(self.told_by, "stale")
+        self.told_by = recent
+        return heads[recent]
+
+    def _is_recent(self, head: Head, now: UnixSeconds) -> bool:
+        return -MOST_AHEAD_S <= head.age_s(now) <= self.max_head_age_s
 
     def readings(
         self, watched: Sequence[WatchedVault], live: Mapping[str, frozenset[str]], head: Head, patience_s: float = 0.0
@@ -94,8 +100,8 @@ class Observer:
     def numbers(self, vaults: Sequence[str], head: Head, with_fee: Collection[str] = (), patience_s: float = PART_S) -> dict[str, Numbers]:
         """Status, worth and floor of each vault at the head's hash, and the fee owed of some.
 
-        Vaults in trouble are asked last, until `patience_s` is over; who was not read is unknown. A floor that nobody told is read
-        from the vault's code, once. Errors: RpcError when the node answers nothing.
+        Vaults in trouble are asked last, until `patience_s` is over; of those that were not read only the status is asked. A floor
+        that nobody told is read from the vault's code, once. Errors: RpcError when no node answers anything.
         """
         found: dict[str, Numbers] = {}
         sound = [vault for vault in vaults if vault not in self.trouble]
@@ -107,54 +113,84 @@ class Observer:
                 self._reader.block_number()  # a node that does not even answer this is the trouble itself
                 self.trouble.suspect(part)
         found |= self._troubled([vault for vault in vaults if vault not in found], head, with_fee, patience_s)
-        return {v: found.get(v) or Numbers(None, None, self._floors.get(v), UNREADABLE) for v in vaults}
+        found |= self._said_by_others([vault for vault, numbers in found.items() if numbers.is_open], head, with_fee, len(found))
+        unread = [vault for vault in vaults if vault not in found]
+        statuses = self._statuses(unread[:ALONE_A_LOOK], head)
+        return found | {v: Numbers(statuses.get(v), None, self._floors.get(v), views.UNREADABLE) for v in unread}
 
     def _troubled(self, vaults: Sequence[str], head: Head, with_fee: Collection[str], patience_s: float) -> dict[str, Numbers]:
-        until, wanted = self._clock() + patience_s, frozenset(vaults)
+        until = self._clock() + patience_s
         found: dict[str, Numbers] = {}
-        asked: list[Group] = []
-        while self._clock() < until and (group := self.trouble.due(wanted, asked)) is not None:
-            asked.append(group)
+        due = self.trouble.due(vaults)
+        while due and self._clock() < until:
+            group = due.popleft()
             try:
                 found |= self._read(group.vaults, head, with_fee, PART_S)
             except RpcError:
-                self.trouble.failed(group, is_near=self._is_near(group.vaults[0]))
+                due += self.trouble.failed(group, is_near=self._is_near(group.vaults[0]))
             else:
                 self.trouble.answered(group)
         return found
+
+    def floor_usdc_e6(self, vault: str) -> UsdcE6 | None:
+        """None: it was never told, nor read."""
+        return self._floors.get(vault)
 
     def _is_near(self, vault: str) -> bool:
         return vault not in self._far
 
     def _read(self, vaults: Sequence[str], head: Head, with_fee: Collection[str], within_s: float | None = None) -> dict[str, Numbers]:
-        """In one batch, and a second one for vaults whose money no adapter values. Errors: RpcError, of the whole batch."""
-        unknown_floors = [vault for vault in vaults if vault not in self._floors]
-        wanted = [*((v, _STATUS) for v in vaults), *((v, _WORTH) for v in vaults), *((v, _FLOOR) for v in unknown_floors)]
-        wanted += [(v, _FEE) for v in vaults if v in with_fee]
-        answers = self._answers([_eth_call(vault, called.selector, head) for vault, called in wanted], within_s)
-        by_call = {(vault, called.name): answer for (vault, called), answer in zip(wanted, answers, strict=True)}
-        for vault in unknown_floors:
-            floor = _usdc(by_call[vault, "stopFloor"])
-            if floor is not None:
-                self._floors[vault] = floor
-        worths = {v: _worth(by_call[v, "worth"]) for v in vaults}
-        worths |= self._at_cost([v for v, worth in worths.items() if worth.source == WORTH_UNKNOWN], head, within_s)
-        found = {v: _numbers(by_call[v, "status"], worths[v], self._floors.get(v), by_call.get((v, "feeOwed"))) for v in vaults}
+        """As the pool answers. Errors: RpcError, of the whole batch; also where each of its calls failed with one vault's."""
+        found = views.read(partial(self._ask, within_s=within_s), vaults, head.hash, self._floors, with_fee)
+        if len(found) > 1 and all(numbers.has_burnt and numbers.status is None for numbers in found.values()):
+            raise RpcUnreachableError("eth_call", ["every call of the batch failed"])
         for vault, numbers in found.items():
-            self._note(vault, numbers, by_call[vault, "worth"])
+            self._note(vault, numbers)
+            if numbers.has_burnt:
+                self.trouble.waits(vault, is_near=self._is_near(vault))
         return found
 
-    def _note(self, vault: str, numbers: Numbers, worth: Any) -> None:
-        """How near to its floor the vault is; one whose code burns what a call may use is looked at alone, and later."""
-        if numbers.worth_usdc_e6 is not None and numbers.floor_usdc_e6 is not None:
+    def _said_by_others(self, vaults: Sequence[str], head: Head, with_fee: Collection[str], asked: int) -> dict[str, Numbers]:
+        """Numbers of vaults that the node that was asked does not know, of the same block. It rests when others know most of `asked`."""
+        preferred, left = self._reader.rpc.pinned_name or self.told_by, list(vaults[:VAULTS_A_BATCH])
+        found: dict[str, Numbers] = {}
+        for name in self.witnesses.others(preferred):
+            if not left:
+                break
+            try:
+                said = views.read(partial(self.witnesses.ask_of, name), left, head.hash, self._floors, with_fee)
+            except RpcError:
+                continue
+            found |= {vault: numbers for vault, numbers in said.items() if not numbers.is_open}
+            left = [vault for vault in left if vault not in found]
+        for vault, numbers in found.items():
+            self._note(vault, numbers)
+        if 2 * len(found) > min(asked, VAULTS_A_BATCH):
+            self.witnesses.doubt(preferred, "refuses")
+        return found
+
+    def _note(self, vault: str, numbers: Numbers) -> None:
+        """Its floor, and how near to it the vault is."""
+        if numbers.floor_usdc_e6 is None:
+            return
+        self._floors[vault] = numbers.floor_usdc_e6
+        if numbers.worth_usdc_e6 is not None:
             is_far = numbers.worth_usdc_e6 * BPS_ONE > numbers.floor_usdc_e6 * (BPS_ONE + NEAR_BPS)
             (self._far.add if is_far else self._far.discard)(vault)
-        if isinstance(worth, RpcCodeFailedError):
-            self.trouble.waits(vault, is_near=self._is_near(vault))
 
-    def _at_cost(self, vaults: Sequence[str], head: Head, within_s: float | None) -> dict[str, "_Worth"]:
-        answers = self._answers([_eth_call(vault, _AT_COST.selector, head) for vault in vaults], within_s)
-        return {vault: _worth_at_cost(answer) for vault, answer in zip(vaults, answers, strict=True)}
+    def _statuses(self, vaults: Sequence[str], head: Head) -> dict[str, VaultStatus]:
+        """Of those that answer: what makes a worth fail leaves the status readable."""
+        if self._clock() < self._alone_from:
+            return {}
+        try:
+            return views.statuses(partial(self._ask, within_s=PART_S), vaults, head.hash)
+        except RpcError:
+            self._alone_from = self._clock() + ALONE_REST_S
+            return {}
+
+    def newest_statuses(self, vaults: Sequence[str], head: Head) -> dict[str, VaultStatus]:
+        """Of those that answer, at the head's hash. Errors: RpcError."""
+        return views.statuses(self._ask, vaults, head.hash)
 
     def safe_block(self) -> BlockHeader | None:
         """None: the node names none. Errors: RpcUnreachableError."""
@@ -163,15 +199,44 @@ class Observer:
         except RpcRefusedError:
             return None
 
-    def statuses(self, vaults: Sequence[str], block_hash: str) -> dict[str, VaultStatus]:
-        """Of those that answer at that block. Errors: RpcError."""
-        answers = self._answers([("eth_call", [{"to": vault, "data": _STATUS.selector}, {"blockHash": block_hash}]) for vault in vaults])
-        return {vault: status for vault, answer in zip(vaults, answers, strict=True) if (status := _status(answer)) is not None}
+    def safe_statuses(self, vaults: Sequence[str]) -> list[dict[str, VaultStatus]]:
+        """What each node says of these at the block that it calls safe; a node without one says nothing."""
+        found = []
+        for name in self._reader.rpc.names:
+            try:
+                found.append(views.statuses(partial(self.witnesses.ask_of, name), vaults, "safe"))
+            except RpcError:
+                continue
+        return found
 
-    def keepers(self, head: Head) -> FactoryKeepers | None:
-        """Whom the factory names at the head's hash; None when it gives no usable answer. Errors: RpcUnreachableError."""
+    def keepers(self, head: Head, own: str | None) -> FactoryKeepers | None:
+        """Whom the factory names at the head's hash; None when it gives no usable answer. Errors: RpcUnreachableError.
+
+        One node that names `own` is enough; a proposal of `own` counts when every node tells it.
+        """
+        found = self._keepers(self._ask, head)
+        if own is None or (found is not None and found.named == own != found.pending):
+            return found
+        others = [said for name in self.witnesses.others(self.told_by) if (said := self._keepers_of(name, head)) is not None]
+        if found is None:
+            return others[0] if others else None
+        named = own if any(said.named == own for said in others) else found.named
+        pending = found.pending if all(said.pending == found.pending for said in others) else None
+        return FactoryKeepers(found.factory, named, pending, found.eta)
+
+    def _keepers_of(self, name: str, head: Head) -> FactoryKeepers | None:
+        try:
+            return self._keepers(partial(self.witnesses.ask_of, name), head)
+        except RpcError:
+            return None
+
+    def _keepers(self, ask: Ask, head: Head) -> FactoryKeepers | None:
         factory = self._reader.contracts["factory"]
-        named, pending = self._answers([_eth_call(factory, called.selector, head) for called in (_KEEPER, _PENDING)])
+        calls: list[Request] = [
+            ("eth_call", [{"to": factory, "data": called.selector, "gas": hex(VIEW_GAS)}, {"blockHash": head.hash}])
+            for called in (_KEEPER, _PENDING)
+        ]
+        named, pending = ask(calls)
         if not (isinstance(named, str) and isinstance(pending, str)):  # an error stands in its place
             return None
         try:
@@ -181,71 +246,15 @@ class Observer:
             return None
         return FactoryKeepers(factory, named_address, None if proposed == NOBODY else proposed, UnixSeconds(eta))
 
-    def _answers(self, requests: Sequence[Request], within_s: float | None = None) -> list[Any]:
+    def _ask(self, requests: Sequence[Request], within_s: float | None = None) -> list[Any]:
         return self._reader.rpc.batch_settled(requests, within_s=within_s)
 
 
-def _eth_call(to: str, data: str, head: Head) -> Request:
-    return "eth_call", [{"to": to, "data": data, "gas": hex(VIEW_GAS)}, {"blockHash": head.hash}]
-
-
-@dataclass(frozen=True, slots=True)
-class _Worth:
-    """`source` says why the worth is None."""
-
-    usdc_e6: UsdcE6 | None
-    source: str
-
-
-def _numbers(status: Any, worth: _Worth, floor: UsdcE6 | None, fee: Any) -> Numbers:
-    return Numbers(_status(status), worth.usdc_e6, floor, worth.source, _usdc(fee))
-
-
-def _status(answer: Any) -> VaultStatus | None:
-    number = _uint(answer)
-    return None if number is None else _STATUSES.get(number)
-
-
-def _worth(answer: Any) -> _Worth:
-    worth = _uint(answer)
-    return _Worth(None, _why_unknown(answer)) if worth is None else _in_range(worth, SOURCE_VAULT_WORTH)
-
-
-def _worth_at_cost(answer: Any) -> _Worth:
-    """Two words: the worth, and the part of it at cost. A part of 0 contradicts WorthUnknown of the same block."""
-    if not isinstance(answer, str):
-        return _Worth(None, _why_unknown(answer))
-    try:
-        worth_usdc_e6, unvalued_out_usdc_e6 = _AT_COST.decode_output(answer_words(answer, 2))
-    except AbiDecodeError:
-        return _Worth(None, UNREADABLE)
-    return _in_range(int(worth_usdc_e6), SOURCE_AT_COST) if unvalued_out_usdc_e6 else _Worth(None, UNREADABLE)
-
-
-def _in_range(worth: int, source: str) -> _Worth:
-    """No vault is worth more than all amounts of USDC that this product writes: a venue's price is absurd."""
-    return _Worth(UsdcE6(worth), source) if worth <= MAX_ABS_USDC_E6 else _Worth(None, OUT_OF_RANGE)
-
-
-def _usdc(answer: Any) -> UsdcE6 | None:
-    value = _uint(answer)
-    return None if value is None or value > MAX_ABS_USDC_E6 else UsdcE6(value)
-
-
-def _uint(answer: Any) -> int | None:
-    """One uint word, or None for an error and for anything that is not one word (an address without code answers 0x)."""
-    if not isinstance(answer, str):
+def _head(header: BlockHeader | None) -> Head | None:
+    """None: there is none, or it is one without a base fee."""
+    if header is None or header.base_fee_wei is None:
         return None
-    try:
-        (value,) = _WORTH.decode_output(answer_words(answer, 1))
-    except AbiDecodeError:
-        return None
-    return int(value)
-
-
-def _why_unknown(answer: Any) -> str:
-    name = refusal_name(answer.revert_data) if isinstance(answer, RpcRevertedError) else None
-    return name or UNREADABLE
+    return Head(header.number, header.hash, UnixSeconds(header.timestamp), header.base_fee_wei)
 
 
 def _reading(vault: WatchedVault, numbers: Numbers, live: frozenset[str]) -> VaultReading:

@@ -25,7 +25,7 @@ from sqlalchemy.orm import Session
 from core.db.engine import Database
 from core.db.leadership import LeadershipLostError
 from core.db.repositories import jobs as rows
-from core.domain.errors import MandateError, OutsideError
+from core.domain.errors import MandateError, OutsideError, text_of
 
 ERROR_CHARACTERS = 300
 
@@ -150,7 +150,7 @@ class _Recorded(AbstractContextManager["_Recorded"]):
             return False
         is_skipped = isinstance(error, JobSkippedError)
         if not is_skipped:
-            log.error("job failed", job=self._job.name, error=str(error), kind=type(error).__name__)
+            log.error("job failed", job=self._job.name, error=text_of(error), kind=type(error).__name__)
         self._schedule.end(self._id, "skipped" if is_skipped else "failed", _told(error), {})
         return is_skipped
 
@@ -158,4 +158,4 @@ class _Recorded(AbstractContextManager["_Recorded"]):
 def _told(error: BaseException) -> str:
     """What the row keeps of an error."""
     is_ours = isinstance(error, MandateError | OutsideError | JobSkippedError)
-    return (str(error) if is_ours else type(error).__name__)[:ERROR_CHARACTERS]
+    return text_of(error, ERROR_CHARACTERS) if is_ours else type(error).__name__

@@ -15,6 +15,7 @@ import rfc8785
 from core.domain.money import UnixSeconds, UsdcE6, usdc_text_or_none
 
 SOURCE_VAULT_WORTH = "vault.worth"  # own cash plus the listed adapters' valueOf, summed by the vault itself
+MOST_AHEAD_S = 30  # of this machine's clock: a head that is further ahead is a lie, or the clock is late
 SOURCE_AT_COST = "vault.worth_at_cost"  # the same plus, at cost, money out where no adapter values it: no market value
 
 

@@ -1,11 +1,12 @@
 """One tick: observe every vault at one block, plan, write down what is decided, move what is under way.
 
-        Postgres: watched vaults, live intents --> chain: a slice of them, nearest to their floors first, all at one hash
-        --> stops: planned intents, signed and sent --> the next slice ... --> those in trouble, for a few seconds
+        Postgres: watched vaults, live intents --> chain: a batch of them, nearest to their floors first, all at one hash
+        --> stops: planned intents, signed and sent --> the next batch ... --> those in trouble, for a few seconds
+        --> what the other nodes say of a few of them
         --> Postgres: marks and the other planned intents, one fenced transaction --> sender: as far as each goes now
 
 Laws
-- Stops go first: what else a tick has to do comes after the last slice's stops.
+- Stops go first: what else a tick has to do comes after the last batch's stops. Each batch that was answered is a sign of the tick.
 - One vault's trouble, and one request's, is its own: it is told, and the others go on.
 
 Without a signer it is a dry run: everything is judged and written down, nothing is planned or sent. A keeper that the
@@ -28,12 +29,14 @@ from core.db.repositories import keeper as rows
 from core.db.repositories import watched as watched_rows
 from core.db.repositories.keeper import Intent, NewIntent, NewVaultMark
 from core.db.repositories.watched import WatchedVault
-from core.domain.money import BPS_ONE, UnixSeconds, usdc_text_or_none
+from core.domain.money import UnixSeconds, usdc_text_or_none
+from keeper.audit import Audit
 from keeper.ended import Ended
 from keeper.intents import State, intent_of, live_kinds
 from keeper.jobs import keeper_change, mark, settle, stop_line
 from keeper.last_resort import LastResort
-from keeper.observe import Observer
+from keeper.observe import VAULTS_A_BATCH, NoHeadError, Observer
+from keeper.order import Order
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.spared import spared
 from keeper.state import STOPS, Action, Head, KeeperState, Kind, VaultReading, VaultStatus
@@ -42,7 +45,6 @@ Job = Callable[[KeeperState, UnixSeconds], list[Action]]
 JOBS: tuple[Job, ...] = (settle.plan, keeper_change.plan, mark.plan)  # after the stops
 JOBS_STOOD_DOWN: tuple[Job, ...] = (keeper_change.plan,)
 MARKS_A_DAY = 24
-VAULTS_A_SLICE = 960
 TROUBLE_S = 5.0  # of a tick, for vaults that a node cannot be asked about together with the others
 
 log = structlog.get_logger("keeper")
@@ -121,8 +123,10 @@ class Tick:
         self._own = own
         self._outbox = outbox or OutboxPlanner()
         self._marks_a_day = marks_a_day
-        self._last_resort = LastResort(database, observer.chain_id) if removes else None
-        self._ended = Ended(observer)
+        self._last_resort = LastResort(database, observer.chain_id, observer.witnesses, clock) if removes else None
+        self._ended = Ended(database, observer)
+        self._order = Order(clock)
+        self._audit = Audit(observer)
         self._sign = sign
         self._clock = clock
         self._was_told: tuple[bool, bool] = (False, False)
@@ -135,20 +139,24 @@ class Tick:
         """One tick. Errors: RpcError and NoHeadError when the chain can't be read, LeadershipLostError, the database's."""
         started, seconds = self._clock(), UnixSeconds(int(now.timestamp()))
         with self._database.read() as session:
-            watched = sorted(watched_rows.watched_vaults(session, self._chain_id, now), key=_distance)
+            watched = watched_rows.watched_vaults(session, self._chain_id, now)
             live = rows.live_intents(session, self._chain_id)
-        head = self._observer.head()
-        state = KeeperState(self._chain_id, head, (), self._observer.max_head_age_s, self._observer.keepers(head), self._own)
+        head = self._observer.head(seconds)
+        keepers = self._observer.keepers(head, self._own)
+        state = KeeperState(self._chain_id, head, (), self._observer.max_head_age_s, keepers, self._own)
         self._tell_changes(state, seconds)
         live = self._rushed(live, now)
         stops: list[Action] = []
         readings: dict[str, VaultReading] = {}
-        for part in self._slices(watched, live, head):
+        for part in self._parts(watched, live, head):
             readings |= {reading.vault: reading for reading in part}
             stops += (found := self._stops(replace(state, vaults=part), seconds))
             live = self._stopped(found, live, now)
             self._sign()
         state = replace(state, vaults=tuple(readings.values()))
+        self._order.note(state.vaults)
+        self._audit.hear(state)
+        self._sign()
         others = self._others(state, seconds, now)
         live = [*live, *self._written(state, stops, others, seconds, now)]
         if self._sender is not None:
@@ -156,15 +164,16 @@ class Tick:
         self._retire(state, now)
         return _report(state, seconds, [*stops, *others], live, round((self._clock() - started) * 1000))
 
-    def _slices(self, watched: Sequence[WatchedVault], live: Sequence[Intent], head: Head) -> Iterator[tuple[VaultReading, ...]]:
-        """Readings of sound vaults, slice by slice, and of those in trouble, as far as there is time for them."""
+    def _parts(self, watched: Sequence[WatchedVault], live: Sequence[Intent], head: Head) -> Iterator[tuple[VaultReading, ...]]:
+        """Readings of sound vaults, batch by batch, and of those in trouble, as far as there is time for them."""
         trouble, kinds = self._observer.trouble, live_kinds(live)
         trouble.forget_others({vault.vault for vault in watched})
-        sound = [vault for vault in watched if vault.vault not in trouble]
-        for first in range(0, len(sound), VAULTS_A_SLICE):
-            part = sound[first : first + VAULTS_A_SLICE]
+        due = self._order.due(watched, head.at)
+        sound = [vault for vault in due if vault.vault not in trouble]
+        for first in range(0, len(sound), VAULTS_A_BATCH):
+            part = sound[first : first + VAULTS_A_BATCH]
             yield self._observer.readings(part, kinds, head)
-        late = [vault for vault in watched if vault.vault in trouble]
+        late = [vault for vault in due if vault.vault in trouble]
         if late:
             yield self._observer.readings(late, kinds, head, TROUBLE_S)
 
@@ -189,7 +198,7 @@ class Tick:
             return live
         try:
             return self._sender.rush(live, now)
-        except RpcError as error:
+        except (RpcError, NoHeadError) as error:
             log.warning("stops wait", error=str(error))
             return live
 
@@ -240,16 +249,18 @@ class Tick:
             log.info("planned" if self._sender is not None else "would send", **_told(action))
 
     def _retire(self, state: KeeperState, now: datetime) -> None:
-        """Vaults that ended for good are watched no more. What fails here is tried again at the next tick."""
+        """Vaults that ended are watched no more, and those that work after all are again. What fails is tried again at the next tick."""
         try:
             block_number, ended = self._ended.at_safe(state)
+            at_work = self._ended.at_work(state)
         except RpcError as error:
             log.warning("what ended is not known", error=str(error))
             return
-        if ended:
+        if ended or at_work:
             with self._database.write() as session:
                 self._leadership.fence(session)
                 watched_rows.add_ended(session, self._chain_id, ended, block_number, now)
+                watched_rows.forget_ended(session, self._chain_id, at_work)
 
     def _tell_changes(self, state: KeeperState, now: UnixSeconds) -> None:
         """Once when it begins and once when it ends: an idle chain would fill the log."""
@@ -264,14 +275,6 @@ class Tick:
             what = "the factory names another keeper, standing down" if stood_down else "the factory names this keeper"
             tell(what, keeper=state.own, factory_keeper=state.keepers and state.keepers.named)
         self._was_told = (is_stale, stood_down)
-
-
-def _distance(vault: WatchedVault) -> int:
-    """Its worth at the newest judgement in basis points of its floor; what is not known comes first."""
-    seen = vault.last_written
-    if seen is None or seen.worth_usdc_e6 is None or not vault.floor_usdc_e6:
-        return -1
-    return seen.worth_usdc_e6 * BPS_ONE // vault.floor_usdc_e6
 
 
 def _actions(job: Job, state: KeeperState, now: UnixSeconds) -> list[Action]:

@@ -10,6 +10,7 @@ Laws
 - Who waits longest is asked first, so that no group starves another.
 """
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
@@ -47,17 +48,16 @@ class Trouble:
     def vaults(self) -> frozenset[str]:
         return frozenset(self._group_of)
 
-    def suspect(self, vaults: Iterable[str]) -> None:
+    def suspect(self, vaults: Iterable[str]) -> Group:
         """One of these made a batch fail."""
         now = self._clock()
-        self._keep(Group(tuple(vaults), now, now + DOUBT_S))
+        return self._keep(Group(tuple(vaults), now, now + DOUBT_S))
 
-    def due(self, among: Collection[str], asked: Collection[Group]) -> Group | None:
-        """The group of any of these vaults that waits longest and was not asked yet; None when none is due."""
+    def due(self, among: Collection[str]) -> deque[Group]:
+        """The groups of any of these vaults that are due, the one that waits longest first."""
         now = self._clock()
         found = {id(group): group for vault in among if (group := self._group_of.get(vault)) is not None}
-        due = (group for group in found.values() if group.due_at <= now and group not in asked)
-        return min(due, key=lambda group: group.due_at, default=None)
+        return deque(sorted((group for group in found.values() if group.due_at <= now), key=lambda group: group.due_at))
 
     def answered(self, group: Group) -> None:
         now = self._clock()
@@ -66,14 +66,13 @@ class Trouble:
             for vault in group.vaults:
                 del self._group_of[vault]
 
-    def failed(self, group: Group, *, is_near: bool) -> None:
-        """Two halves of it are asked at once; a vault alone waits."""
+    def failed(self, group: Group, *, is_near: bool) -> list[Group]:
+        """The two halves of it, which are due at once; a vault alone waits."""
         if len(group.vaults) > 1:
             half = len(group.vaults) // 2
-            for part in (group.vaults[:half], group.vaults[half:]):
-                self.suspect(part)
-            return
+            return [self.suspect(part) for part in (group.vaults[:half], group.vaults[half:])]
         self.waits(group.vaults[0], is_near=is_near)
+        return []
 
     def waits(self, vault: str, *, is_near: bool) -> None:
         """This vault alone is at fault: told once, and looked at again later, each time twice as late."""
@@ -96,6 +95,7 @@ class Trouble:
         if group is not None:
             group.vaults = tuple(one for one in group.vaults if one != vault)
 
-    def _keep(self, group: Group) -> None:
+    def _keep(self, group: Group) -> Group:
         for vault in group.vaults:
             self._group_of[vault] = group
+        return group

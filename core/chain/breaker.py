@@ -50,6 +50,10 @@ class Breaker:
         state = self.state(now)
         return state is BreakerState.CLOSED or (state is BreakerState.HALF_OPEN and not self._is_probed)
 
+    def has_failed(self, now: float) -> bool:
+        """True while a failure keeps it open; a rest alone does not."""
+        return now < self._failed_until
+
     def entered(self, now: float) -> bool:
         """A request begins; True when it is the one that tries a half-open node. Pass that on to `left`."""
         is_probe = self.state(now) is BreakerState.HALF_OPEN and not self._is_probed

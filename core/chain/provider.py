@@ -97,7 +97,7 @@ class Provider:
         with self._lock:
             return self._size.is_short_of(calls)
 
-    def enter(self, wanted: int, *, even_if_open: bool = False) -> Entry:
+    def enter(self, wanted: int, *, even_if_open: bool = False, even_if_resting: bool = False) -> Entry:
         """Ask to pass with so many calls, or as many of them as the node takes at once; when passed, they are paid for and `ask` must
         follow.
         """
@@ -106,7 +106,8 @@ class Provider:
             cost = min(wanted, self._size.calls)
             wait_s = self._budget.wait_s(now)
             is_open = not self._breaker.admits(now)
-            if wait_s > 0 or (is_open and not even_if_open):
+            passes = not is_open or even_if_open or (even_if_resting and not self._breaker.has_failed(now))
+            if wait_s > 0 or not passes:
                 return Entry(passed=False, calls=cost, is_open=is_open, wait_s=wait_s)
             self._budget.take(cost, now)
             self._calls += cost

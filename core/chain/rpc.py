@@ -22,7 +22,7 @@ Laws
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -136,20 +136,23 @@ class Rpc:
 
     def batch_of_others(self, requests: Sequence[Request], within_s: float) -> dict[str, list[Any | RpcRefusedError]]:
         """As `batch_of_each`, without the node that this thread's `pinned` block asks."""
-        return self.batch_of_each(requests, within_s, but=self.pinned_name)
+        return self.batch_of_each(requests, within_s, [name for name in self.names if name != self.pinned_name])
 
-    def batch_of_each(self, requests: Sequence[Request], within_s: float, but: str | None = None) -> dict[str, list[Any | RpcRefusedError]]:
-        """What each node says, by its name, a failed call as its error in place. One that is open, over budget, or gives no answer within
-        `within_s` is left out.
+    def batch_of_each(
+        self, requests: Sequence[Request], within_s: float, among: Collection[str] | None = None
+    ) -> dict[str, list[Any | RpcRefusedError]]:
+        """What each node (`among` these) says, by its name, a failed call as its error in place. One that failed a moment ago, is over
+        budget, or gives no answer within `within_s` is left out; one that only rests is asked.
         """
-        told = {node.name: self._told_by(node, requests, within_s) for node in self._nodes if node.name != but}
+        asked = [node for node in self._nodes if among is None or node.name in among]
+        told = {node.name: self._told_by(node, requests, within_s) for node in asked}
         return {name: answers for name, answers in told.items() if len(answers) == len(requests)}
 
     def _told_by(self, node: Provider, requests: Sequence[Request], within_s: float) -> list[Any | RpcRefusedError]:
         """What one node says; fewer answers than requests when it fails."""
         until, answers = self._clock() + within_s, list[Any]()
         while len(answers) < len(requests) and self._clock() < until:
-            entry = node.enter(len(requests) - len(answers))
+            entry = node.enter(len(requests) - len(answers), even_if_resting=True)
             if not entry.passed:
                 break
             bodies, asked = self._asked(requests[len(answers) :][: entry.calls], None)
@@ -164,6 +167,11 @@ class Rpc:
                     break
                 answers += failure.partly
         return answers
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the nodes, best first."""
+        return tuple(node.name for node in self._nodes)
 
     @property
     def pinned_name(self) -> str | None:
@@ -191,15 +199,20 @@ class Rpc:
         finally:
             self._pins.pin = outer
 
-    def distrust(self, reason: str, rest_s: float = REST_S) -> None:
-        """The pinned node lags or contradicts itself: it rests for `rest_s`. `reason`: one of few words, counted in `stats`.
+    def leave_out(self, name: str) -> None:
+        """Ask this node no more: it serves another chain. Call it before the pool is shared, and not of the last one."""
+        self._nodes = tuple(node for node in self._nodes if node.name != name)
+
+    def distrust(self, reason: str, rest_s: float = REST_S, name: str | None = None) -> None:
+        """The pinned node, or the one of this name, lags or contradicts itself: it rests for `rest_s`. `reason`: one of few words,
+        counted in `stats`.
 
         The block goes on with it. Nothing happens outside a block, or before a node answered; a node that is alone is asked
         even while it rests.
         """
-        pin = self._pins.pin
-        if pin is not None and pin.node is not None:
-            pin.node.distrust(reason, rest_s)
+        for node in self._nodes:
+            if node.name == (name or self.pinned_name):
+                node.distrust(reason, rest_s)
 
     def stats(self) -> tuple[ProviderStats, ...]:
         """What each node did since the start, best first."""

@@ -30,6 +30,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
+from core.db.refused import refused_state
 from core.db.repositories import leader
 from core.db.repositories.leader import LeaderRow, LeadershipLostError
 
@@ -143,13 +144,21 @@ class Leadership:
             except LeadershipLostError:
                 return  # the loop meets it at its next beat or fence
 
+    def _said(self) -> dict[str, Any]:
+        return {**self._status, leader.NO_PROGRESS: int(self._clock() - self._sign_at)}
+
     def _write_beat(self) -> None:
         with self._using:
             epoch = self.epoch
             assert self._connection is not None  # it lives as long as the epoch
-            status = {**self._status, leader.NO_PROGRESS: int(self._clock() - self._sign_at)}
             try:
-                leader.beat(self._connection, self.name, epoch, status)
+                try:
+                    leader.beat(self._connection, self.name, epoch, self._said())
+                except SQLAlchemyError as error:
+                    if refused_state(error) is None:
+                        raise
+                    self._status = {}  # words that the database does not take are no lost lead
+                    leader.beat(self._connection, self.name, epoch, self._said())
             except (SQLAlchemyError, LeadershipLostError) as error:
                 self._is_lost = True
                 raise LeadershipLostError(self.name, epoch) from error

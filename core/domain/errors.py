@@ -12,6 +12,11 @@ class OutsideError(Exception):
     """A part outside this process (chain node, database, venue) failed or contradicted itself."""
 
 
+def text_of(error: BaseException, most: int = 500) -> str:
+    """An error's text in printable ASCII, of at most so many characters: it may quote what a node says, and the database has to take it."""
+    return ascii(str(error))[1:-1][:most]
+
+
 class InvalidNumberError(MandateError):
     """A number breaks its rule: wrong form, too many decimals (decisions 11), out of its range. `got` is what was sent."""
 

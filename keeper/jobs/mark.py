@@ -56,7 +56,7 @@ def _is_news(reading: VaultReading, head: Head, now: UnixSeconds) -> bool:
     last = reading.last_written
     if last is None or last.source != reading.source or _says_more(last, reading):
         return True
-    return head.number > last.block_number and now - last.at >= WRITE_EVERY_S
+    return head.number != last.block_number and now - last.at >= WRITE_EVERY_S
 
 
 def _says_more(last: WrittenMark, reading: VaultReading) -> bool:

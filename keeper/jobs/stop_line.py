@@ -22,5 +22,10 @@ def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
 
 def is_due(reading: VaultReading) -> bool:
     """True when the vault must stop and nothing is under way yet."""
+    return is_fallen(reading) and Kind.STOP not in reading.live
+
+
+def is_fallen(reading: VaultReading) -> bool:
+    """It works, and its worth is known and at or below its floor."""
     above = reading.above_floor_usdc_e6()
-    return reading.status is VaultStatus.WORKING and above is not None and above <= 0 and Kind.STOP not in reading.live
+    return reading.status is VaultStatus.WORKING and above is not None and above <= 0

@@ -1,5 +1,5 @@
 """All SQL about which vaults the keeper watches: those whose terms we issued, registered or refused by the registry, until the chain ended
-them for good."""
+them."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import LargeBinary, and_, column, exists, false, func, or_, select, true, values
+from sqlalchemy import LargeBinary, and_, column, delete, exists, false, func, or_, select, true, values
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.orm import Session, aliased
 
@@ -54,13 +54,14 @@ class WatchedVault:
     last_sent: Mark | None  # newest mark that is under way or on chain
     last_written: SourcedMark | None  # newest row of vault_mark
     floor_usdc_e6: UsdcE6 | None  # of the signed terms; None when the mandate's terms are no longer those of the vault
+    is_recorded_at_work: bool  # the record has the mandate as working: its vault was funded
 
 
 def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[WatchedVault]:
     """Every vault whose terms we issued, whatever the record says of its mandate, oldest first, and then those that the registry refuses;
     with what was last sent and written.
 
-    Left out are those that ended for good (`add_ended`), but for a stopped one in the grace after its end, and those whose
+    Left out are those that ended (`add_ended`), but for a stopped one in the grace after its end, and those whose
     creating block was orphaned; one whose block is no longer kept is not.
     """
     return [one for registry in registries(session, chain_id) for one in _watched(session, registry, chain_id, now)]
@@ -79,7 +80,7 @@ def _watched(session: Session, registry: type[Vault], chain_id: int, now: dateti
     has_its_terms = Mandate.terms_digest == registry.terms_digest
     query = (
         select(registry.address, Mandate.public_id, Mandate.budget_usdc_e6, registry.created_at, Mandate.ends_at)
-        .add_columns(Mandate.stop_floor_bps, has_its_terms, sent, written)
+        .add_columns(Mandate.stop_floor_bps, has_its_terms, sent, written, Mandate.status == "working")
         .join(Mandate, Mandate.id == registry.mandate_id)
         .join(sent, true(), isouter=True)
         .join(written, true(), isouter=True)
@@ -96,6 +97,7 @@ def _watched(session: Session, registry: type[Vault], chain_id: int, now: dateti
             _sent_mark(*row[7:10]),
             _written_mark(*row[10:14]),
             _floor(int(row[2]), row[5]) if row[6] else None,
+            row[-1],
         )
         for row in session.execute(query)
     ]
@@ -115,35 +117,46 @@ def _floor(budget_usdc_e6: int, stop_floor_bps: int) -> UsdcE6 | None:
 
 
 def add_ended(session: WriteSession, chain_id: int, ended: Iterable[tuple[str, str]], block_number: int, now: datetime) -> None:
-    """(vault, `stopped` or `settled`) as the chain says at a safe block: these are watched no more."""
+    """(vault, `stopped` or `settled`) as it is at a safe block: these are watched no more."""
     values = [
         {"chain_id": chain_id, "vault": _bytes(vault), "status": status, "block_number": block_number, "at": now} for vault, status in ended
     ]
+    if not values:
+        return
     statement = pg_insert(KeeperEnded)
     said = {name: statement.excluded[name] for name in ("status", "block_number", "at")}
     session.execute(statement.on_conflict_do_update(index_elements=[KeeperEnded.chain_id, KeeperEnded.vault], set_=said), values)
 
 
-def last_known_worths(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, tuple[UsdcE6, datetime]]:
-    """The newest judgement of each vault that knew its worth, and the first one after it, which did not. By vault."""
-    known, later = aliased(VaultMark), aliased(VaultMark)
+def forget_ended(session: WriteSession, chain_id: int, vaults: Collection[str]) -> None:
+    """These work after all, and are watched again."""
+    session.execute(delete(KeeperEnded).where(KeeperEnded.chain_id == chain_id, KeeperEnded.vault.in_(map(_bytes, vaults))))
+
+
+def ended_statuses(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, str]:
+    """How those of these vaults ended that are watched no more."""
+    query = select(KeeperEnded.vault, KeeperEnded.status).where(KeeperEnded.chain_id == chain_id)
+    return {_address(vault): status for vault, status in session.execute(query.where(KeeperEnded.vault.in_(map(_bytes, vaults))))}
+
+
+def some_ended(session: Session, chain_id: int, after: str, limit: int) -> list[str]:
+    """Vaults that are watched no more, in the order of their addresses, after this one."""
+    query = select(KeeperEnded.vault).where(KeeperEnded.chain_id == chain_id, KeeperEnded.vault > _bytes(after))
+    return [_address(vault) for vault in session.scalars(query.order_by(KeeperEnded.vault).limit(limit))]
+
+
+def last_known_worths(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, UsdcE6]:
+    """The worth of each vault's newest judgement that knew it."""
     asked = values(column("vault", LargeBinary), name="asked").data([(_bytes(vault),) for vault in vaults])
     last = (
-        select(known.worth_usdc_e6, known.block_number, known.id)
-        .where(known.vault == asked.c.vault, known.chain_id == chain_id, known.worth_usdc_e6.is_not(None))
-        .order_by(known.block_number.desc(), known.id.desc())
+        select(VaultMark.worth_usdc_e6)
+        .where(VaultMark.vault == asked.c.vault, VaultMark.chain_id == chain_id, VaultMark.worth_usdc_e6.is_not(None))
+        .order_by(VaultMark.id.desc())
         .limit(1)
         .lateral("last")
     )
-    since = (
-        select(later.at)
-        .where(later.vault == asked.c.vault, later.chain_id == chain_id, later.block_number >= last.c.block_number, later.id > last.c.id)
-        .order_by(later.block_number, later.id)
-        .limit(1)
-        .lateral("since")
-    )
-    query = select(asked.c.vault, last.c.worth_usdc_e6, since.c.at).select_from(asked).join(last, true()).join(since, true())
-    return {_address(bytes(vault)): (UsdcE6(int(worth)), at) for vault, worth, at in session.execute(query)} if vaults else {}
+    query = select(asked.c.vault, last.c.worth_usdc_e6).select_from(asked).join(last, true())
+    return {_address(bytes(vault)): UsdcE6(int(worth)) for vault, worth in session.execute(query)} if vaults else {}
 
 
 def _last_sent(registry: type[Vault]) -> Any:
@@ -161,7 +174,7 @@ def _last_written(registry: type[Vault]) -> Any:
     return (
         select(VaultMark.worth_usdc_e6, VaultMark.block_number, VaultMark.at, VaultMark.source, VaultMark.floor_usdc_e6)
         .where(VaultMark.vault == registry.address, VaultMark.chain_id == registry.chain_id)
-        .order_by(VaultMark.block_number.desc(), VaultMark.id.desc())
+        .order_by(VaultMark.id.desc())
         .limit(1)
         .lateral("written")
     )

@@ -88,10 +88,11 @@ class KeeperTx(Base):
 
 
 class VaultMark(Base):
-    """The keeper's judgement of a vault at one block, sent or not (decisions 49); newest row a vault and block."""
+    """The keeper's judgement of a vault at one block, sent or not (decisions 49); the newest is the one written last, since a height
+    is a node's word."""
 
     __tablename__ = "vault_mark"
-    __table_args__ = (Index("ix_vault_mark_vault_block_number", "vault", "block_number"),)
+    __table_args__ = (Index("ix_vault_mark_vault_block_number", "vault", "block_number"), Index("ix_vault_mark_vault_id", "vault", "id"))
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
     chain_id: Mapped[int]
@@ -105,8 +106,8 @@ class VaultMark(Base):
 
 
 class KeeperEnded(Base):
-    """A vault that the chain called stopped or settled at a safe block, which is final: the keeper looks at it no more, but for the
-    settlement of a stopped one in the grace after its end."""
+    """A vault that the chain called stopped or settled at a safe block: the keeper looks at it now and then, to see that it did end, and
+    settles a stopped one in the grace after its end."""
 
     __tablename__ = "keeper_ended"
     __table_args__ = (CheckConstraint("status in ('stopped', 'settled')", name="status"),)

@@ -175,6 +175,7 @@ class Stage:
         marks_a_day: int = MARKS_A_DAY,
         paths: Sequence[str] = ("",),
         wire: Wire | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> KeeperProcess:
         """Start one. `die_after`: it is killed as soon as an intent's new state was committed. Signer None: a dry run.
         `before_signing` happens once, between the decision and the signature."""
@@ -205,12 +206,17 @@ class Stage:
             outbox=outbox,
             removes=pauser is not None,
             marks_a_day=marks_a_day,
+            clock=clock,
         )
         process = KeeperProcess(tick, leadership, wire, self.now, rpc)
         self.processes.append(process)
         return process
 
     # The world
+
+    def chain_clock(self) -> float:
+        """Seconds that pass as the chain's do, for a process that is as old as the test says."""
+        return float(self.chain.now)
 
     def set_price(self, price_e6: int) -> None:
         self.chain.succeed(OPERATOR, self.chain.contracts["test_venue"], calldata.set_price(price_e6))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, update
+from sqlalchemy.exc import OperationalError
 
 from core.chain import calldata
 from core.chain.abi import function, hex_bytes, hex_text
@@ -19,10 +20,11 @@ from core.domain.money import UsdcE6
 from keeper.last_resort import FALLEN_S, UNKNOWN_S
 from keeper.sender import SECOND_AFTER_BLOCKS
 from keeper.swallowed import SWALLOWED_BLOCKS
-from tests.integration.keeper.conftest import PRICE_AT_FLOOR, SWALLOWS, USDC, Stage, intent
+from tests.integration.keeper.conftest import PRICE_AT_FLOOR, SWALLOWS, USDC, KeeperProcess, Stage, intent
 from tests.personas import DEPLOYER, KEEPER, STRANGER
 
 ABSURD = 2**255
+STEP_S = 40
 
 
 def a_mark(stage: Stage, worth_usdc_e6: int | None = 960 * USDC, **changes: Any) -> NewVaultMark:
@@ -119,11 +121,33 @@ def test_a_vault_that_ended__drops_out_when_that_is_safe(stage: Stage) -> None:
     assert keeper.run().vaults == 1
     stage.make_safe()
     keeper.run()
+    assert keeper.run().vaults == 1, "the record, or a second node, has to say so too"
+    stage.record("stopped")
+    keeper.run()
     assert (keeper.run().vaults, stage.keeper().tick.mode) == (0, "sending")
     with stage.database.read() as session:
         assert [row.status for row in session.scalars(select(KeeperEnded))] == ["stopped"]
         in_grace = stage.now() + timedelta(seconds=stage.ends_at - stage.chain.now)
         assert len(watched_rows.watched_vaults(session, stage.chain.chain_id, in_grace)) == 1, "it may owe a fee"
+
+
+def test_a_vault_that_ended__drops_out_at_the_next_tick_when_the_database_failed_once(stage: Stage, monkeypatch: Any) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    keeper = stage.keeper()
+    keeper.run()
+    keeper.run()
+    stage.make_safe()
+    stage.record("stopped")
+
+    def lost(*_: Any) -> None:
+        monkeypatch.undo()
+        raise OperationalError("insert", {}, Exception("connection lost"))
+
+    monkeypatch.setattr(watched_rows, "add_ended", lost)
+    with pytest.raises(OperationalError):
+        keeper.run()
+    keeper.run()
+    assert keeper.run().vaults == 0
 
 
 def test_the_floor__is_of_the_signed_terms(stage: Stage) -> None:
@@ -218,14 +242,20 @@ def later(stage: Stage, seconds: int) -> None:
     stage.pass_time(stage.chain.now + seconds)
 
 
+def run_for(stage: Stage, keeper: KeeperProcess, seconds: int) -> None:
+    """Ticks without a gap that this process would notice."""
+    for _ in range(-(-seconds // STEP_S)):
+        later(stage, STEP_S)
+        keeper.run()
+
+
 def test_no_stop_gets_through__the_pauser_removes_the_agent(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     stage.chain.anvil.rpc.call("anvil_setBalance", [KEEPER.address, "0x0"])
-    keeper = stage.keeper(pauser=DEPLOYER.signer)
+    keeper = stage.keeper(pauser=DEPLOYER.signer, clock=stage.chain_clock)
     keeper.run()
     assert ("remove_agent", "mined") not in stage.states()
-    later(stage, FALLEN_S)
-    keeper.run()
+    run_for(stage, keeper, FALLEN_S)
     assert (stage.status(), int(stage.chain.reader.agent(stage.vault), 16)) == ("working", 0)
     later(stage, 5)
     keeper.run()
@@ -236,24 +266,23 @@ def test_no_stop_gets_through__the_pauser_removes_the_agent(stage: Stage) -> Non
 def test_unknown_for_long__the_agent_is_removed_only_near_the_floor(stage: Stage, last_worth: int, is_removed: bool) -> None:
     """Floor 950: 2 % above it is 969."""
     with stage.database.write() as session:
-        rows.add_vault_marks(session, [a_mark(stage, last_worth), a_mark(stage, None, block_number=6)], stage.now())
+        rows.add_vault_marks(session, [a_mark(stage, last_worth)], stage.now())
     stage.chain.anvil.rpc.call("anvil_setCode", [stage.chain.contracts["test_venue_adapter"], "0xfe"])
-    later(stage, UNKNOWN_S - 30)
-    keeper = stage.keeper(pauser=DEPLOYER.signer)
+    keeper = stage.keeper(pauser=DEPLOYER.signer, clock=stage.chain_clock)
     keeper.run()
+    run_for(stage, keeper, UNKNOWN_S - STEP_S)
     assert "remove_agent" not in dict(stage.states())
-    later(stage, 60)
-    keeper.run()
+    run_for(stage, keeper, STEP_S)
     assert (int(stage.chain.reader.agent(stage.vault), 16) == 0) is is_removed
     assert stage.status() == "working"
 
 
 def test_without_a_pausers_key__nothing_is_done_about_the_unknown(stage: Stage) -> None:
     with stage.database.write() as session:
-        rows.add_vault_marks(session, [a_mark(stage, 951 * USDC), a_mark(stage, None, block_number=6)], stage.now())
+        rows.add_vault_marks(session, [a_mark(stage, 951 * USDC)], stage.now())
     stage.chain.anvil.rpc.call("anvil_setCode", [stage.chain.contracts["test_venue_adapter"], "0xfe"])
-    later(stage, 2 * UNKNOWN_S)
-    stage.keeper().run()
+    keeper = stage.keeper(clock=stage.chain_clock)
+    run_for(stage, keeper, UNKNOWN_S + STEP_S)
     assert stage.states() == []
 
 

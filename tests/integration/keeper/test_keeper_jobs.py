@@ -10,10 +10,11 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
-from core.chain.rpc import RpcUnreachableError
+from core.chain.rpc import RpcRefusedError, RpcUnreachableError
 from core.db.engine import Database
 from core.db.leadership import Leadership, LeadershipLostError
 from core.db.repositories import jobs as rows
+from core.db.repositories.leader import leader_row
 from core.db.tables.jobs import JobRun
 from core.domain.jobs import LastRun
 from keeper.schedule import Job, JobSkippedError, Schedule
@@ -128,6 +129,30 @@ def test_run__a_failed_one__keeps_our_own_sentence_or_the_errors_type(
         schedule(lead(), job).run(job)
     (run,) = runs(database)
     assert (run.outcome, run.error, run.did) == ("failed", told, {})
+
+
+def test_run__one_whose_error_quotes_a_nul__ends_as_failed(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
+    """A node words its refusal so, and neither text nor JSON of the database takes it."""
+
+    def refused(now: datetime) -> Mapping[str, Any]:
+        raise RpcRefusedError("eth_getBalance", -32000, "a \0 b")
+
+    job = Job("balances", 30, refused)
+    with pytest.raises(RpcRefusedError):
+        schedule(lead(), job).run(job)
+    with database.read() as session:
+        (run,) = rows.last_runs(session)
+    assert (run.outcome, run.error) == ("failed", "eth_getBalance: a \\x00 b (code -32000)")
+
+
+def test_a_heartbeat_that_the_database_refuses__is_no_lost_lead(database: Database, lead: Lead) -> None:
+    leader = lead()
+    leader.beat({"error": "a \0 b"})
+    leader.beat({"error": "none"})
+    with database.read() as session:
+        row = leader_row(session, "keeper")
+    assert row is not None
+    assert row.status["error"] == "none"
 
 
 def test_run__nothing_to_do_here__is_skipped_and_no_failure(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:

@@ -43,7 +43,7 @@ def test_watched_vaults__reads_of_a_hundred_judgements_a_vault_only_the_newest(d
         session.execute(text("analyze keeper_intent"))
     plan = plan_of(database, datetime.now(UTC))
     assert "Seq Scan on vault_mark" not in plan, plan
-    assert "ix_vault_mark_vault_block_number" in plan, plan
+    assert "ix_vault_mark_vault_id" in plan, plan
     assert "Seq Scan on keeper_intent" not in plan, plan
 
 
@@ -62,10 +62,10 @@ class Told:
         return live
 
 
-def test_first_look__is_in_slices_nearest_first_and_each_slices_stops_go_before_the_next_is_read(
+def test_first_look__is_in_batches_nearest_first_and_each_batchs_stops_go_before_the_next_is_read(
     database: Database, database_url: str, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(ticks, "VAULTS_A_SLICE", 100)
+    monkeypatch.setattr(ticks, "VAULTS_A_BATCH", 100)
     fill(database, 300, 300)
     with database.write() as session:
         session.execute(text("update vault_mark set worth_usdc_e6 = 951000000 where block_number <= 150"))
@@ -95,8 +95,8 @@ def test_first_look__is_in_slices_nearest_first_and_each_slices_stops_go_before_
         report = tick.run(datetime.now(UTC))
         leadership.release()
         rpc.close()
-    assert (report.vaults, signs) == (300, [100, 200, 300])
-    assert [count for count, _ in told.rushed] == [100], "both were near or unknown: the first slice has them"
+    assert (report.vaults, signs) == (300, [100, 200, 300, 300]), "each batch, and what the other nodes say"
+    assert [count for count, _ in told.rushed] == [100], "both were near or unknown: the first batch has them"
     with database.read() as session:
         known = {vault.vault: vault.last_written for vault in watched_rows.watched_vaults(session, CHAIN_ID, datetime.now(UTC))}
     assert len(known) == 300

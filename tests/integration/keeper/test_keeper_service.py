@@ -1,14 +1,18 @@
 """The keeper's process with everything round its tick: a remote signer, slow jobs, metrics, and settings that it refuses."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from core.db.repositories import jobs
+from core.db.repositories.leader import leader_row
 from core.domain.jobs import ATTENTION, LastRun
 from tests.integration.chain_fixtures import free_port
+from tests.integration.chaos.server import Answer, Server, ok
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.processes import WITHIN_S, Start, environment_of, starting, wait_until
 from tests.personas import KEEPER, STRANGER
@@ -108,6 +112,60 @@ def test_run__without_a_key__skips_the_balances(stage: Stage, start: Start) -> N
     start("run")
     wait_until(lambda: "balances" in ended(stage))
     assert (ended(stage)["balances"].outcome, ended(stage)["balances"].error) == ("skipped", "a dry run has no accounts")
+
+
+class Garbled:
+    """Anvil, but for what `lie` answers to a call."""
+
+    def __init__(self, stage: Stage, lie: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        self.upstream_port = int(stage.chain.anvil.url.rsplit(":", 1)[1])
+        self.lie = lie
+
+    def answer(self, raw: bytes, ask: Callable[[Any], Any]) -> Answer:
+        asked = json.loads(raw)
+        calls = asked if isinstance(asked, list) else [asked]
+        answers = [{"jsonrpc": "2.0", "id": call["id"], **self.lie(call)} for call in calls]
+        return ok(answers if isinstance(asked, list) else answers[0])
+
+
+@pytest.fixture
+def garbled(stage: Stage) -> Iterator[Callable[[Callable[[dict[str, Any]], dict[str, Any]]], str]]:
+    """The URL of a node that answers so."""
+    servers: list[Server] = []
+
+    def serve(lie: Callable[[dict[str, Any]], dict[str, Any]]) -> str:
+        servers.append(Server(Garbled(stage, lie)))
+        return servers[-1].url
+
+    yield serve
+    for server in servers:
+        server.stop()
+
+
+def test_run__a_node_whose_refusals_quote_a_nul__ends_no_process(
+    stage: Stage, start: Start, garbled: Callable[[Callable[[dict[str, Any]], dict[str, Any]]], str]
+) -> None:
+    url = garbled(lambda call: {"error": {"code": -32601, "message": "a \0 b"}})
+    process = start("run", RPC_URLS=url)
+
+    def said() -> str:
+        with stage.database.read() as session:
+            row = leader_row(session, "keeper")
+        return "" if row is None else str(row.status.get("error"))
+
+    wait_until(lambda: "x00" in said())
+    assert process.poll() is None
+
+
+def test_run__the_preferred_node_serves_another_chain__it_is_left_out(
+    stage: Stage, start: Start, garbled: Callable[[Callable[[dict[str, Any]], dict[str, Any]]], str]
+) -> None:
+    url = garbled(lambda call: {"result": "0x1"})
+    process = start("run", RPC_URLS=f"{url},{stage.chain.anvil.url}", KEEPER_PRIVATE_KEY=KEEPER.private_key)
+    stage.set_price(PRICE_AT_FLOOR)
+    wait_until(lambda: stage.status() == "stopped")
+    process.terminate()
+    assert "a node serves another chain" in process.communicate(timeout=WITHIN_S)[0]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from core.chain.abi import function, hex_text
 from core.db.repositories.keeper import TERMINAL, Intent
 from core.domain.money import UsdcE6
 from keeper.intents import NEXT, State, as_anyone, filling, intent_of, is_for_anyone, live_kinds, order_of, restated
-from keeper.observe import Numbers
 from keeper.state import SOURCE_AT_COST, Head, Kind, VaultStatus, evidence_hash
+from keeper.views import Numbers
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
 
 LATER = Head(HEAD.number + 3, "0x" + "cd" * 32, HEAD.at, HEAD.base_fee_wei)

@@ -10,8 +10,9 @@ from core.chain.abi import errors_by_selector, function
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.domain.money import UsdcE6
-from keeper.observe import Numbers, Observer
+from keeper.observe import Observer
 from keeper.state import VaultStatus
+from keeper.views import Numbers
 from tests.unit.keeper.readings import HEAD
 
 GOOD, BAD = "0x" + "11" * 20, "0x" + "22" * 20

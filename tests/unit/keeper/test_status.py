@@ -23,6 +23,7 @@ def shown(source: str) -> str:
         last_sent=None,
         last_written=SourcedMark(BUDGET, 7, WHEN, source),
         floor_usdc_e6=FLOOR,
+        is_recorded_at_work=True,
     )
     out = io.StringIO()
     Console(file=out, width=250).print(table(Report(None, [vault], [], [], WHEN)))

@@ -10,9 +10,10 @@ import pytest
 from core.chain.abi import function
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc, RpcError
-from keeper.observe import OUT_OF_RANGE, UNREADABLE, Observer
+from keeper.observe import Observer
 from keeper.state import VaultStatus
 from keeper.trouble import MOST_WAIT_NEAR_S, MOST_WAIT_S
+from keeper.views import OUT_OF_RANGE, UNREADABLE
 from tests.unit.keeper.readings import HEAD
 
 STATUS, WORTH = (function("MandateVault", name).selector for name in ("status", "worth"))

@@ -1,0 +1,136 @@
+"""What a vault's views answer, as numbers. Pure but for `ask`, which asks one node or the pool.
+
+Laws
+- An answer that is missing, reverted, malformed or beyond any amount of USDC is unknown (None), never 0.
+- A vault that answers WorthUnknown has money where no adapter values it: it is asked once more, for its worth at cost. A venue
+  that reverts, with whatever error, makes that call revert too, so its vault stays unknown.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.chain.abi import AbiDecodeError, answer_words, function
+from core.chain.reader import VIEW_GAS, block_argument, refusal_name
+from core.chain.rpc import Request, RpcCodeFailedError, RpcRevertedError
+from core.domain.money import MAX_ABS_USDC_E6, UsdcE6
+from keeper.state import SOURCE_AT_COST, SOURCE_VAULT_WORTH, VaultStatus
+
+UNREADABLE = "unreadable"
+OUT_OF_RANGE = "out_of_range"  # a number, but no amount of USDC
+WORTH_UNKNOWN = "WorthUnknown"
+
+Ask = Callable[[Sequence[Request]], list[Any]]  # a batch's answers in order, a refused call as its error in place. Errors: RpcError
+
+_STATUSES = {int(status): status for status in VaultStatus}
+_STATUS, _WORTH, _FLOOR, _FEE = (function("MandateVault", name) for name in ("status", "worth", "stopFloor", "feeOwed"))
+_AT_COST = function("MandateVault", "worthAtCost")
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What one vault answered. `source` says where worth comes from, or why it is None. The fee is read only when asked for."""
+
+    status: VaultStatus | None
+    worth_usdc_e6: UsdcE6 | None
+    floor_usdc_e6: UsdcE6 | None
+    source: str
+    fee_owed_usdc_e6: UsdcE6 | None = None
+    has_burnt: bool = False  # its code failed otherwise than by a revert: it may have used all the gas that it could
+
+    @property
+    def is_open(self) -> bool:
+        """True when the vault may be working and can't be judged."""
+        return self.status in (VaultStatus.WORKING, None) and (self.status is None or self.worth_usdc_e6 is None)
+
+
+def read(ask: Ask, vaults: Sequence[str], at: str, floors: Mapping[str, UsdcE6], with_fee: Collection[str] = ()) -> dict[str, Numbers]:
+    """Status and worth of each, the floors that are not in `floors`, and the fee owed of some, at a block's hash or a tag.
+
+    In one batch, and a second one for vaults whose money no adapter values. Errors: RpcError, of the whole batch.
+    """
+    wanted = [*((v, _STATUS) for v in vaults), *((v, _WORTH) for v in vaults), *((v, _FLOOR) for v in vaults if v not in floors)]
+    wanted += [(v, _FEE) for v in vaults if v in with_fee]
+    answers = ask([_view(vault, called.selector, at) for vault, called in wanted])
+    by_call = {(vault, called.name): answer for (vault, called), answer in zip(wanted, answers, strict=True)}
+    worths = {v: _worth(by_call[v, "worth"]) for v in vaults}
+    at_cost = [v for v, worth in worths.items() if worth.source == WORTH_UNKNOWN]
+    if at_cost:
+        costs = ask([_view(vault, _AT_COST.selector, at) for vault in at_cost])
+        worths |= {vault: _worth_at_cost(answer) for vault, answer in zip(at_cost, costs, strict=True)}
+    return {
+        v: Numbers(
+            _status(by_call[v, "status"]),
+            worths[v].usdc_e6,
+            floors[v] if v in floors else _usdc(by_call[v, "stopFloor"]),
+            worths[v].source,
+            _usdc(by_call.get((v, "feeOwed"))),
+            isinstance(by_call[v, "worth"], RpcCodeFailedError),
+        )
+        for v in vaults
+    }
+
+
+def statuses(ask: Ask, vaults: Sequence[str], at: str) -> dict[str, VaultStatus]:
+    """Of those that answer. Errors: RpcError."""
+    answers = ask([_view(vault, _STATUS.selector, at) for vault in vaults]) if vaults else []
+    return {vault: status for vault, answer in zip(vaults, answers, strict=True) if (status := _status(answer)) is not None}
+
+
+def _view(to: str, data: str, at: str) -> Request:
+    return "eth_call", [{"to": to, "data": data, "gas": hex(VIEW_GAS)}, block_argument(at)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Worth:
+    """`source` says why the worth is None."""
+
+    usdc_e6: UsdcE6 | None
+    source: str
+
+
+def _status(answer: Any) -> VaultStatus | None:
+    number = _uint(answer)
+    return None if number is None else _STATUSES.get(number)
+
+
+def _worth(answer: Any) -> _Worth:
+    worth = _uint(answer)
+    return _Worth(None, _why_unknown(answer)) if worth is None else _in_range(worth, SOURCE_VAULT_WORTH)
+
+
+def _worth_at_cost(answer: Any) -> _Worth:
+    """Two words: the worth, and the part of it at cost. A part of 0 contradicts WorthUnknown of the same block."""
+    if not isinstance(answer, str):
+        return _Worth(None, _why_unknown(answer))
+    try:
+        worth_usdc_e6, unvalued_out_usdc_e6 = _AT_COST.decode_output(answer_words(answer, 2))
+    except AbiDecodeError:
+        return _Worth(None, UNREADABLE)
+    return _in_range(int(worth_usdc_e6), SOURCE_AT_COST) if unvalued_out_usdc_e6 else _Worth(None, UNREADABLE)
+
+
+def _in_range(worth: int, source: str) -> _Worth:
+    """No vault is worth more than all amounts of USDC that this product writes: a venue's price is absurd."""
+    return _Worth(UsdcE6(worth), source) if worth <= MAX_ABS_USDC_E6 else _Worth(None, OUT_OF_RANGE)
+
+
+def _usdc(answer: Any) -> UsdcE6 | None:
+    value = _uint(answer)
+    return None if value is None or value > MAX_ABS_USDC_E6 else UsdcE6(value)
+
+
+def _uint(answer: Any) -> int | None:
+    """One uint word, or None for an error and for anything that is not one word (an address without code answers 0x)."""
+    if not isinstance(answer, str):
+        return None
+    try:
+        (value,) = _WORTH.decode_output(answer_words(answer, 1))
+    except AbiDecodeError:
+        return None
+    return int(value)
+
+
+def _why_unknown(answer: Any) -> str:
+    name = refusal_name(answer.revert_data) if isinstance(answer, RpcRevertedError) else None
+    return name or UNREADABLE
