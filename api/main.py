@@ -16,8 +16,7 @@ import uvicorn
 from eth_account import Account
 from eth_utils.address import is_address, to_checksum_address
 from fastapi import FastAPI
-from pydantic import SecretStr, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import SecretStr
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -49,8 +48,8 @@ from core.chain.signer import LocalKeySigner
 from core.db.engine import Bounds, Database
 from core.db.repositories.identity import set_operator_key
 from core.domain.errors import InvalidParameterError
-from core.logs import configure_logs
 from core.settings import Settings
+from core.startup import read_settings, refusals
 
 MIN_PEPPER_CHARACTERS = 32
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -103,9 +102,6 @@ def api_document(operations: Sequence[Operation], base_url: str) -> dict[str, An
 def deps_of(settings: Settings) -> Deps:
     """Errors: InvalidParameterError that names the variable and says what to write."""
     deployment = settings.deployment()
-    if deployment.chain_id != settings.chain_id:
-        rule = f"it is {settings.chain_id}, the record in DEPLOYMENT_FILE is of chain {deployment.chain_id}; make them agree"
-        raise InvalidParameterError("CHAIN_ID", rule)
     custody_keys = settings.custody_keys()
     database = Database(settings.database_url, application_name="api", bounds=BOUNDS)
     return Deps(
@@ -171,7 +167,7 @@ def _key(name: str, settings: Settings, plain: SecretStr | None, keystore: Path 
     if plain is not None:
         if not _is_local(settings):
             raise InvalidParameterError(f"{name}_PRIVATE_KEY", f"it is for a local chain only; use {name}_KEYSTORE")
-        return plain.get_secret_value()
+        return _plain(f"{name}_PRIVATE_KEY", plain.get_secret_value())
     if keystore is None and password is None:
         return None
     if keystore is None or password is None:
@@ -180,6 +176,15 @@ def _key(name: str, settings: Settings, plain: SecretStr | None, keystore: Path 
         return bytes(Account.decrypt(json.loads(keystore.read_text()), password.read_text().strip())).hex()
     except (OSError, ValueError) as error:
         raise InvalidParameterError(f"{name}_KEYSTORE", f"it cannot be opened ({type(error).__name__}); check file and password") from error
+
+
+def _plain(variable: str, key: str) -> str:
+    """Errors: InvalidParameterError, which shows nothing of the key."""
+    try:
+        Account.from_key(key)
+    except ValueError:  # of eth_keys, and of binascii
+        raise InvalidParameterError(variable, "write 32 bytes as hex") from None
+    return key
 
 
 def _is_local(settings: Settings) -> bool:
@@ -234,7 +239,10 @@ def admit_operator(settings: Settings, deps: Deps) -> None:
 
 def listen(host: str, port: int) -> socket.socket:
     """Errors: InvalidParameterError when the port is taken."""
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise InvalidParameterError("HOST", f"{host} is not an address of this machine ({error.strerror})") from error
     listener = socket.socket(family, kind, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -245,28 +253,16 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _setting_sentence(error: ErrorDetails) -> str:
-    """What is wrong with a setting, and what it is."""
-    name = str(error["loc"][0])
-    field = Settings.model_fields.get(name)
-    return f"{name.upper()}: {error['msg']}" + (f" ({field.description})" if field is not None and field.description else "")
-
-
 def main() -> None:
     # uvicorn ends gracefully and then raises the signal again; this makes that a clean exit.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    try:
-        settings = Settings()
-        configure_logs(settings.log_format)
+    settings = read_settings()
+    with refusals():
         deps = deps_of(settings)
         admit_operator(settings, deps)
         listener = listen(settings.host, settings.port)
         if settings.api_metrics_port:
             deps.metrics.listen(settings.host, settings.api_metrics_port)
-    except ValidationError as error:
-        sys.exit("\n".join(_setting_sentence(one) for one in error.errors(include_input=False)))
-    except InvalidParameterError as error:
-        sys.exit(str(error))
     # The kernel reads X-Forwarded-For itself, from trusted proxies only; uvicorn would believe any caller on this machine.
     config = uvicorn.Config(
         create_app(deps), log_config=None, access_log=False, proxy_headers=False, server_header=False, timeout_graceful_shutdown=GRACE_S

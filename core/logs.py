@@ -2,13 +2,13 @@
 
 import logging
 import sys
-from typing import Any
+from typing import Any, TextIO
 
 import structlog
 
 
-def configure_logs(log_format: str) -> None:
-    """Set structlog and the standard library's logging up for this process, both to stdout, libraries from WARNING on.
+def configure_logs(log_format: str, to: TextIO | None = None) -> None:
+    """Set structlog and the standard library's logging up for this process, both to stdout or `to`, libraries from WARNING on.
 
     Tracebacks stay plain: a pretty one shows local values, and those may be secrets.
     """
@@ -19,9 +19,10 @@ def configure_logs(log_format: str) -> None:
     structlog.configure(
         processors=[*stamped, *rendered],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(to),
         cache_logger_on_first_use=True,
     )
-    of_libraries = logging.StreamHandler(sys.stdout)
+    of_libraries = logging.StreamHandler(to or sys.stdout)
     of_libraries.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.add_logger_name, *stamped],

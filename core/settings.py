@@ -1,15 +1,29 @@
-"""Every environment variable of the three processes, typed. Read by `*/main.py`, the migrations and scripts only (law 6)."""
+"""Every environment variable of the three processes, typed and bounded. Read by `*/main.py`, the migrations and scripts only (law 6).
+
+Laws
+- Each setting is parsed here, once: type, bounds, finite numbers. What can't work is refused at start (core.startup), never met later.
+- A variable that is set and empty is as one that is not set.
+- A rule that spans several settings stands in `Settings.model_post_init`.
+"""
 
 import json
 import re
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import AfterValidator, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 from core.domain.errors import InvalidParameterError
+
+DRIVER = "postgresql+psycopg"
+MOST = 1_000_000_000  # of whatever is counted
+DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +38,41 @@ class Deployment:
 
 def _split(value: Any) -> Any:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _database_url(text: str) -> str:
+    try:
+        is_ours = make_url(text).drivername == DRIVER
+    except (ArgumentError, ValueError):
+        is_ours = False
+    if not is_ours:
+        raise ValueError(f"write {DRIVER}://user:password@host:port/database")
+    return text
+
+
+def _http_url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url or not text.isprintable() or " " in text:
+        raise ValueError("write http(s)://host:port")
+    return text
+
+
+def _account(text: str) -> str:
+    if not _ACCOUNT.fullmatch(text):
+        raise ValueError("write an address as 0x and 40 hex digits")
+    return text
+
+
+def _network(text: str) -> str:
+    try:
+        ip_network(text, strict=False)
+    except ValueError:
+        raise ValueError("write an IP address or a network, 10.0.0.0/8") from None
+    return text
 
 
 def _lines_of(path: Path) -> list[str]:
@@ -44,111 +93,163 @@ def _keys(variable: str, texts: list[str]) -> tuple[bytes, ...]:
 
 
 _KEY = re.compile(r"(0x)?[0-9a-fA-F]{64}")
-CommaList = Annotated[list[str], NoDecode]
+_ACCOUNT = re.compile(r"0x[0-9a-fA-F]{40}")
+HttpUrl = Annotated[str, AfterValidator(_http_url)]
+Account = Annotated[str, AfterValidator(_account)]
+Network = Annotated[str, AfterValidator(_network)]
+HAVE_A_KEYSTORE = ("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "X402_SETTLE", "GUARD")
+HAVE_A_REMOTE_SIGNER = ("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER")
+
+
+def seconds(default: float, least: float, most: float, says: str) -> Any:
+    """A field of seconds, both bounds included; never infinite."""
+    return Field(default=default, ge=least, le=most, allow_inf_nan=False, description=says)
+
+
+def count(default: int, says: str, least: int = 0, most: int = MOST) -> Any:
+    """A field of a whole number, both bounds included."""
+    return Field(default=default, ge=least, le=most, description=says)
+
+
+def metrics_port(says: str) -> Any:
+    return count(0, says, 0, 65_535)
+
+
+class _LogFormat(BaseSettings):
+    log_format: str = ""
+
+
+def asked_log_format() -> str:
+    """As LOG_FORMAT says, before anything is known to be right."""
+    return "json" if _LogFormat().log_format == "json" else "console"
 
 
 class Settings(BaseSettings):
     """Names are the variables' names. Lists are written with commas. Defaults suit the local stack of `make up`."""
 
-    model_config = SettingsConfigDict(case_sensitive=False, extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(case_sensitive=False, extra="ignore", frozen=True, env_ignore_empty=True)
 
-    database_url: str = Field(description="postgresql+psycopg://... of Postgres 15 or newer")
-    rpc_urls: CommaList = Field(description="JSON-RPC nodes of the chain, best first")
-    rpc_answer_s: float = Field(default=10.0, description="seconds that a node may take for one answer to the indexer")
+    database_url: Annotated[str, AfterValidator(_database_url)] = Field(description="postgresql+psycopg://... of Postgres 15 or newer")
+    rpc_urls: Annotated[list[HttpUrl], NoDecode] = Field(min_length=1, description="JSON-RPC nodes of the chain, best first, with commas")
+    rpc_answer_s: float = seconds(10.0, 0.1, 60, "seconds that a node may take for one answer to the indexer")
     rpc_requests_per_s: float = Field(
-        default=2_000, gt=0, description="calls a second that a process sends each node at most; a batch counts each of its calls"
+        default=2_000,
+        ge=10,
+        le=1_000_000,
+        allow_inf_nan=False,
+        description="calls a second that a process sends each node at most; a batch counts each of its calls",
     )
-    chain_id: int = Field(default=84532, description="the chain's id; every node is asked for it at start")
+    chain_id: int = Field(default=84532, ge=1, le=2**53 - 1, description="the chain's id; every node is asked for it at start")
     deployment_file: Path = Field(description="scripts/deployments/<network>.json")
-    log_format: str = Field(default="console", description="console for people, json for machines")
+    log_format: Literal["console", "json"] = Field(default="console", description="console for people, json for machines")
 
     # API
-    host: str = "127.0.0.1"
-    port: int = 8000
-    base_url: str = Field(default="http://127.0.0.1:8000", description="the address that clients see; the SIWE domain comes from it")
+    host: str = Field(default="127.0.0.1", pattern=r"^[^\s/]+$", description="where the API and all metrics listen")
+    port: int = count(8000, "where the API listens", 1, 65_535)
+    base_url: HttpUrl = Field(default="http://127.0.0.1:8000", description="the address that clients see; the SIWE domain comes from it")
     key_pepper: SecretStr = Field(default=SecretStr(""), description="secret that hashes of keys and tokens are made with")
     operator_key: SecretStr | None = Field(default=None, description="key of the local operator; refused on a chain that is not local")
-    operator_addresses: CommaList = Field(default=[], description="wallets that may act as operators")
-    trusted_proxies: CommaList = Field(default=[], description="addresses whose X-Forwarded-For is believed")
-    api_metrics_port: int = Field(default=0, ge=0, le=65_535, description="where the API serves its metrics, on HOST; 0: nowhere")
-    owner_session_hours: int = 24
-    daily_ceiling: int = Field(default=2_000, description="calls a key and UTC day (plan Free)")
-    daily_ceiling_plus: int = Field(default=5_000, description="the same on plan Plus")
-    daily_ceiling_pro: int = Field(default=10_000, description="the same on plan Pro")
-    registrations_per_minute: int = Field(default=10, description="unowned registrations a network address in 60 s")
-    registrations_per_day: int = Field(default=30, description="unowned registrations a network address in a UTC day")
-    agents_per_owner: int = 20
-    welcome_credits: int = 10
-    welcome_per_address_per_day: int = Field(default=3, description="unowned registrations a day that get the welcome credit")
-    recovery_failures_per_hour: int = Field(default=10, description="wrong recovery codes a network address in 60 minutes")
+    operator_addresses: Annotated[list[Account], NoDecode] = Field(default=[], description="wallets that may act as operators")
+    trusted_proxies: Annotated[list[Network], NoDecode] = Field(default=[], description="addresses whose X-Forwarded-For is believed")
+    api_metrics_port: int = metrics_port("where the API serves its metrics, on HOST; 0: nowhere")
+    owner_session_hours: int = count(24, "how long an owner's session lasts", 1, 24 * 365)
+    daily_ceiling: int = count(2_000, "calls a key and UTC day (plan Free)")
+    daily_ceiling_plus: int = count(5_000, "the same on plan Plus")
+    daily_ceiling_pro: int = count(10_000, "the same on plan Pro")
+    registrations_per_minute: int = count(10, "unowned registrations a network address in 60 s")
+    registrations_per_day: int = count(30, "unowned registrations a network address in a UTC day")
+    agents_per_owner: int = count(20, "agents that one owner may have")
+    welcome_credits: int = count(10, "credits at registration")
+    welcome_per_address_per_day: int = count(3, "unowned registrations a day that get the welcome credit")
+    recovery_failures_per_hour: int = count(10, "wrong recovery codes a network address in 60 minutes")
 
     # Custody: API and keeper
     custody_key: SecretStr | None = Field(default=None, description="32 bytes as hex that custodial keys are sealed with; none: no custody")
     custody_old_keys: SecretStr | None = Field(default=None, description="former CUSTODY_KEYs, for wallets that are still sealed with them")
     custody_key_file: Path | None = Field(default=None, description="file with these keys instead, one a line, the one for new seals first")
-    custodial_transfers_per_day: int = Field(default=20, ge=0, description="transfers out of a starter wallet, an account and UTC day")
+    custodial_transfers_per_day: int = count(20, "transfers out of a starter wallet, an account and UTC day")
 
-    free_reads_per_day: int = Field(default=100, ge=0, description="metered reads of an agent account in a UTC day that are free")
-    new_account_payout_credits_per_day: int = Field(default=200, description="payout cap of an account without standing")
-    rooms_payout_credits_per_day: int = Field(default=1_000, description="payout cap of all Rooms")
-    rooms_payout_credits_per_person_per_day: int = Field(default=100, description="payout cap of one person in the Rooms")
-    targets_tier_1: int = Field(default=20, description="priority targets of a Tier 1 subscriber")
-    targets_tier_2: int = Field(default=100, description="priority targets of a Tier 2 subscriber")
+    free_reads_per_day: int = count(100, "metered reads of an agent account in a UTC day that are free")
+    new_account_payout_credits_per_day: int = count(200, "payout cap of an account without standing")
+    rooms_payout_credits_per_day: int = count(1_000, "payout cap of all Rooms")
+    rooms_payout_credits_per_person_per_day: int = count(100, "payout cap of one person in the Rooms")
+    targets_tier_1: int = count(20, "priority targets of a Tier 1 subscriber")
+    targets_tier_2: int = count(100, "priority targets of a Tier 2 subscriber")
     x402_pay_to: str | None = Field(default=None, description="who is paid in USDC for calls; without it no payment is taken")
     x402_settle_private_key: SecretStr | None = Field(default=None, description="settles payments itself; accepted on a local chain only")
     x402_settle_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the key that settles payments")
-    x402_settle_keystore_password_file: Path | None = None
-    x402_facilitator_url: str | None = Field(default=None, description="an x402 facilitator that settles instead of a key of ours")
+    x402_settle_keystore_password_file: Path | None = Field(default=None, description="file with that keystore's password")
+    x402_facilitator_url: HttpUrl | None = Field(default=None, description="an x402 facilitator that settles instead of a key of ours")
     guard_private_key: SecretStr | None = Field(default=None, description="signs payments of vaults; accepted on a local chain only")
     guard_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the key that signs payments of vaults")
-    guard_keystore_password_file: Path | None = None
+    guard_keystore_password_file: Path | None = Field(default=None, description="file with that keystore's password")
 
     # Indexer
-    poll_interval_ms: int = Field(default=250, description="how often the tip is asked for")
-    indexer_metrics_port: int = Field(default=0, ge=0, le=65_535, description="where the indexer serves its metrics, on HOST; 0: nowhere")
+    poll_interval_ms: int = count(250, "how often the tip is asked for", 10, 60_000)
+    indexer_metrics_port: int = metrics_port("where the indexer serves its metrics, on HOST; 0: nowhere")
 
-    indexer_watchdog_s: float = Field(default=120.0, gt=0, description="without a sign of the loop for so long, the process ends")
-    audit_every_s: float = Field(default=60.0, gt=0, description="seconds between two rounds of the auditor")
-    audit_blocks: int = Field(
-        default=8, ge=0, description="blocks that a round of the auditor compares with the second node; 0: no auditor"
-    )
+    indexer_watchdog_s: float = seconds(120.0, 30, 3_600, "without a sign of the loop for so long, the process ends")
+    audit_every_s: float = seconds(60.0, 0.1, DAY_S, "seconds between two rounds of the auditor")
+    audit_blocks: int = count(8, "blocks that a round of the auditor compares with the second node; 0: no auditor", 0, 10_000)
 
     # Keeper
     keeper_private_key: SecretStr | None = Field(default=None, description="accepted on a local chain only")
     keeper_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the keeper's key")
-    keeper_keystore_password_file: Path | None = None
-    keeper_remote_signer_url: str | None = Field(default=None, description="who signs for the keeper: eth_signTransaction over HTTP")
-    keeper_remote_signer_address: str | None = Field(default=None, description="the account that it signs with")
+    keeper_keystore_password_file: Path | None = Field(default=None, description="file with that keystore's password")
+    keeper_remote_signer_url: HttpUrl | None = Field(default=None, description="who signs for the keeper: eth_signTransaction over HTTP")
+    keeper_remote_signer_address: Account | None = Field(default=None, description="the account that it signs with")
     keeper_remote_signer_token_file: Path | None = Field(default=None, description="file with the bearer token that it asks for")
-    keeper_remote_signer_answer_s: float = Field(default=3.0, gt=0, description="seconds that a remote signer may take, the stops' too")
+    keeper_remote_signer_answer_s: float = seconds(3.0, 0.1, 30, "seconds that a remote signer may take, the stops' too")
     keeper_stop_private_key: SecretStr | None = Field(default=None, description="second key, for stops; accepted on a local chain only")
     keeper_stop_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the stops' key")
-    keeper_stop_keystore_password_file: Path | None = None
-    keeper_stop_remote_signer_url: str | None = Field(default=None, description="who signs stops: eth_signTransaction over HTTP")
-    keeper_stop_remote_signer_address: str | None = Field(default=None, description="the account that it signs stops with")
+    keeper_stop_keystore_password_file: Path | None = Field(default=None, description="file with that keystore's password")
+    keeper_stop_remote_signer_url: HttpUrl | None = Field(default=None, description="who signs stops: eth_signTransaction over HTTP")
+    keeper_stop_remote_signer_address: Account | None = Field(default=None, description="the account that it signs stops with")
     keeper_stop_remote_signer_token_file: Path | None = Field(default=None, description="file with the bearer token that it asks for")
     keeper_pauser_private_key: SecretStr | None = Field(
         default=None, description="a pauser's key: removes agents that cannot be stopped; accepted on a local chain only"
     )
     keeper_pauser_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the pauser's key")
-    keeper_pauser_keystore_password_file: Path | None = None
-    keeper_pauser_remote_signer_url: str | None = Field(default=None, description="who signs for the pauser: eth_signTransaction over HTTP")
-    keeper_pauser_remote_signer_address: str | None = Field(default=None, description="the pauser's account that it signs with")
+    keeper_pauser_keystore_password_file: Path | None = Field(default=None, description="file with that keystore's password")
+    keeper_pauser_remote_signer_url: HttpUrl | None = Field(
+        default=None, description="who signs for the pauser: eth_signTransaction over HTTP"
+    )
+    keeper_pauser_remote_signer_address: Account | None = Field(default=None, description="the pauser's account that it signs with")
     keeper_pauser_remote_signer_token_file: Path | None = Field(default=None, description="file with the bearer token that it asks for")
-    keeper_marks_a_day: int = Field(default=24, ge=1, description="most marks of one vault in 24 hours; stops are never counted")
-    keeper_tick_s: float = Field(default=1.0, description="seconds between two judgements of every vault")
-    keeper_max_head_age_s: int = Field(default=10, description="older heads are stale: no mark is sent on them")
-    keeper_max_fee_gwei: int = Field(default=50, description="cap of maxFeePerGas")
-    keeper_stop_max_fee_gwei: int = Field(default=100, description="cap of maxFeePerGas of a stop, which is worth more than a mark")
-    keeper_watchdog_s: float = Field(default=30.0, gt=0, description="without a sign of the tick for so long, the process ends")
-    keeper_metrics_port: int = Field(default=0, ge=0, le=65_535, description="where the keeper serves its metrics, on HOST; 0: nowhere")
-    keeper_intent_retention_days: int = Field(default=90, ge=1, description="finished intents and requests are kept so long")
-    keeper_mark_retention_days: int = Field(default=90, ge=1, description="older judgements are thinned out to the first of each day")
+    keeper_marks_a_day: int = count(24, "most marks of one vault in 24 hours; stops are never counted", 1, DAY_S)
+    keeper_tick_s: float = seconds(1.0, 0.05, 60, "seconds between two judgements of every vault")
+    keeper_max_head_age_s: int = count(10, "older heads are stale: no mark is sent on them", 1, 3_600)
+    keeper_max_fee_gwei: int = count(50, "cap of maxFeePerGas", 1, 1_000_000)
+    keeper_stop_max_fee_gwei: int = count(100, "cap of maxFeePerGas of a stop, which is worth more than a mark", 1, 1_000_000)
+    keeper_watchdog_s: float = seconds(30.0, 2, 3_600, "without a sign of the tick for so long, the process ends")
+    keeper_metrics_port: int = metrics_port("where the keeper serves its metrics, on HOST; 0: nowhere")
+    keeper_intent_retention_days: int = count(90, "finished intents and requests are kept so long", 1, 36_500)
+    keeper_mark_retention_days: int = count(90, "older judgements are thinned out to the first of each day", 1, 36_500)
 
     @field_validator("rpc_urls", "operator_addresses", "trusted_proxies", mode="before")
     @classmethod
     def _lists_are_written_with_commas(cls, value: Any) -> Any:
         return _split(value)
+
+    def model_post_init(self, context: Any) -> None:
+        """Rules that span several settings. Errors: InvalidParameterError."""
+        for prefix in HAVE_A_KEYSTORE:
+            self._require_beside(f"{prefix}_KEYSTORE_PASSWORD_FILE", f"{prefix}_KEYSTORE")
+        for prefix in HAVE_A_REMOTE_SIGNER:
+            for what in ("ADDRESS", "TOKEN_FILE"):
+                self._require_beside(f"{prefix}_REMOTE_SIGNER_{what}", f"{prefix}_REMOTE_SIGNER_URL")
+        if self.keeper_watchdog_s < 2 * self.keeper_tick_s + 1:  # a spare gives a sign after two waits of a tick
+            raise InvalidParameterError(
+                "KEEPER_WATCHDOG_S", "write at least twice KEEPER_TICK_S and 1 s; a process that waits would be ended"
+            )
+        if self.indexer_watchdog_s < 3 * self.rpc_answer_s:
+            raise InvalidParameterError(
+                "INDEXER_WATCHDOG_S", "write at least three times RPC_ANSWER_S; one slow answer would end the process"
+            )
+
+    def _require_beside(self, variable: str, place: str) -> None:
+        if getattr(self, variable.lower()) is not None and getattr(self, place.lower()) is None:
+            raise InvalidParameterError(variable, f"it means nothing without {place}; set both or neither")
 
     def custody_keys(self) -> tuple[bytes, ...]:
         """The keys that custodial keys are sealed with, the one for new seals first; empty: no custody.
@@ -166,12 +267,28 @@ class Settings(BaseSettings):
         old = "" if self.custody_old_keys is None else self.custody_old_keys.get_secret_value()
         return _keys("CUSTODY_KEY", [self.custody_key.get_secret_value()]) + _keys("CUSTODY_OLD_KEYS", _split(old))
 
-    def deployment(self) -> Deployment:
-        """Read the deployment record. Errors: InvalidParameterError naming the variable when it can't be read."""
+    def deployment(self, *needed: str) -> Deployment:
+        """Read the deployment record, which has to name the `needed` contracts.
+
+        Errors: InvalidParameterError naming the variable when it can't be read, or is of another chain than CHAIN_ID.
+        """
         try:
-            raw = json.loads(self.deployment_file.read_text())
-            return Deployment(raw["chain_id"], raw["block"], raw["commit"], {c["name"]: c["address"] for c in raw["contracts"]})
-        except (OSError, ValueError, KeyError) as error:
-            raise InvalidParameterError(
-                "DEPLOYMENT_FILE", f"{self.deployment_file} is no deployment record ({error}); run `make deploy NETWORK=...`"
-            ) from error
+            found = _deployment(json.loads(self.deployment_file.read_text()))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            rule = f"{self.deployment_file} is not a deployment record ({type(error).__name__}: {error}); run `make deploy NETWORK=...`"
+            raise InvalidParameterError("DEPLOYMENT_FILE", rule) from None
+        missing = [name for name in needed if name not in found.contracts]
+        if missing:
+            raise InvalidParameterError("DEPLOYMENT_FILE", f"{self.deployment_file} names no {' and no '.join(missing)}; run `make deploy`")
+        if found.chain_id != self.chain_id:
+            rule = f"it is {self.chain_id}, the record in DEPLOYMENT_FILE is of chain {found.chain_id}; make them agree"
+            raise InvalidParameterError("CHAIN_ID", rule)
+        return found
+
+
+def _deployment(raw: Any) -> Deployment:
+    """Errors: KeyError, TypeError and ValueError for what is no record."""
+    contracts = {contract["name"]: _account(contract["address"]) for contract in raw["contracts"]}
+    if type(raw["chain_id"]) is not int or type(raw["block"]) is not int or raw["block"] < 0:
+        raise ValueError("chain_id and block are whole numbers")
+    return Deployment(raw["chain_id"], raw["block"], str(raw["commit"]), contracts)

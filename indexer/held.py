@@ -3,15 +3,18 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from core.db.repositories import alerts
 from core.db.repositories import quarantine as repository
 from core.db.repositories.mandates import find_mandate
 from core.db.repositories.quarantine import ACCOUNT, MANDATE, HeldLedger
-from core.domain.errors import InvalidParameterError
+from core.domain.errors import InvalidParameterError, OutsideError
 from indexer.chain.context import ChainContext
 from indexer.chain.retry import retry
+
+ID_DIGITS = 18  # any such number is an id that the database can be asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +26,20 @@ class Told:
 
 
 def retry_held(chain: ChainContext, book: str | None, now: datetime) -> Told:
-    """`book`: a mandate's public id or account:ID; None: all. Errors: InvalidParameterError, and those of the database."""
+    """`book`: a mandate's public id or account:ID; None: all. Errors: InvalidParameterError, and those of the database before anything
+    was tried."""
     with chain.database.read() as session:
         held = repository.held_ledgers(session) if book is None else repository.held_ledgers(session, *_ledger_of(session, book))
         names = names_of(session, held)
     lines, is_held = list[str](), False
     for one in held:
-        done = retry(chain, one.ledger, one.ledger_id, now)
-        line = f"{names[one.ledger, one.ledger_id]}: {done.released} of {one.facts} facts are in the ledger now"
+        name = names[one.ledger, one.ledger_id]
+        try:
+            done = retry(chain, one.ledger, one.ledger_id, now)
+        except (SQLAlchemyError, OutsideError) as error:
+            lines.append(f"{name}: not tried to its end ({type(error).__name__}); nothing is lost, run it again")
+            return Told(tuple(lines), is_held=True)
+        line = f"{name}: {done.released} of {one.facts} facts are in the ledger now"
         if done.refusal is not None:
             is_held, line = True, f"{line}, the others are still held. {done.refusal.note}"
         lines.append(line)
@@ -47,7 +56,7 @@ def names_of(session: Session, held: list[HeldLedger]) -> dict[tuple[str, int], 
 
 def _ledger_of(session: Session, book: str) -> tuple[str, list[int]]:
     kind, _, number = book.partition(":")
-    if kind == ACCOUNT and number.isascii() and number.isdecimal():
+    if kind == ACCOUNT and number.isascii() and number.isdecimal() and len(number) <= ID_DIGITS:
         return ACCOUNT, [int(number)]
     mandate = find_mandate(session, book) if book.isprintable() else None
     if mandate is None:

@@ -26,6 +26,7 @@ from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.db.repositories import health
 from core.db.repositories import quarantine as quarantine_repository
 from core.db.repositories.chain import TIP, CursorMovedError
+from core.db.repositories.unregistered import unregistered_vaults
 from core.domain.errors import OutsideError
 from core.watchdog import Watchdog
 from indexer.chain.audit_loop import AuditLoop, Rest
@@ -117,17 +118,17 @@ class Indexer:
         self._reader.rpc.close()
 
     def run(self) -> None:
-        """Until `stop`. Errors: LeadershipLostError; OperationalError when the database is down before this process leads."""
+        """Until `stop`. Errors: LeadershipLostError."""
         tip: TipLoop | None = None
         self._watchdog.start()
         while not self._stopping.is_set():
             self._watchdog.sign()
-            if not self._leadership.try_take(now_utc()):
-                self._tell_waiting()
-                self._stopping.wait(TRY_S)
-                continue
-            self._metrics.leading(self._leadership.epoch)
             try:
+                if not self._leadership.try_take(now_utc()):
+                    self._tell_waiting()
+                    self._stopping.wait(TRY_S)
+                    continue
+                self._metrics.leading(self._leadership.epoch)
                 tip = tip or self._open()
                 wait_s = self._step(tip)
             except LeadershipLostError:
@@ -138,7 +139,8 @@ class Indexer:
                 if tip is not None and not _is_outside(error):
                     tip.close()  # What was committed last, and what the process knows of it, is uncertain: read both again.
                     tip = None
-            self._beat()
+            if self._leadership.leads:
+                self._beat()
             self._stopping.wait(wait_s)
         self._watchdog.call_off()
 
@@ -226,7 +228,8 @@ class Indexer:
     def _count_held(self) -> None:
         with self._database.read() as session:
             ledgers, facts = quarantine_repository.held_counts(session)
-        self._metrics.held(ledgers, facts)
+            unregistered = unregistered_vaults(session, self._chain_id)
+        self._metrics.held(ledgers, facts, len(unregistered))
 
     def _read_tags(self) -> None:
         """How far the chain calls itself safe and final; a chain without a tag says nothing of it."""

@@ -24,8 +24,8 @@ from core.db.repositories import audit as findings
 from core.db.repositories.leader import keep_out_writes
 from core.domain.errors import MandateError, OutsideError
 from core.exporter import serve_or_tell
-from core.logs import configure_logs
 from core.settings import Deployment, Settings
+from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
 from indexer import held, status
 from indexer.chain.audit_loop import AuditLoop
@@ -35,14 +35,18 @@ from indexer.metrics import Metrics, TimedDatabase
 
 NAME = "indexer"
 COLLECT_AFTER = 50_000, 20, 100  # objects, then generations
+CONTRACTS = "factory", "usdc"  # that nothing can be followed without
 STATUS_ANSWER_S = 2.0  # a person waits
+# Of work beside a leader, whose beats wait for it: frozen, it is ended sooner than a spare calls the leader silent (core.db.leadership).
+BESIDE = Bounds(pool_size=1, overflow=1, idle_in_transaction_s=1)
 
 log = structlog.get_logger("indexer")
-app = typer.Typer(add_completion=False, help="Follows the chain into Postgres; without a command it runs.")
+# A pretty traceback shows values, and those may be secrets.
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help="Follows the chain into Postgres; without a command it runs.")
 
 
 def build(settings: Settings, metrics: Metrics) -> Indexer:
-    deployment = settings.deployment()
+    deployment = settings.deployment(*CONTRACTS)
     database = TimedDatabase(settings.database_url, metrics, application_name=NAME)
     leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
     rpc = Rpc(settings.rpc_urls, answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s)
@@ -104,10 +108,9 @@ def run() -> None:
     """Follow the chain until SIGTERM."""
     # A range makes a hundred thousand small objects that die together: the collector's default looks at them over and over.
     gc.set_threshold(*COLLECT_AFTER)
-    settings = Settings()
-    configure_logs(settings.log_format)
-    metrics = Metrics(time.time)
-    indexer = build(settings, metrics)
+    settings, metrics = read_settings(), Metrics(time.time)
+    with refusals():
+        indexer = build(settings, metrics)
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: indexer.stop())
     server = serve_or_tell(metrics.registry, settings.host, settings.indexer_metrics_port, "INDEXER_METRICS_PORT")
@@ -126,15 +129,17 @@ def run() -> None:
 
 @app.command(name="status")
 def show_status(json: bool = typer.Option(False, "--json", help="one JSON object instead of tables")) -> None:
-    """How the indexer is, from Postgres and one look at the node. Exit 1 when it is down or late."""
-    settings = Settings()
+    """How the indexer is, from Postgres and one look at the node. Exit 1 when it is down or late, or no node answers."""
+    settings = read_settings(answers=True)
+    with refusals():
+        settings.deployment()
     database = Database(settings.database_url, application_name=f"{NAME} status")
     rpc = Rpc(settings.rpc_urls, answer_s=STATUS_ANSWER_S)
     try:
         with database.read() as session:
             report = status.read(session, ChainReader(rpc, {}), settings.chain_id, now_utc())
     except SQLAlchemyError as error:
-        typer.echo(f"The database does not answer; check DATABASE_URL and that it is migrated ({type(error).__name__}).", err=True)
+        typer.echo(no_database(error), err=True)
         raise typer.Exit(1) from None
     finally:
         rpc.close()
@@ -152,13 +157,15 @@ def retry(book: str | None = typer.Option(None, help="a mandate's public id, or 
 
     It may run beside an indexer that leads, which waits for the few milliseconds that each ledger takes.
     """
-    settings = Settings()
-    database = Database(settings.database_url, application_name=f"{NAME} retry")
+    settings = read_settings(answers=True)
+    with refusals():
+        deployment = settings.deployment(*CONTRACTS)
+    database = Database(settings.database_url, application_name=f"{NAME} retry", bounds=BESIDE)
     rpc = Rpc(settings.rpc_urls)
     try:
-        found = held.retry_held(beside(database, rpc, settings.deployment()), book, now_utc())
+        found = held.retry_held(beside(database, rpc, deployment), book, now_utc())
     except (SQLAlchemyError, OutsideError, MandateError) as error:
-        typer.echo(f"Nothing was tried: {text_of(error)}", err=True)
+        typer.echo(f"Nothing was tried. {no_database(error) if isinstance(error, SQLAlchemyError) else text_of(error)}", err=True)
         raise typer.Exit(2) from None
     finally:
         rpc.close()
@@ -169,16 +176,26 @@ def retry(book: str | None = typer.Option(None, help="a mandate's public id, or 
 
 
 @app.command()
-def acknowledge(finding_id: int, note: str | None = typer.Option(None, help="why it may stand")) -> None:
-    """Close a finding of the auditor that you have looked at. Exit 1 when no open one has that id."""
-    database = Database(Settings().database_url, application_name=f"{NAME} acknowledge")
+def acknowledge(
+    finding_id: int = typer.Argument(min=1, max=2**63 - 1), note: str | None = typer.Option(None, help="why it may stand")
+) -> None:
+    """Close a finding of the auditor that you have looked at. Exit 1 when no open one has that id, 2 when it could not be asked."""
+    database = Database(read_settings(answers=True).database_url, application_name=f"{NAME} acknowledge")
     try:
         with database.write() as session:
-            is_closed = findings.acknowledge(session, finding_id, note, now_utc())
+            is_closed = findings.acknowledge(session, finding_id, note and note.encode(errors="replace").decode(), now_utc())
+    except SQLAlchemyError as error:
+        typer.echo(f"Nothing was closed. {no_database(error)}", err=True)
+        raise typer.Exit(2) from None
     finally:
         database.close()
     typer.echo(f"Finding {finding_id} is closed." if is_closed else f"No open finding has the id {finding_id}.", err=not is_closed)
     raise typer.Exit(0 if is_closed else 1)
+
+
+def no_database(error: SQLAlchemyError) -> str:
+    """For a person, without the statement and its values."""
+    return f"The database does not answer; check DATABASE_URL and that it is migrated ({type(error).__name__})."
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ class Metrics:
         self.held_facts = self._gauge("held_facts", "Facts of the chain that ledgers refuse, and those that wait behind them.")
         self.held_ledgers = self._gauge("held_ledgers", "Ledgers that such facts are held back from.")
         self.undecodable_logs = self._counter("undecodable_logs", "Logs of adapters and strangers' vaults that are not what the ABI says.")
-        self.vaults_refused = self._counter("vaults_refused", "Vaults that the database does not register, even without their name.")
+        self.unregistered_vaults = self._gauge("unregistered_vaults", "Vaults of ours that the database does not register now.")
         self.halted = self._gauge("halted", "1 while the chain contradicts what was final and nothing is written.")
         self.leads = self._gauge("leads", "1 while this process leads; a spare says 0.")
         self.epoch = self._gauge("leader_epoch", "Epoch that this process writes with; 0 before it leads.")
@@ -124,8 +124,9 @@ class Metrics:
         self.leads.set(1)
         self.epoch.set(epoch)
 
-    def held(self, ledgers: int, facts: int) -> None:
+    def held(self, ledgers: int, facts: int, unregistered_vaults: int) -> None:
         """`facts` are held back from `ledgers` now, those that wait behind others included."""
+        self.unregistered_vaults.set(unregistered_vaults)
         self.held_ledgers.set(ledgers)
         self.held_facts.set(facts)
 

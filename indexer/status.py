@@ -68,7 +68,7 @@ def read(session: Session, reader: ChainReader, chain_id: int, now: datetime) ->
     final = chain.cursor(session, FINALIZED)
     count, newest = health.unknown_vaults(session, chain_id, VAULTS_SHOWN)
     return Report(
-        verdict=judge_indexer(facts),
+        verdict=_verdict(facts),
         facts=facts,
         leader=leader_row(session, health.INDEXER),
         final=None if final is None else final.number,
@@ -81,6 +81,15 @@ def read(session: Session, reader: ChainReader, chain_id: int, now: datetime) ->
         findings=audit.open_findings(session, chain_id, FINDINGS_SHOWN),
         held=_held_now(session),
     )
+
+
+def _verdict(facts: IndexerFacts) -> Verdict:
+    """As health says; without a node's word nobody knows that all is well."""
+    found = judge_indexer(facts)
+    if facts.head is not None or found.health is Health.DOWN:
+        return found
+    unseen = "No node of RPC_URLS answers this look, so that the chain's height is not known."
+    return replace(found, health=Health.DEGRADED, note=" ".join(note for note in (found.note, unseen) if note))
 
 
 def _held_now(session: Session) -> list[tuple[str, HeldLedger]]:

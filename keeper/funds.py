@@ -114,15 +114,27 @@ class Funds:
         self._max_fee_wei = max_fee_wei
 
     def run(self, now: datetime) -> Mapping[str, Any]:
-        """A purse a role, whether the factory names this keeper, and what asks for attention. Errors: RpcError, JobSkippedError."""
+        """A purse a role, whether the factory knows the keeper's and the pauser's accounts, and what asks for attention.
+
+        Errors: RpcError, JobSkippedError.
+        """
         if not self._signers:
             raise JobSkippedError("a dry run has no accounts")
         cost = stop_cost_wei(self._max_fee_wei, layer_1_fee_wei(self._reader))
         purses = [self._purse(role, signer, cost) for role, signer in self._signers.items()]
         named, own = self._reader.keeper(), self._signers[Role.KEEPER].address
-        said = [self._named(named, own), *(_key(signer) for signer in self._signers.values()), *(purse.attention() for purse in purses)]
+        pauser = self._signers.get(Role.PAUSER)
+        is_pauser = None if pauser is None else self._reader.is_pauser(pauser.address)
+        no_pauser = None if pauser is None or is_pauser else _without_the_role(pauser.address)
+        said = [
+            self._named(named, own),
+            no_pauser,
+            *(_key(signer) for signer in self._signers.values()),
+            *(purse.attention() for purse in purses),
+        ]
         attention = " ".join(sentence for sentence in said if sentence is not None)
         did = {"signers": [purse.as_json() for purse in purses], "is_named_by_factory": named == own}
+        did |= {} if is_pauser is None else {"is_pauser": is_pauser}
         return did | ({ATTENTION: attention} if attention else {})
 
     def _purse(self, role: Role, signer: Signer, cost_wei: int | None) -> Purse:
@@ -136,6 +148,13 @@ class Funds:
         if named == own:
             return None
         return f"The factory names the keeper {named}: vaults refuse marks of {own}. Start the keeper with that account's key."
+
+
+def _without_the_role(account: str) -> str:
+    return (
+        f"The factory does not know {account} as a pauser: it can't remove agents. Let the factory's admin grant PAUSER_ROLE to it, "
+        "or set KEEPER_PAUSER_* to a pauser's key."
+    )
 
 
 def _key(signer: Signer) -> str | None:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 import structlog
 import typer
 from rich.console import Console
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from core.chain.custody import CustodySigner, KeyRing
@@ -27,8 +27,8 @@ from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.db.repositories import custody as custody_rows
 from core.domain.errors import InvalidParameterError, OutsideError
 from core.exporter import Server, serve_or_tell
-from core.logs import configure_logs
 from core.settings import Settings
+from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
 from keeper import status
 from keeper.drafts import Caps
@@ -50,7 +50,12 @@ WEI_PER_GWEI = 10**9
 SCRAPE = Bounds(pool_size=1, overflow=1, pool_wait_s=2, connect_s=2, statement_s=3, lock_s=1)
 
 log = structlog.get_logger(NAME)
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Marks vaults and stops them at their stop line.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # a pretty traceback shows values, and those may be secrets
+    help="Marks vaults and stops them at their stop line.",
+)
 
 
 class WrongChainError(OutsideError):
@@ -295,14 +300,10 @@ class Keeper:
 
 
 def _keeper() -> Keeper:
-    """Errors: exit 2 with a sentence when a setting can't work."""
-    settings = Settings()
-    configure_logs(settings.log_format)
-    try:
+    """Exit 2 with a sentence when a setting can't work."""
+    settings = read_settings()
+    with refusals():
         return Keeper(settings, Metrics(time.monotonic))
-    except InvalidParameterError as error:
-        log.error("configuration refused", error=str(error))
-        raise typer.Exit(2) from None
 
 
 @app.command()
@@ -339,13 +340,13 @@ def once() -> None:
 @app.command()
 def reseal() -> None:
     """Seal every custodial key anew under the first key of CUSTODY_KEY, so that the old ones can be forgotten."""
-    settings = Settings()
-    configure_logs(settings.log_format)
-    database = Database(settings.database_url, application_name=f"{NAME} reseal")
-    try:
+    settings = read_settings()
+    with refusals():
         signer = custody_signer_of(settings)
         if signer is None:
             raise InvalidParameterError("CUSTODY_KEY", "set it, and the old key in CUSTODY_OLD_KEYS")
+    database = Database(settings.database_url, application_name=f"{NAME} reseal")
+    try:
         with database.write() as session:
             count = custody_rows.reseal(session, signer.version, signer.resealed)
     except (OutsideError, InvalidParameterError, OperationalError) as error:
@@ -359,11 +360,18 @@ def reseal() -> None:
 @app.command(name="status")
 def show_status() -> None:
     """What the keeper last saw of each vault, from Postgres. Exit 1 when no keeper beats."""
-    settings = Settings()
+    settings = read_settings(answers=True)
+    with refusals():
+        settings.deployment()
     database = Database(settings.database_url, application_name=f"{NAME} status")
-    with database.read() as session:
-        report = status.read(session, settings.chain_id, NAME, now_utc())
-    database.close()
+    try:
+        with database.read() as session:
+            report = status.read(session, settings.chain_id, NAME, now_utc())
+    except SQLAlchemyError as error:
+        typer.echo(f"The database does not answer; check DATABASE_URL and that it is migrated ({type(error).__name__}).", err=True)
+        raise typer.Exit(1) from None
+    finally:
+        database.close()
     Console().print(*status.tables(report))
     raise typer.Exit(0 if report.is_alive else 1)
 

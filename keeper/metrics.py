@@ -216,4 +216,7 @@ def _balances(runs: Iterable[LastRun]) -> Iterable[Metric]:
     named = _family("is_named_by_factory", "1 while the factory names this keeper's account; 0: vaults refuse its marks.")
     if "is_named_by_factory" in did:
         named.add_metric([], did["is_named_by_factory"])
-    return *shown.values(), named
+    pauser = _family("is_pauser", "1 while the factory knows the pauser's account as one; 0: it can't remove agents.")
+    if "is_pauser" in did:
+        pauser.add_metric([], did["is_pauser"])
+    return *shown.values(), named, pauser

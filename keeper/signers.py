@@ -24,6 +24,9 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 PREFIXES = {Role.KEEPER: "KEEPER", Role.STOP: "KEEPER_STOP", Role.PAUSER: "KEEPER_PAUSER"}  # of the settings' names
 
 
+ALONE = {Role.STOP: "a key for stops alone can't mark", Role.PAUSER: "a pauser's key alone can neither mark nor stop"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPlace:
     """Where one role's key is, as the settings say."""
@@ -58,7 +61,7 @@ def _require_beside_keeper(signers: Mapping[Role, Signer], role: Role) -> None:
         return
     name = f"{PREFIXES[role]}_*"
     if Role.KEEPER not in signers:
-        raise InvalidParameterError(name, "a key for stops alone can't mark; set the keeper's own key too")
+        raise InvalidParameterError(name, f"{ALONE[role]}; set the keeper's own key too (KEEPER_KEYSTORE or KEEPER_REMOTE_SIGNER_URL)")
     if signers[role].address == signers[Role.KEEPER].address:
         raise InvalidParameterError(name, "this is the keeper's own account; two keys of one account share its nonces")
 

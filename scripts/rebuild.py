@@ -29,7 +29,8 @@ from core.db.repositories import shadow
 from core.db.repositories.chain_view import Difference
 from core.db.repositories.shadow import MissingRow
 from core.domain.errors import OutsideError
-from core.settings import Settings
+from core.settings import Deployment, Settings
+from core.startup import read_settings, refusals
 from indexer.chain.context import ChainContext
 from indexer.chain.rebuild import Comparison, Rebuild, RebuildRefusedError
 
@@ -50,10 +51,13 @@ def rebuild(
     fresh: bool = typer.Option(False, "--fresh", help="begin anew instead of going on with the last rescan"),
 ) -> None:
     """Scan the chain again, compare, and repair what differs when told so."""
+    settings = read_settings(answers=True)
+    with refusals():
+        deployment = settings.deployment("factory", "usdc")
     # The rescan's own lines would say of every block again what the indexer said of it.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     try:
-        with _opened(Settings()) as work:
+        with _opened(settings, deployment) as work:
             code = _run(work, accept=accept, fresh=fresh)
     except OutsideError as error:
         console.print(f"Refused: {error}.", markup=False)
@@ -62,9 +66,8 @@ def rebuild(
 
 
 @contextmanager
-def _opened(settings: Settings) -> Iterator[Rebuild]:
+def _opened(settings: Settings, deployment: Deployment) -> Iterator[Rebuild]:
     """Hold the indexer's lead for as long as the block lasts. Errors: RebuildRefusedError when somebody leads."""
-    deployment = settings.deployment()
     lead = Leadership(settings.database_url, "indexer", f"rebuild {socket.gethostname()}:{os.getpid()}")
     record = Database(settings.database_url, application_name="rebuild", bounds=BOUNDS)
     beside = Database(settings.database_url, application_name="rebuild shadow", bounds=BOUNDS, search_path=shadow.SEARCH_PATH)

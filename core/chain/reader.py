@@ -108,8 +108,12 @@ def _header_at(at: At) -> Parse[BlockHeader | None]:
     return results.only(results.header, lambda found: found.hash == at.lower())
 
 
-def _receipt_of(tx_hash: str) -> Parse[Receipt | None]:
+def receipt_of(tx_hash: str) -> Parse[Receipt | None]:
     return results.only(results.receipt, lambda found: found.tx_hash == tx_hash.lower())
+
+
+def transaction_of(tx_hash: str) -> Parse[dict[str, Any] | None]:
+    return results.only(results.transaction, lambda found: found["hash"].lower() == tx_hash.lower())
 
 
 def _logs_between(first: int, last: int) -> Parse[list[RawLog] | None]:
@@ -202,18 +206,16 @@ class ChainReader:
     def receipts_of(self, tx_hashes: Sequence[str]) -> list[Receipt | None]:
         """As `receipt`, for several transactions in one request, in the order asked."""
         requests = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in tx_hashes]
-        return self.rpc.batch(requests, [_receipt_of(tx_hash) for tx_hash in tx_hashes])
+        return self.rpc.batch(requests, [receipt_of(tx_hash) for tx_hash in tx_hashes])
 
     def receipts_settled(self, tx_hashes: Sequence[str]) -> list[Receipt | RpcRefusedError | None]:
         """As `receipts_of`, but one that is refused or garbled yields its error in place. Errors: RpcUnreachableError."""
         requests = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in tx_hashes]
-        return self.rpc.batch_settled(requests, [_receipt_of(tx_hash) for tx_hash in tx_hashes])
+        return self.rpc.batch_settled(requests, [receipt_of(tx_hash) for tx_hash in tx_hashes])
 
     def transaction(self, tx_hash: str) -> dict[str, Any] | None:
         """The transaction as the node gives it: hash, from, to, input and gas are there. None when it does not know it."""
-        raw: dict[str, Any] | None = self.rpc.call(
-            "eth_getTransactionByHash", [tx_hash], results.only(results.transaction, lambda found: found["hash"].lower() == tx_hash.lower())
-        )
+        raw: dict[str, Any] | None = self.rpc.call("eth_getTransactionByHash", [tx_hash], transaction_of(tx_hash))
         return raw
 
     def transaction_count(self, address: str, at: At = LATEST) -> int:
@@ -290,6 +292,9 @@ class ChainReader:
 
     def is_adapter(self, address: str, at: At = LATEST) -> bool:
         return bool(self._factory("isAdapter", at, address))
+
+    def is_pauser(self, account: str, at: At = LATEST) -> bool:
+        return bool(self._factory("isPauser", at, account))
 
     def is_factory_paused(self, at: At = LATEST) -> bool:
         return bool(self._factory("paused", at))

@@ -49,10 +49,12 @@ _BATCH_TOO_LARGE = re.compile(
     r"|(too many|too large|maximum|exceed|limit).{0,40}batch",
     re.IGNORECASE,
 )
-# How nodes word the end of a contract's code that is no revert: geth and Erigon, anvil and reth ("EVM error"), Nethermind ("VM execution").
+# How nodes word the end of a contract's code that is no revert: geth and Erigon, anvil and reth ("EVM error"), Nethermind ("VM execution",
+# "OutOfGas"). One that is missing here lets a hostile contract rest the nodes that run it.
 _CODE_FAILED = re.compile(
-    r"out of gas|invalid opcode|opcode .*not defined|invalid jump|stack (underflow|overflow|limit)|write protection"
-    r"|return data out of bounds|gas uint64 overflow|max call depth|EVM error|VM execution error",
+    r"out ?of ?gas|(invalid|bad) ?(opcode|instruction|jump|code)|opcode .*not defined|stack ?(underflow|overflow|limit)|write protection"
+    r"|static ?call ?violation|(return data|access) ?(violation|out of bounds)|gas uint64 overflow|max call depth"
+    r"|EVM error|VM execution error",
     re.IGNORECASE,
 )
 # What a run cannot even begin with.

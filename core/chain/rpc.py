@@ -129,7 +129,8 @@ class Rpc:
     ) -> list[Any | RpcRefusedError]:
         """As `batch`, but a refused call yields its error in place; so does one that no node answered, when one node answered others.
 
-        Errors: RpcUnreachableError, also after `within_s` a request; RpcRefusedError when a node refuses the batch as a whole.
+        Errors: RpcUnreachableError, also after `within_s` a request; RpcRefusedError when every node refuses the batch as a whole, or
+        every call of it.
         """
         return self._batch(requests, parse, is_settled=True, within_s=within_s)
 
@@ -174,7 +175,8 @@ class Rpc:
     def pinned(self) -> Iterator[None]:
         """Within it this thread's calls are all answered by one node, the first that answers; an inner block joins the outer.
 
-        Errors, of the calls within: RpcUnreachableError when that node fails; the next block begins with another.
+        Errors, of the calls within: RpcUnreachableError when that node fails, RpcRefusedError when it says so; the next block begins
+        with another.
         """
         with self._pinned_to(None):
             yield

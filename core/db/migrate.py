@@ -62,9 +62,9 @@ CONTEXTS = (
 )  # in the order of their foreign keys
 
 
-def upgrade(url: str) -> None:
-    """Bring the database to the newest revision; nothing happens when it is there. Safe from several processes at once."""
-    _with_connection(url, lambda connection: command.upgrade(_config(connection), "head"))
+def upgrade(url: str, to: str = "head") -> None:
+    """Bring the database to the newest revision, or to that one; nothing happens when it is there. Safe from several processes at once."""
+    _with_connection(url, lambda connection: command.upgrade(_config(connection), to))
 
 
 def current(url: str) -> str | None:

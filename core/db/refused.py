@@ -13,9 +13,20 @@ UNSENT = "22000"  # data_exception: psycopg refuses a value before it is sent (t
 
 def refused_state(error: BaseException) -> str | None:
     """The SQLSTATE by which the database refuses the data; None for every other error. Takes SQLAlchemy's errors and psycopg's own."""
-    raised = error.orig if isinstance(error, DBAPIError) else error
-    if not isinstance(raised, psycopg.Error):
+    raised = _raised(error)
+    if raised is None:
         return None
     if raised.sqlstate is None:
         return UNSENT if isinstance(raised, psycopg.DataError) else None
     return raised.sqlstate if raised.sqlstate.startswith(DATA_CLASSES) else None
+
+
+def constraint_of(error: BaseException) -> str | None:
+    """The constraint that refuses the data, as the schema calls it."""
+    raised = _raised(error)
+    return None if raised is None else raised.diag.constraint_name
+
+
+def _raised(error: BaseException) -> psycopg.Error | None:
+    raised = error.orig if isinstance(error, DBAPIError) else error
+    return raised if isinstance(raised, psycopg.Error) else None

@@ -14,6 +14,7 @@ from core.db.repositories import audit, reverts
 from core.db.repositories.audit import KeptVault
 from core.db.repositories.chain import LinkedWallet, linked_wallets, logs_of_block
 from core.db.repositories.reverts import NewRevert
+from core.db.repositories.unregistered import unregistered_vaults
 from core.domain.audit import Finding, FindingKind
 from core.domain.blocks import BlockHeader, RawLog
 from indexer.chain.facts import BlockFacts, by_then, facts_of, is_foreign, usdc_payees
@@ -31,6 +32,7 @@ class Kept:
     logs: tuple[RawLog, ...]
     reverts: tuple[NewRevert, ...]
     vaults: frozenset[KeptVault]
+    unregistered: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ def read_kept(session: Session, chain_id: int, header: BlockHeader) -> Kept:
         tuple(logs_of_block(session, chain_id, header.hash)),
         tuple(reverts.reverts_of_block(session, chain_id, header.hash)),
         frozenset(audit.vaults_of_block(session, chain_id, header.hash)),
+        frozenset(one.address for one in unregistered_vaults(session, chain_id)),
     )
 
 
@@ -131,6 +134,8 @@ def _reverts(facts: BlockFacts, kept: Kept, known: Known) -> Iterator[Finding]:
 def _vaults(facts: BlockFacts, kept: Kept) -> Iterator[Finding]:
     theirs = {KeptVault(made.address, made.owner, made.public_id, made.terms_digest) for made in facts.created}
     for vault in theirs ^ kept.vaults:
+        if vault.address in kept.unregistered:
+            continue  # its ledger says so itself
         number, fault = facts.header.number, "lacks" if vault in theirs else "invented"
         what = (
             f"the record {fault} vault {vault.address}"

@@ -27,7 +27,7 @@ from sqlalchemy.exc import SQLAlchemyError, StatementError
 from core.books.transfer_ledger import NewTransfer
 from core.chain.abi import AbiDecodeError
 from core.db.engine import WriteSession
-from core.db.refused import refused_state
+from core.db.refused import constraint_of, refused_state
 from core.db.repositories.quarantine import MANDATE, NewHeld
 from core.domain.blocks import RawLog
 from core.domain.errors import MandateError
@@ -70,7 +70,8 @@ def refusal_of(error: BaseException) -> Refusal | None:
     """Why the data is refused; None for an error that says nothing of the data."""
     state = refused_state(error)
     if state is not None:
-        return Refusal(DATABASE, f"The database refuses it (SQLSTATE {state}).")
+        named = constraint_of(error)
+        return Refusal(DATABASE, f"The database refuses it (SQLSTATE {state}{'' if named is None else f', constraint {named}'}).")
     if isinstance(error, AbiDecodeError):
         return Refusal(UNDECODABLE, "The log is not what the contract's ABI says.")
     cause = error.orig if isinstance(error, StatementError) else error

@@ -30,8 +30,9 @@ from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT, payment_of, ref_of
 from indexer.chain.payments import deposit_of
 from indexer.chain.quarantine import DOMAIN, Entry, Refusal, fault_of, take_first
+from indexer.chain.registry import register_held
 
-FACTS_A_STEP = 200  # a step is one transaction, for which an indexer that leads waits when it is done beside it
+FACTS_A_STEP = 200  # a step is one transaction, for which the beats of an indexer that leads wait (leader.keep_out_writes)
 
 BLOCK_UNKNOWN = Refusal("block_unknown", "Its block is not read (again) yet; it is tried again when the indexer is at the head.")
 
@@ -82,7 +83,7 @@ def _step(session: WriteSession, chain: ChainContext, of: tuple[str, int], facts
     facts = list(takewhile(lambda fact: ledger != MANDATE or fact.block_hash in times, facts))
     if not facts:
         return 0, BLOCK_UNKNOWN
-    made = [(fact, _entry(chain, of, fact, times.get(fact.block_hash, 0))) for fact in facts]
+    made = [(fact, _entry(session, chain, of, fact, times.get(fact.block_hash, 0))) for fact in facts]
     entries = [entry for _, entry in made if entry is not None]
     taken, refusal = take_first(session, chain, ledger, ledger_id, entries, now)
     first_left = entries[taken] if taken < len(entries) else None
@@ -93,7 +94,7 @@ def _step(session: WriteSession, chain: ChainContext, of: tuple[str, int], facts
     return count, refusal
 
 
-def _entry(chain: ChainContext, of: tuple[str, int], held: Held, at: int) -> Entry | None:
+def _entry(session: WriteSession, chain: ChainContext, of: tuple[str, int], held: Held, at: int) -> Entry | None:
     """None: the ledger has no row for such a log (any more). `at`: the time of its block, unix seconds."""
     raw: RawLog | None = None
     try:
@@ -104,6 +105,9 @@ def _entry(chain: ChainContext, of: tuple[str, int], held: Held, at: int) -> Ent
         ledger, ledger_id = of
         if ledger == ACCOUNT:
             return Entry(deposit_of(payment_of(raw, ledger_id), raw.block_number, raw.block_hash, chain.chain_id), raw)
+        refused = register_held(session, chain, raw, ledger_id)
+        if refused is not None:
+            return Entry(None, raw, None, refused)
         row = _row_of(raw, fact["parties"], at, chain)
     except OF_ONE_FACT as error:
         return Entry(None, raw, None, fault_of(error))

@@ -12,6 +12,7 @@ from core.chain.abi import events_by_topic
 from core.chain.decode import decode_log
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import KnownVault, LinkedWallet
+from core.db.repositories.unregistered import unregistered_vaults
 from core.domain.blocks import RawLog
 from core.domain.events import KeeperChanged
 from core.domain.mandate.terms import ZERO_ADDRESS
@@ -55,11 +56,14 @@ class WatchList:
 
 
 def read_watch_list(session: Session, chain: ChainContext) -> WatchList:
-    """The watch list at the cursor."""
+    """The watch list at the cursor, with the vaults of ours that the registry refuses."""
     adapters = repository.ever_listed_adapters(session, chain.chain_id)
     if chain.x402_adapter is not None:
         adapters.add(chain.x402_adapter)
     vaults = {vault.address: vault for vault in repository.known_vaults(session, chain.chain_id)}
+    for one in unregistered_vaults(session, chain.chain_id):
+        agents = repository.agents_of(session, chain.chain_id, one.address)
+        vaults.setdefault(one.address, KnownVault(one.address, one.owner, one.mandate_id, agents))
     return WatchList(chain.factory, chain.usdc, adapters, _keeper(session, chain), vaults, x402_adapter=chain.x402_adapter)
 
 

@@ -4,35 +4,40 @@
 
 All or nothing: a crash at any point leaves the cursor where the data ends. A range is written by COPY, and its books in
 one go, unless one of its blocks says something of the factory that other books are told of: then they are brought up to that block first.
-What a book refuses is held back, and everything else goes on (quarantine.py). Vaults have a savepoint of their own: one that cannot be
-registered under its name is registered without it, since the keeper must watch it.
+What a book refuses is held back, and everything else goes on (quarantine.py); so is the creation of a vault that the registry refuses
+(registry.py).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
-
-import structlog
 
 from core.db.engine import WriteSession
 from core.db.repositories import chain as repository
 from core.db.repositories import reverts
-from core.db.repositories.chain import TIP, Cursor, KnownVault, NewVault
+from core.db.repositories.chain import TIP, Cursor, KnownVault
 from core.db.repositories.quarantine import ACCOUNT, MANDATE
-from core.domain.blocks import BlockHeader, RawLog
+from core.domain.blocks import RawLog
 from core.domain.events import AdapterDelisted, AdapterListed, AgentSet, KeeperChanged, TermsCancelled, VaultCreated, X402Paid
 from core.domain.mandate.ledger import row_from_event
 from core.domain.mandate.terms import ZERO_ADDRESS, Rule
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import is_noted, note_block
-from indexer.chain.facts import OF_ONE_FACT, BlockFacts, Created, Found, Undecodable, created_by
+from indexer.chain.facts import OF_ONE_FACT, BlockFacts, Found, Undecodable, created_by
 from indexer.chain.payments import deposit_of
-from indexer.chain.quarantine import MAY_REFUSE, UNDECODABLE, Entry, Parties, Refusal, fault_of, refusal_of, take
+from indexer.chain.quarantine import UNDECODABLE, Entry, Parties, Refusal, fault_of, take
+from indexer.chain.registry import new_vault, register
 from indexer.chain.watch import WatchList
 
-log = structlog.get_logger(__name__)
-
 Published = Mapping[str, Sequence[Rule]]  # adapter -> the rules it published in the block that listed it
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """Vaults that were created, by address, and why the registry refuses some of ours."""
+
+    vaults: Mapping[str, KnownVault]
+    refused: Mapping[str, Refusal]
 
 
 @dataclass(slots=True)
@@ -60,8 +65,8 @@ def write_block(
     chain.fence(session)
     repository.add_block(session, chain.chain_id, facts.header, now)
     repository.add_logs(session, chain.chain_id, facts.logs)
-    pending, vaults = Pending(), _write_vaults(session, chain, [facts])
-    rows = _take(session, chain, facts, vaults, watch, published, pending, now) + pending.flush(session, chain, now)
+    pending, made = Pending(), _write_vaults(session, chain, [facts])
+    rows = _take(session, chain, facts, made, watch, published, pending, now) + pending.flush(session, chain, now)
     repository.move_cursor(session, TIP, at, Cursor(facts.header.number, facts.header.hash), chain.epoch, now)
     return rows
 
@@ -79,10 +84,10 @@ def write_range(
     chain.fence(session)
     repository.copy_blocks(session, chain.chain_id, [facts.header for facts in blocks], now)
     repository.copy_logs(session, chain.chain_id, [log for facts in blocks for log in facts.logs])
-    pending, vaults, rows = Pending(), _write_vaults(session, chain, blocks), 0
+    pending, made, rows = Pending(), _write_vaults(session, chain, blocks), 0
     for facts in blocks:
         if facts.logs:
-            rows += _take(session, chain, facts, vaults, watch, published.get(facts.header.hash, {}), pending, now)
+            rows += _take(session, chain, facts, made, watch, published.get(facts.header.hash, {}), pending, now)
     rows += pending.flush(session, chain, now)
     last = blocks[-1].header
     repository.move_cursor(session, TIP, at, Cursor(last.number, last.hash), chain.epoch, now)
@@ -93,14 +98,14 @@ def _take(
     session: WriteSession,
     chain: ChainContext,
     facts: BlockFacts,
-    vaults: Mapping[str, KnownVault],
+    made: _Made,
     watch: WatchList,
     published: Published,
     pending: Pending,
     now: datetime,
 ) -> int:
     """Write what is not a book, hand on what is, and move the watch list; the number of rows that had to be written first."""
-    created = {made.address: vaults[made.address] for made in facts.created}
+    created = {one.address: made.vaults[one.address] for one in facts.created}
     for item in facts.found:  # in their order: a block may delist an adapter and list it again
         if isinstance(item.event, AdapterListed) and item.event.adapter in published:
             repository.add_adapter(session, chain.chain_id, facts.header, item.event.adapter, published[item.event.adapter])
@@ -110,7 +115,7 @@ def _take(
     reverts.add_reverts(session, chain.chain_id, facts.header, wanted)
 
     written = 0
-    entries = _entries(session, chain, facts, watch, created)
+    entries = _entries(session, chain, facts, watch, _Made(created, made.refused))
     if is_noted(facts):
         written = pending.flush(session, chain, now)  # who is told depends on what the books say of earlier blocks
         written += note_block(session, chain, facts, now)
@@ -123,54 +128,20 @@ def _take(
     return written
 
 
-def _write_vaults(session: WriteSession, chain: ChainContext, blocks: Sequence[BlockFacts]) -> dict[str, KnownVault]:
-    """The vaults that the blocks create, and the agents that they name."""
+def _write_vaults(session: WriteSession, chain: ChainContext, blocks: Sequence[BlockFacts]) -> _Made:
+    """Write the vaults that the blocks create, and the agents that they name."""
     created = [(facts.header, made) for facts in blocks for made in facts.created]
     issued = repository.mandates_with_digests(session, [made.terms_digest for _, made in created])
     mandate_ids = {digest: mandate_id for digest, (_, mandate_id) in issued.items()}
     known = {made.address: KnownVault(made.address, made.owner, mandate_ids.get(made.terms_digest), ()) for _, made in created}
-    vaults = [(header, _new_vault(made, chain.factory, known[made.address].mandate_id)) for header, made in created]
-    if vaults and not _registered(session, chain.chain_id, vaults):
-        for header, vault in vaults:
-            _register(session, chain, header, vault)
+    vaults = [(header, new_vault(made, chain.factory, known[made.address].mandate_id)) for header, made in created]
+    refused = register(session, chain, vaults)
     repository.add_agents(session, chain.chain_id, [(facts.header, agent) for facts in blocks for agent in facts.agents])
-    return known
-
-
-def _registered(session: WriteSession, chain_id: int, vaults: Sequence[tuple[BlockHeader, NewVault]]) -> bool:
-    """All of them or none; False: the database refuses one for what it says."""
-    try:
-        with session.begin_nested():
-            repository.add_vaults(session, chain_id, vaults)
-    except MAY_REFUSE as error:
-        if refusal_of(error) is None:
-            raise
-        return False
-    return True
-
-
-def _register(session: WriteSession, chain: ChainContext, header: BlockHeader, vault: NewVault) -> None:
-    """One vault, if need be without its name."""
-    if _registered(session, chain.chain_id, [(header, vault)]):
-        return
-    if not _registered(session, chain.chain_id, [(header, replace(vault, public_id=None))]):
-        log.error("vault not registered, the keeper does not see it", vault=vault.address, mandate_id=vault.mandate_id)
-        chain.metrics.vaults_refused.inc()
-
-
-def _new_vault(made: Created, factory: str, mandate_id: int | None) -> NewVault:
-    return NewVault(
-        address=made.address,
-        factory=factory,
-        terms_digest=made.terms_digest,
-        public_id=made.public_id,
-        owner=made.owner,
-        mandate_id=mandate_id,
-    )
+    return _Made(known, refused)
 
 
 def _entries(
-    session: WriteSession, chain: ChainContext, facts: BlockFacts, watch: WatchList, fresh: Mapping[str, KnownVault]
+    session: WriteSession, chain: ChainContext, facts: BlockFacts, watch: WatchList, fresh: _Made
 ) -> list[tuple[int, RawLog, Entry]]:
     """(mandate id, log, entry) of the vaults' own events. Keeper and agent are those of the moment of the log."""
     keeper, agents, entries = watch.keeper, dict[str, str](), list[tuple[int, RawLog, Entry]]()
@@ -178,10 +149,12 @@ def _entries(
         event = item.event if isinstance(item, Found) else None
         if isinstance(event, KeeperChanged):
             keeper = event.new_keeper
-        mandate_id, vault = _concerned(session, item, fresh, watch)
+        mandate_id, vault = _concerned(session, item, fresh.vaults, watch)
         if mandate_id is not None:
             agent = agents.get(vault.address) or (vault.agents[-1] if vault.agents else None) if vault else None
-            entry = _entry(item, (keeper, vault.owner if vault else ZERO_ADDRESS, agent), chain.usdc)
+            parties = keeper, vault.owner if vault else ZERO_ADDRESS, agent
+            refused = fresh.refused.get(vault.address) if vault and item.log.address == watch.factory else None
+            entry = _entry(item, parties, chain.usdc) if refused is None else Entry(None, item.log, parties, refused)
             entries += [] if entry is None else [(mandate_id, item.log, entry)]
         elif event is None:
             chain.metrics.undecodable_logs.inc()

@@ -334,6 +334,12 @@ def known_vaults(session: Session, chain_id: int) -> list[KnownVault]:
     ]
 
 
+def agents_of(session: Session, chain_id: int, vault: str) -> tuple[str, ...]:
+    """Every agent that the vault ever had, the newest last."""
+    found = session.execute(_agents_query(chain_id).where(VaultAgent.vault == bytes_of(vault)))
+    return tuple(to_checksum_address(agent) for _, agent in found)
+
+
 def _agents_query(chain_id: int) -> Any:
     mine = and_(VaultAgent.chain_id == chain_id, not_orphaned(VaultAgent.chain_id, VaultAgent.since_block_hash))
     return select(VaultAgent.vault, VaultAgent.agent).where(mine).order_by(VaultAgent.since_number)

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import and_, exists, func, insert, select, text, update
+from sqlalchemy import and_, exists, func, insert, or_, select, text, update
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.exc import DBAPIError
@@ -169,6 +169,19 @@ def vaults_with_reverted_stop(session: Session, vaults: Collection[str]) -> froz
     wanted = [_bytes(vault) for vault in vaults]
     query = select(KeeperIntent.vault).where(KeeperIntent.vault.in_(wanted), KeeperIntent.kind == "stop", KeeperIntent.state == "reverted")
     return frozenset(to_checksum_address(vault) for vault in session.scalars(query.distinct()) if vault is not None)
+
+
+def reverted_since(session: Session, intents: Collection[Intent], since: datetime) -> dict[tuple[str, str], int]:
+    """How many intents like these, planned since then, were mined without effect; by subject and kind, none is left out."""
+    vaults = [_bytes(intent.vault) for intent in intents if intent.vault is not None]
+    query = (
+        select(KeeperIntent.subject, KeeperIntent.kind, func.count())
+        .where(or_(KeeperIntent.vault.in_(vaults), KeeperIntent.vault.is_(None)))
+        .where(KeeperIntent.kind.in_({intent.kind for intent in intents}), KeeperIntent.subject.in_({intent.subject for intent in intents}))
+        .where(KeeperIntent.state == "reverted", KeeperIntent.created_at > since)
+        .group_by(KeeperIntent.subject, KeeperIntent.kind)
+    )
+    return {(subject, kind): count for subject, kind, count in session.execute(query)}
 
 
 def add_intent(session: WriteSession, intent: NewIntent, epoch: int, now: datetime, state: str = "planned") -> Intent | None:

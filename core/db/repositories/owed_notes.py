@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import Select, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.db.repositories.chain import bytes_of, hex_of, not_orphaned
+from core.db.repositories.unregistered import registries
 from core.db.tables.chain import OwedNote, Vault
 from core.db.tables.mandate import Mandate
 
@@ -34,14 +35,15 @@ class Owed:
 
 
 def mandates_to_note(session: Session, chain_id: int, before: int) -> list[int]:
-    """Mandates whose books get the factory's events: signed, working or stopped, with a vault made below that height. Rising."""
-    query = (
-        select(Mandate.id)
-        .join(Vault, Vault.mandate_id == Mandate.id)
-        .where(Vault.chain_id == chain_id, Vault.created_number < before, Mandate.status.in_(NOTED_STATUSES))
-        .where(not_orphaned(Vault.chain_id, Vault.created_block_hash))
-    )
-    return sorted(set(session.scalars(query)))
+    """Mandates whose books get the factory's events: signed, working or stopped, with a vault made below that height,
+    registered or not. Rising."""
+    return sorted({id_ for registry in registries(session, chain_id) for id_ in session.scalars(_to_note_in(registry, chain_id, before))})
+
+
+def _to_note_in(registry: type[Vault], chain_id: int, before: int) -> Select[int]:
+    query = select(Mandate.id).join(registry, registry.mandate_id == Mandate.id)
+    query = query.where(registry.chain_id == chain_id, registry.created_number < before, Mandate.status.in_(NOTED_STATUSES))
+    return query.where(not_orphaned(registry.chain_id, registry.created_block_hash))
 
 
 def owe(

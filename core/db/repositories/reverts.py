@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
 from core.db.repositories.chain import bytes_of, hex_of, not_orphaned
+from core.db.repositories.unregistered import registries
 from core.db.tables.chain import ChainBlock, RevertedTx, Vault
 from core.db.tables.mandate import MandateEvent
 from core.domain.blocks import BlockHeader
@@ -83,15 +84,19 @@ def reverts_of_block(session: Session, chain_id: int, block_hash: str) -> list[N
 def pending_reverts(session: Session, chain_id: int, limit: int) -> list[PendingRevert]:
     """Canonical reverted calls without a reason to the vaults of mandates, in turn: each vault's oldest, then each one's next.
 
-    Whoever sends thousands of them to its own vault is ahead of nobody else's first.
+    Whoever sends thousands of them to its own vault is ahead of nobody else's first. Vaults that the registry refuses come first.
     """
+    return [one for registry in registries(session, chain_id)[::-1] for one in _pending_in(session, registry, chain_id, limit)][:limit]
+
+
+def _pending_in(session: Session, registry: type[Vault], chain_id: int, limit: int) -> list[PendingRevert]:
     place = func.row_number().over(partition_by=RevertedTx.vault, order_by=(RevertedTx.number, RevertedTx.tx_index))
     query = (
-        select(RevertedTx, ChainBlock.parent_hash, ChainBlock.ts, Vault.mandate_id)
+        select(RevertedTx, ChainBlock.parent_hash, ChainBlock.ts, registry.mandate_id)
         .join(ChainBlock, and_(ChainBlock.chain_id == RevertedTx.chain_id, ChainBlock.hash == RevertedTx.block_hash))
-        .join(Vault, and_(Vault.chain_id == RevertedTx.chain_id, Vault.address == RevertedTx.vault))
-        .where(RevertedTx.chain_id == chain_id, RevertedTx.reason.is_(None), ChainBlock.canonical, Vault.mandate_id.is_not(None))
-        .where(not_orphaned(Vault.chain_id, Vault.created_block_hash))
+        .join(registry, and_(registry.chain_id == RevertedTx.chain_id, registry.address == RevertedTx.vault))
+        .where(RevertedTx.chain_id == chain_id, RevertedTx.reason.is_(None), ChainBlock.canonical, registry.mandate_id.is_not(None))
+        .where(not_orphaned(registry.chain_id, registry.created_block_hash))
         .order_by(place, RevertedTx.number, RevertedTx.tx_index)
         .limit(limit)
     )
@@ -100,12 +105,17 @@ def pending_reverts(session: Session, chain_id: int, limit: int) -> list[Pending
 
 def first_unexplained(session: Session, chain_id: int, mandate_id: int) -> int | None:
     """The height of the oldest canonical reverted call of a mandate that its book does not tell of yet; None when it tells of all."""
+    heights = [_first_in(session, registry, chain_id, mandate_id) for registry in registries(session, chain_id)]
+    return min((height for height in heights if height is not None), default=None)
+
+
+def _first_in(session: Session, registry: type[Vault], chain_id: int, mandate_id: int) -> int | None:
     query = (
         select(func.min(RevertedTx.number))
         .join(ChainBlock, and_(ChainBlock.chain_id == RevertedTx.chain_id, ChainBlock.hash == RevertedTx.block_hash))
-        .join(Vault, and_(Vault.chain_id == RevertedTx.chain_id, Vault.address == RevertedTx.vault))
-        .where(RevertedTx.chain_id == chain_id, RevertedTx.reason.is_(None), ChainBlock.canonical, Vault.mandate_id == mandate_id)
-        .where(not_orphaned(Vault.chain_id, Vault.created_block_hash))
+        .join(registry, and_(registry.chain_id == RevertedTx.chain_id, registry.address == RevertedTx.vault))
+        .where(RevertedTx.chain_id == chain_id, RevertedTx.reason.is_(None), ChainBlock.canonical, registry.mandate_id == mandate_id)
+        .where(not_orphaned(registry.chain_id, registry.created_block_hash))
     )
     return session.scalar(query)
 

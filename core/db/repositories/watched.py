@@ -1,4 +1,5 @@
-"""All SQL about which vaults the keeper watches: those of the registry whose terms we issued, until the chain ended them for good."""
+"""All SQL about which vaults the keeper watches: those whose terms we issued, registered or refused by the registry, until the chain ended
+them for good."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
 from core.db.repositories.keeper import NOT_SENT
+from core.db.repositories.unregistered import registries
 from core.db.tables.chain import ChainBlock, Vault
 from core.db.tables.keeper import KeeperEnded, KeeperIntent, VaultMark
 from core.db.tables.mandate import Mandate
@@ -55,28 +57,34 @@ class WatchedVault:
 
 
 def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[WatchedVault]:
-    """Every vault whose terms we issued, whatever the record says of its mandate, oldest first, with what was last sent and written.
+    """Every vault whose terms we issued, whatever the record says of its mandate, oldest first, and then those that the registry refuses;
+    with what was last sent and written.
 
     Left out are those that ended for good (`add_ended`), but for a stopped one in the grace after its end, and those whose
     creating block was orphaned; one whose block is no longer kept is not.
     """
+    return [one for registry in registries(session, chain_id) for one in _watched(session, registry, chain_id, now)]
+
+
+def _watched(session: Session, registry: type[Vault], chain_id: int, now: datetime) -> list[WatchedVault]:
+    """Of one registry: the table, or what it refuses."""
     in_grace = func.coalesce(and_(Mandate.ends_at <= now, Mandate.ends_at > now - SETTLE_GRACE), false())
     ended = exists().where(
-        KeeperEnded.chain_id == Vault.chain_id, KeeperEnded.vault == Vault.address, or_(KeeperEnded.status == "settled", ~in_grace)
+        KeeperEnded.chain_id == registry.chain_id, KeeperEnded.vault == registry.address, or_(KeeperEnded.status == "settled", ~in_grace)
     )
     orphaned = exists().where(
-        ChainBlock.chain_id == Vault.chain_id, ChainBlock.hash == Vault.created_block_hash, ChainBlock.canonical.is_(False)
+        ChainBlock.chain_id == registry.chain_id, ChainBlock.hash == registry.created_block_hash, ChainBlock.canonical.is_(False)
     )
-    sent, written = _last_sent(), _last_written()
-    has_its_terms = Mandate.terms_digest == Vault.terms_digest
+    sent, written = _last_sent(registry), _last_written(registry)
+    has_its_terms = Mandate.terms_digest == registry.terms_digest
     query = (
-        select(Vault.address, Vault.public_id, Mandate.budget_usdc_e6, Vault.created_at, Mandate.ends_at)
+        select(registry.address, Mandate.public_id, Mandate.budget_usdc_e6, registry.created_at, Mandate.ends_at)
         .add_columns(Mandate.stop_floor_bps, has_its_terms, sent, written)
-        .join(Mandate, Mandate.id == Vault.mandate_id)
+        .join(Mandate, Mandate.id == registry.mandate_id)
         .join(sent, true(), isouter=True)
         .join(written, true(), isouter=True)
-        .where(Vault.chain_id == chain_id, ~ended, ~orphaned)
-        .order_by(Vault.created_number, Vault.address)
+        .where(registry.chain_id == chain_id, ~ended, ~orphaned)
+        .order_by(registry.created_number, registry.address)
     )
     return [
         WatchedVault(
@@ -138,21 +146,21 @@ def last_known_worths(session: Session, chain_id: int, vaults: Collection[str]) 
     return {_address(bytes(vault)): (UsdcE6(int(worth)), at) for vault, worth, at in session.execute(query)} if vaults else {}
 
 
-def _last_sent() -> Any:
+def _last_sent(registry: type[Vault]) -> Any:
     intent = aliased(KeeperIntent)
     return (
         select(intent.reason["worth_usdc"].as_string().label("sent_worth"), intent.trigger_block_number, intent.created_at)
-        .where(intent.vault == Vault.address, intent.chain_id == Vault.chain_id, intent.kind == "mark", intent.state.not_in(NOT_SENT))
+        .where(intent.vault == registry.address, intent.chain_id == registry.chain_id, intent.kind == "mark", intent.state.not_in(NOT_SENT))
         .order_by(intent.id.desc())
         .limit(1)
         .lateral("sent")
     )
 
 
-def _last_written() -> Any:
+def _last_written(registry: type[Vault]) -> Any:
     return (
         select(VaultMark.worth_usdc_e6, VaultMark.block_number, VaultMark.at, VaultMark.source, VaultMark.floor_usdc_e6)
-        .where(VaultMark.vault == Vault.address, VaultMark.chain_id == Vault.chain_id)
+        .where(VaultMark.vault == registry.address, VaultMark.chain_id == registry.chain_id)
         .order_by(VaultMark.block_number.desc(), VaultMark.id.desc())
         .limit(1)
         .lateral("written")

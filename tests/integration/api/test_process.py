@@ -26,7 +26,12 @@ def test_a_taken_port__is_named_with_what_to_do() -> None:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(database_url="unused", rpc_urls=["http://127.0.0.1:8545"], deployment_file=tmp_path, operator_key=SecretStr("first"))
+    return Settings(
+        database_url="postgresql+psycopg://unused",
+        rpc_urls=["http://127.0.0.1:8545"],
+        deployment_file=tmp_path,
+        operator_key=SecretStr("first"),
+    )
 
 
 def caller_of(deps: Deps, key: str) -> object:

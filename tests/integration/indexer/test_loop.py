@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from core.db.leadership import Leadership
+from core.db.engine import Database
+from core.db.leadership import SILENT_S, Leadership
 from core.db.repositories import health, leader
 from core.watchdog import Watchdog
 from indexer import loop as loop_module
 from indexer.chain.tip import Round, TipLoop
 from indexer.loop import Indexer
+from indexer.main import BESIDE
 from indexer.metrics import Metrics
 from tests.integration.indexer.conftest import Follower
 from tests.integration.indexer.refusing import Refusals
@@ -155,3 +158,33 @@ def test_a_round_that_hangs__is_ended_by_the_watchdog_and_one_that_gets_on_is_no
     hangs.set()
     indexer.stop()
     thread.join()
+
+
+def test_a_database_that_is_away_before_it_leads__is_waited_for(
+    indexer: Indexer, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures, real = iter([1, 2]), Leadership.try_take
+
+    def failing(self: Leadership, now: Any) -> bool:
+        for _ in failures:
+            raise OperationalError("select", {}, Exception("connection refused"))
+        return real(self, now)
+
+    monkeypatch.setattr(Leadership, "try_take", failing)
+    running(indexer, lambda: rounds(metrics) >= 2)
+    assert counted(metrics, "OperationalError") == 2
+
+
+def test_a_retry_that_is_frozen__keeps_the_leader_from_beating_for_less_than_a_spare_waits(follower: Follower, database_url: str) -> None:
+    """Its transaction, which no beat passes, is ended by the database itself."""
+    frozen = Database(database_url, bounds=BESIDE)
+    with frozen.write_session() as session:
+        leader.keep_out_writes(session, health.INDEXER)
+        begun = time.monotonic()
+        follower.leadership.beat({"state": "following"})
+        assert time.monotonic() - begun < SILENT_S
+        with pytest.raises(SQLAlchemyError, match="idle-in-transaction timeout"):
+            leader.keep_out_writes(session, health.INDEXER)
+    frozen.close()
+    with follower.database.write() as session:
+        follower.leadership.fence(session)

@@ -25,7 +25,7 @@ from keeper.schedule import JobSkippedError
 from keeper.state import Role
 from tests.integration.chain_fixtures import DeployedChain, free_port
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage, intent
-from tests.personas import KEEPER, STRANGER
+from tests.personas import DEPLOYER, KEEPER, STRANGER
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OLD = datetime(2026, 8, 1, tzinfo=UTC)  # more than 90 days ago
@@ -294,6 +294,19 @@ def test_balances__the_factory_names_another_keeper__says_so(funds: Callable[...
     did = funds(keeper=STRANGER.signer)
     assert did["is_named_by_factory"] is False
     assert f"The factory names the keeper {KEEPER.address}" in did[ATTENTION]
+
+
+def test_balances__a_pausers_key_without_the_role__says_who_has_to_do_what(funds: Callable[..., Any]) -> None:
+    did = funds(keeper=KEEPER.signer, pauser=STRANGER.signer)
+    assert did["is_pauser"] is False
+    assert f"The factory does not know {STRANGER.address} as a pauser" in did[ATTENTION]
+    assert "grant PAUSER_ROLE" in did[ATTENTION]
+
+
+def test_balances__a_pausers_key_with_the_role__says_nothing_of_it(funds: Callable[..., Any]) -> None:
+    did = funds(keeper=KEEPER.signer, pauser=DEPLOYER.signer)
+    assert did["is_pauser"] is True
+    assert "PAUSER_ROLE" not in did.get(ATTENTION, "")
 
 
 def test_balances__a_remote_signer_that_is_down__asks_for_somebody(funds: Callable[..., Any]) -> None:

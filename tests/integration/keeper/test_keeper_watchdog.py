@@ -74,7 +74,7 @@ def test_a_keeper_whose_node_never_answers__ends_before_the_nodes_own_time_is_up
         "RPC_URLS": silent_node,
         "DEPLOYMENT_FILE": str(deployment),
         "KEEPER_PRIVATE_KEY": KEEPER.private_key,
-        "KEEPER_WATCHDOG_S": "2",
+        "KEEPER_WATCHDOG_S": "3",
     }
     command = [sys.executable, "-m", "keeper.main", "run"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False)

@@ -52,8 +52,8 @@ def test_custody_keys__that_cannot_work__name_the_variable_and_no_key(settings: 
 
 def test_a_printed_setting__shows_no_key() -> None:
     settings = Settings(
-        database_url="d",
-        rpc_urls="r",
+        database_url="postgresql+psycopg://127.0.0.1:1/none",
+        rpc_urls="http://127.0.0.1:1",
         deployment_file=Path("/none"),
         custody_key=ONE,
         custody_old_keys=TWO,  # type: ignore[arg-type]
