@@ -218,8 +218,10 @@ class Indexer:
         if not done.is_behind and now >= self._deposits_due:
             due.append(lambda: watch_deposits(tip.chain, now_utc()))
             self._deposits_due = now + DEPOSITS_S
-        if tip.owes_retry:
+        if tip.owes_retry and not done.is_behind:
             due.append(tip.retry_held)
+        if not tip.older_books.is_done and not done.is_behind:
+            due.append(tip.older_books.step)
         return due
 
     def _count_held(self) -> None:

@@ -226,10 +226,10 @@ def _empty_head(mandate: Any) -> dict[str, Any]:
 
 def read_needs(session: WriteSession, books: Sequence[Book], new: Mapping[int, Sequence[NewRow]]) -> None:
     """Read what `new`, by mandate the rows that do not stand yet, need: what was told of their transactions, and the checkpoints of
-    books where one comes late."""
+    books where one comes late, or whose head another version of the fold wrote."""
     asked = {(id_, row.tx_hash.lower()) for id_, rows in new.items() for row in rows if row.tx_hash is not None and tells(row)}
     told = standing_told(session, asked)
-    late = [book for book in books if _comes_late(book, new[book.mandate_id])]
+    late = [book for book in books if book.stored is None or _comes_late(book, new[book.mandate_id])]
     kept = mandate_weeks.load(session, [book.mandate_id for book in late]) if late else {}
     for book in books:
         book.told = ToldByTx(told.get(book.mandate_id, ()))

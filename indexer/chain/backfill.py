@@ -21,7 +21,7 @@ from core.db.repositories.chain import Cursor, KnownVault
 from core.domain.blocks import BlockHeader
 from core.domain.events import AdapterListed
 from indexer.chain import revert_scan
-from indexer.chain.completeness import RangeProof
+from indexer.chain.completeness import RangeProof, RangeTooLongError
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts, facts_of
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
@@ -91,7 +91,7 @@ class Backfill:
             ahead = self._start(cursor.number + 1, cursor.hash, watch, final)
         try:
             facts = ahead.facts.result()
-        except RpcError as error:
+        except (RpcError, RangeTooLongError) as error:
             if not self._size.failed(ahead.last - ahead.first + 1):
                 raise
             log.info("range failed", blocks=ahead.last - ahead.first + 1, next=self._size.blocks, error=str(error))

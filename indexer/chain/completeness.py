@@ -23,6 +23,7 @@ from core.chain.bloom import BITS, admits, bits_of
 from core.chain.decode import TRANSFER_TOPIC
 from core.chain.reader import ChainReader, VaultPosition
 from core.domain.blocks import RawLog
+from core.domain.errors import OutsideError
 from core.domain.events import Executed, VaultCreated, X402Paid
 from indexer.chain.continuity import NOTHING, Gap, Told, gap_in
 from indexer.chain.facts import FACTORY_EVENTS, VAULT_EVENTS, BlockFacts
@@ -37,9 +38,17 @@ MOST_MEMBERS = 20_000  # vaults, or wallets, among which blooms are looked for
 MOST_LOOKS = 500_000  # at blooms for one range
 
 
+class RangeTooLongError(OutsideError):
+    """More blocks are in question than receipts are read for one range: a shorter one is to be taken, which has fewer."""
+
+    def __init__(self, blocks: int) -> None:
+        super().__init__(f"{blocks} blocks of the range are in question, more than {MOST_RECEIPTS}")
+
+
 @dataclass(frozen=True, slots=True)
 class _History:
-    """`born`: the position that a vault of this very range began with; None: it is older."""
+    """`born`: the position that a vault of this very range began with, without an agent where the log of its creation has a body that can't
+    be read; None: it is older."""
 
     vault: str
     born: VaultPosition | None
@@ -62,13 +71,15 @@ class RangeProof:
         """Height -> the block with all of its logs, of those that have more of ours than `blocks` say; empty: the range is whole.
 
         `facts` are those of `blocks`; `watch` knows the range's own vaults. Ask again with what was found, until nothing is.
-        Errors: BlockContradictionError, BlockUnavailableError, and the reader's.
+        Errors: RangeTooLongError, BlockContradictionError, BlockUnavailableError, and the reader's.
         """
         histories = _histories(facts)
         gaps = self._gaps(histories, facts)
         wanted = [number for history, gap in gaps for number in self._narrowed(history, gap, facts)]
         wanted += _unpaid(facts, watch) + _suspicious(blocks, watch)
-        fresh = [number for number in dict.fromkeys(wanted) if number not in self._read][: MOST_RECEIPTS - len(self._read)]
+        fresh = [number for number in dict.fromkeys(wanted) if number not in self._read]
+        if len(fresh) > MOST_RECEIPTS - len(self._read):
+            raise RangeTooLongError(len(fresh))
         found = self._from_receipts([block for block in blocks if block.header.number in set(fresh)], watch)
         if gaps and not found:
             history, gap = gaps[0]
@@ -130,7 +141,8 @@ class RangeProof:
 
 def _histories(facts: Sequence[BlockFacts]) -> list[_History]:
     """What each vault that the range touches says in it."""
-    born = {event.vault: VaultPosition(NOTHING, event.agent, 0) for block in facts for event in block.events_of(VaultCreated)}
+    agents = {event.vault: event.agent for block in facts for event in block.events_of(VaultCreated)}
+    born = {made.address: VaultPosition(NOTHING, agents.get(made.address, ""), 0) for block in facts for made in block.created}
     told: dict[str, list[Told]] = {vault: [] for vault in born}
     for block in facts:
         for item in block.found:

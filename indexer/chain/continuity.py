@@ -48,7 +48,7 @@ class Gap:
 
 @dataclass(slots=True)
 class _Run:
-    """What the events add up to so far. `nonce` and `balance` None: not known yet; the heights are where they were said."""
+    """What the events add up to so far. `nonce` and `balance` None, `agent` empty: not known yet; the heights are where they were said."""
 
     nonce: int | None
     tx_hash: str
@@ -178,7 +178,7 @@ def _funding_withdrawals(before: VaultPosition | None, after: VaultPosition | No
 
 def _totals_fault(run: _Run, said: VaultPosition) -> str | None:
     """`unvalued_out` depends on the rules, and is not counted here."""
-    if run.agent != said.agent:
+    if run.agent and run.agent != said.agent:
         return f"its events leave it the agent {run.agent}, the chain says {said.agent}"
     for name in ("nonce", "deposited", "spent", "received", "withdrawn", "fee_paid", "last_mark_block"):
         ours, theirs = run.totals[name], getattr(said.totals, name)

@@ -4,6 +4,7 @@ Laws
 - A fact is made anew from its raw log by today's code, and goes the way that it would have gone then (quarantine.py).
 - A step is one transaction, fenced: facts are released with the rows that say them, or not at all. Killed halfway, it goes on from there.
 - A fact that the ledger says already is only released.
+- A row has the time of its block: without the block, as while a new machine reads the chain again, the fact waits.
 - One ledger's trouble is its own: a row that today's code cannot read, or fails on, keeps no other ledger from being tried.
 """
 
@@ -11,6 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 import structlog
@@ -31,6 +33,8 @@ from indexer.chain.quarantine import DOMAIN, Entry, Refusal, fault_of, take_firs
 from indexer.chain.registry import register_held
 
 FACTS_A_STEP = 200  # a step is one transaction, for which the beats of an indexer that leads wait (leader.keep_out_writes)
+
+BLOCK_UNKNOWN = Refusal("block_unknown", "Its block is not read (again) yet; it is tried again when the indexer is at the head.")
 
 log = structlog.get_logger(__name__)
 
@@ -76,6 +80,9 @@ def retry(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Re
 def _step(session: WriteSession, chain: ChainContext, of: tuple[str, int], facts: list[Held], now: datetime) -> tuple[int, Refusal | None]:
     ledger, ledger_id = of
     times = chain_repository.block_times(session, chain.chain_id, {fact.block_hash for fact in facts}) if ledger == MANDATE else {}
+    facts = list(takewhile(lambda fact: ledger != MANDATE or fact.block_hash in times, facts))
+    if not facts:
+        return 0, BLOCK_UNKNOWN
     made = [(fact, _entry(session, chain, of, fact, times.get(fact.block_hash, 0))) for fact in facts]
     entries = [entry for _, entry in made if entry is not None]
     taken, refusal = take_first(session, chain, ledger, ledger_id, entries, now)

@@ -34,7 +34,8 @@ from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, 
 from indexer.chain.finality import Finality
 from indexer.chain.patience import Patience
 from indexer.chain.pool import DisputedError, Pool
-from indexer.chain.retry import retry_all
+from indexer.chain.refold import OlderBooks
+from indexer.chain.retry import BLOCK_UNKNOWN, retry_all
 from indexer.chain.reverts import explain_pending
 from indexer.chain.rules import published_rules
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
@@ -89,6 +90,7 @@ class TipLoop:
         self._pool = Pool(chain.reader, clock)
         self._finality = Finality(chain, self._pool, clock)
         self._backfill = Backfill(chain, clock, self._patience)
+        self.older_books = OlderBooks(chain)
         self._scan_size = revert_scan.step_size()
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True  # until a look says otherwise
         self._owes_retry = True  # of what an earlier process held back: this one's code may take it
@@ -137,11 +139,15 @@ class TipLoop:
         return result
 
     def retry_held(self) -> None:
-        """Try what is held, once. Errors: those of the database and LeadershipLostError; then it is still owed."""
-        for one in retry_all(self._chain, self._clock()):
+        """Try what is held, once; what lacks its block is still owed.
+
+        Errors: those of the database and LeadershipLostError; then all of it is still owed.
+        """
+        retried = retry_all(self._chain, self._clock())
+        for one in retried:
             why = None if one.refusal is None else one.refusal.note
             log.warning("held facts tried again", ledger=one.ledger, ledger_id=one.ledger_id, released=one.released, still_held=why)
-        self._owes_retry = False
+        self._owes_retry = any(one.refusal is BLOCK_UNKNOWN for one in retried)
 
     def close(self) -> None:
         """Let go of what is fetched ahead."""

@@ -357,7 +357,7 @@ def linked_wallets(session: Session, among: Iterable[str] | None = None) -> dict
     query = select(Account.wallet_address, Account.id, Account.wallet_linked_at)
     query = query.where(Account.kind == "agent", Account.wallet_address.is_not(None), Account.wallet_linked_at.is_not(None))
     if among is not None:
-        query = query.where(Account.wallet_address.in_([bytes_of(address) for address in among]))
+        query = query.where(Account.wallet_address == any_(cast([bytes_of(address) for address in among], ARRAY(BYTEA))))
     found = session.execute(query)
     return {to_checksum_address(wallet): LinkedWallet(id_, int(at.timestamp())) for wallet, id_, at in found if wallet and at}
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from core.books import mandate_ledger
+from core.books import mandate_ledger, mandate_refold
 from core.db import migrate
 from core.db.engine import Database
 from core.domain.mandate.ledger import Kind, NewRow, ReportedBy
@@ -118,4 +118,30 @@ def test_a_row_that_comes_late_over_the_weeks_border__counts_once_in_either_book
     with database.read() as session:
         assert mandate_ledger.verify(session, mandate) == []
         assert mandate_ledger.load_head(session, mandate).fees_usdc_e6 == (payments + 1) * 1_000_000
+    assert {state["version"] for state in states(database, mandate).values()} == {4}
+
+
+def test_what_the_migration_leaves__is_no_fault_and_is_folded_again_at_the_next_start(database: Database, database_url: str) -> None:
+    """The auditor once wrote it down as findings of every upgrade: one more row healed the head, and never the weeks."""
+    mandate = fill(database, "m_aaaaaaaaaa", HELD + 1)
+    make_older(database, mandate, HELD + 1)
+    rewind(database)
+    migrate.upgrade(database_url)
+    with database.read() as session:
+        assert mandate_refold.older_books(session) == [mandate]
+        assert mandate_ledger.verify(session, mandate) == []
+    with database.write() as session:
+        mandate_refold.refold(session, mandate)
+    assert {state["version"] for state in states(database, mandate).values()} == {4}
+    with database.read() as session:
+        assert (mandate_refold.older_books(session), mandate_ledger.verify(session, mandate)) == ([], [])
+
+
+def test_one_more_row_of_such_a_book__heals_its_weeks_as_well(database: Database, database_url: str) -> None:
+    mandate = fill(database, "m_aaaaaaaaaa", HELD + 1)
+    make_older(database, mandate, HELD + 1)
+    rewind(database)
+    migrate.upgrade(database_url)
+    with database.write() as session:
+        mandate_ledger.append(session, mandate, fee(HELD + 1, ReportedBy.AGENT, 9), LATER)
     assert {state["version"] for state in states(database, mandate).values()} == {4}
