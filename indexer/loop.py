@@ -23,7 +23,7 @@ from core.chain.reader import ChainReader
 from core.chain.rpc import RpcRefusedError
 from core.db.engine import Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
-from core.db.repositories import health
+from core.db.repositories import alerts, health
 from core.db.repositories import quarantine as quarantine_repository
 from core.db.repositories.chain import TIP, CursorMovedError
 from core.db.repositories.unregistered import unregistered_vaults
@@ -228,7 +228,9 @@ class Indexer:
     def _retry_held(self, tip: TipLoop) -> None:
         for one in retry_all(tip.chain, now_utc()):
             why = None if one.refusal is None else one.refusal.note
-            log.warning("held facts tried again", ledger=one.ledger, ledger_id=one.ledger_id, released=one.released, still_held=why)
+            with self._database.read() as session:
+                book = alerts.book_name(session, one.ledger, one.ledger_id)
+            log.warning("held facts tried again", book=book, released=one.released, still_held=why)
         self._owes_retry = False
 
     def _count_held(self) -> None:

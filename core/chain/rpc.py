@@ -238,7 +238,7 @@ class Rpc:
         while untried and self._clock() < begun + deadline_s:
             found = self._enter(untried, cost, begun + deadline_s / 2)
             if found is None:
-                told.append("over budget")
+                told.append("over budget, see RPC_REQUESTS_PER_S")
                 break
             node, entry = found
             left_s = begun + deadline_s - self._clock()
