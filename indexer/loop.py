@@ -23,7 +23,7 @@ from core.chain.reader import ChainReader
 from core.chain.rpc import RpcRefusedError
 from core.db.engine import Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
-from core.db.repositories import alerts, health
+from core.db.repositories import health
 from core.db.repositories import quarantine as quarantine_repository
 from core.db.repositories.chain import TIP, CursorMovedError
 from core.db.repositories.unregistered import unregistered_vaults
@@ -33,7 +33,6 @@ from indexer.chain.audit_loop import AuditLoop, Rest
 from indexer.chain.auditor import Auditor
 from indexer.chain.context import ChainContext
 from indexer.chain.deposits import watch_deposits
-from indexer.chain.retry import retry_all
 from indexer.chain.tip import Round, TipLoop
 from indexer.chain.unwind import FinalityBrokenError
 from indexer.metrics import Metrics
@@ -105,7 +104,6 @@ class Indexer:
         self._beat_due = self._finality_due = self._deposits_due = 0.0
         self._status: dict[str, Any] = {"state": "starting"}
         self._told_waiting = False
-        self._owes_retry = True  # of what an earlier process held back: this one's code may take it
 
     def stop(self) -> None:
         """Ask the loop to end after the step that it is in. Safe in a signal handler."""
@@ -221,17 +219,9 @@ class Indexer:
         if not done.is_behind and now >= self._deposits_due:
             due.append(lambda: watch_deposits(tip.chain, now_utc()))
             self._deposits_due = now + DEPOSITS_S
-        if self._owes_retry:
-            due.append(lambda: self._retry_held(tip))
+        if tip.owes_retry:
+            due.append(tip.retry_held)
         return due
-
-    def _retry_held(self, tip: TipLoop) -> None:
-        for one in retry_all(tip.chain, now_utc()):
-            why = None if one.refusal is None else one.refusal.note
-            with self._database.read() as session:
-                book = alerts.book_name(session, one.ledger, one.ledger_id)
-            log.warning("held facts tried again", book=book, released=one.released, still_held=why)
-        self._owes_retry = False
 
     def _count_held(self) -> None:
         with self._database.read() as session:
@@ -291,7 +281,7 @@ def text_of(error: Exception) -> str:
 
 
 def _following(done: Round) -> dict[str, Any]:
-    lag_blocks = None if done.head is None else max(0, done.head - done.cursor)
+    lag_blocks = max(0, done.head - done.cursor)
     return {"state": "following", "head": done.head, "cursor": done.cursor, "lag_blocks": lag_blocks, "error": None}
 
 

@@ -20,30 +20,24 @@ from typing import Any, TypeVar
 import structlog
 
 from core.chain.abi import hex_text
-from core.chain.reader import ChainReader, refusal_name
-from core.chain.rpc import RpcError, RpcRevertedError
+from core.chain.reader import ChainReader
 from core.db.repositories.keeper import Intent
-from keeper.apart import settled_apart
 from keeper.attempts import Fees, Slot, first_free_nonce
+from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.intents import ENFORCE, State, as_anyone, is_for_anyone, order_of, restated
-from keeper.market import Market, market
+from keeper.market import Market, Offer, market
 from keeper.observe import Numbers, Observer
 from keeper.sight import Sight
 from keeper.spared import spared
 from keeper.state import STOPS, Kind, Role
+from keeper.trials import FILLER_GAS, Trial, tried
 
-GAS_MARGIN_PERCENT = 125  # of the estimate: a price may move what a venue's valuation costs
-FALLBACK_GAS = 400_000  # when the call passes and the estimate does not
-FILLER_GAS = 21_000
-TRIAL_GAS = 10_000_000  # that a node spends on one trial: a vault whose adapters burn more cannot be acted on by that call
 STOPS_A_TURN = 25
 OTHERS_A_TURN = 200
 STUCK_BLOCKS = 3  # a key whose lowest nonce waits so long sends no stop while another key can
 URGENT = (Kind.FILL, *STOPS, Kind.REMOVE)  # a stop may stand behind what fills a gap
 PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)  # what is not in the next block is offered again at once
 OTHERS_PATIENCE_BLOCKS = 3
-
-ERROR_CHARACTERS = 300
 T = TypeVar("T")
 
 log = structlog.get_logger("keeper")
@@ -94,17 +88,6 @@ class Turn:
     unneeded: Sequence[Intent] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    """An intent as it would be sent by a signer, and what the node said to it: gas units, or why not."""
-
-    intent: Intent
-    signer: str
-    slot: Slot | None
-    gas: int | None
-    refused: RpcError | None
-
-
 @dataclass(slots=True)
 class _Room:
     """What nonces and wei are left while drafts are made, one after the other."""
@@ -134,7 +117,7 @@ class _Room:
         """Its signer failed, or what holds its lowest nonce waits, and is no mark that a stop could replace."""
         if signer in self.avoided:
             return True
-        lowest = next(iter(self.sight.pending_of(signer)), None)
+        lowest = self.sight.lowest_of(signer)
         is_stuck = lowest is not None and self.sight.head.number >= lowest.newest.offered_block + STUCK_BLOCKS
         return is_stuck and self.pending_mark(signer) is None
 
@@ -150,9 +133,23 @@ class _Room:
         self.held[signer].add(nonce)
         return nonce
 
-    def affords(self, signer: str, most_wei: int) -> int:
-        """How many transactions of that much the signer can pay now."""
-        return self.market.balances_wei[signer] // max(1, most_wei)
+    def is_filled(self, intent: Intent) -> bool:
+        """A filling whose nonce another transaction of ours has meanwhile: a stop takes the lowest one."""
+        return intent.kind == Kind.FILL and int(intent.reason["nonce"]) in self.held[intent.to]
+
+    def paid(self, trial: Trial, offer: Offer, stop_cap_wei: int) -> tuple[Fees, int] | None:
+        """What the signer can pay of an offer, with the gas limit; None when it is too little.
+
+        A stop goes for less rather than not at all. A mark leaves what STOPS_WANTED stops may cost.
+        """
+        kept_wei = STOPS_WANTED * STOP_GAS * self.market.cap_wei(stop_cap_wei) if trial.intent.kind == Kind.MARK else 0
+        left_wei = self.market.balances_wei[trial.signer] - kept_wei
+        for gas in trial.gas_limits():
+            if left_wei >= gas * offer.fees.max_fee_wei:
+                return offer.fees, gas
+        if trial.intent.kind in STOPS:
+            return next(((fees, gas) for gas in trial.gas_limits() if (fees := offer.within(left_wei // gas)) is not None), None)
+        return None
 
 
 class Drafter:
@@ -189,6 +186,7 @@ class Drafter:
 
     def _turn(self, group: Sequence[Intent], room: _Room) -> Turn:
         fresh = self._restated(group, room.sight)
+        fresh |= {i.id: None for i in group if room.is_filled(i)}
         needed = [intent for i in group if (intent := fresh[i.id]) is not None]
         return Turn(list(self._first_attempts(needed, room)), [intent for intent in group if fresh[intent.id] is None])
 
@@ -209,17 +207,8 @@ class Drafter:
     def _market(self, sight: Sight) -> Market:
         return market(self._reader.rpc, sorted(set(self._addresses.values())), sight.head)
 
-    # Trials
-
-    def _tried(self, intents: Sequence[tuple[Intent, str, Slot | None]], sight: Sight) -> list[_Trial]:
-        """Each as an eth_call at the head's hash and as a gas estimate."""
-        gas = hex(TRIAL_GAS)
-        calls = [{"from": signer, "to": intent.to, "data": hex_text(intent.data), "gas": gas} for intent, signer, _ in intents]
-        at = {"blockHash": sight.head.hash}
-        requests = [request for call in calls for request in (("eth_call", [call, at]), ("eth_estimateGas", [call]))]
-        answers = settled_apart(self._reader.rpc, requests) if requests else []
-        pairs = zip(answers[::2], answers[1::2], strict=True)
-        return [_trial(intent, signer, slot, *pair) for (intent, signer, slot), pair in zip(intents, pairs, strict=True)]
+    def _tried(self, intents: Sequence[tuple[Intent, str, Slot | None]], room: _Room) -> list[Trial]:
+        return tried(self._reader.rpc, intents, room.sight.head, room.only_by_mark)
 
     # Planned intents
 
@@ -228,7 +217,7 @@ class Drafter:
         ways = {intent.id: self._ways(intent, room) for intent in intents}
         left = [intent for intent in intents if ways[intent.id]]
         while left:
-            trials = self._tried([(*ways[intent.id].pop(0), None) for intent in left], room.sight)
+            trials = self._tried([(*ways[intent.id].pop(0), None) for intent in left], room)
             found = [self._first_attempt(trial, room, is_last=not ways[trial.intent.id]) for trial in trials]
             yield from (draft for draft in found if draft is not None)
             left = [intent for intent, draft in zip(left, found, strict=True) if draft is None and ways[intent.id]]
@@ -246,25 +235,29 @@ class Drafter:
             ways = [way for way in ways if way[1] not in room.stop_signers(intent.vault)]
         return sorted(ways, key=lambda way: room.is_avoided(way[1]))
 
-    def _first_attempt(self, trial: _Trial, room: _Room, *, is_last: bool) -> Draft | None:
+    def _first_attempt(self, trial: Trial, room: _Room, *, is_last: bool) -> Draft | None:
         """None when this way is barred; it is told when it was the last one."""
         intent, signer, cap = trial.intent, trial.signer, self._caps.of(trial.intent.kind)
         tell = log.warning if is_last else log.debug
         if trial.gas is None:
-            _wait(intent, "the chain refuses it", tell, signer=signer, refused=_name_of(trial.refused))
+            _wait(intent, "the chain refuses it", tell, signer=signer, refused=trial.why)
             return None
-        slot = room.pending_mark(signer) if intent.kind in STOPS else None
-        fees = room.market.offered(cap) if slot is None else room.market.raised(slot.fees, cap)
-        if fees is None:
-            _wait(intent, "the fee is above the cap", tell, base_fee_wei=room.market.base_fee_wei, cap_wei=cap)
+        is_stop = intent.kind in STOPS
+        slot = room.pending_mark(signer) if is_stop else None
+        market = room.market
+        offer = market.offered(cap, is_stop=is_stop) if slot is None else market.raised(slot.fees, cap, is_stop=is_stop)
+        if offer is None:
+            _wait(intent, "the fee is above the cap", tell, base_fee_wei=market.base_fee_wei.middle, cap_wei=cap)
             return None
-        if not room.affords(signer, trial.gas * fees.max_fee_wei):
-            _wait(intent, "the key is short of ETH", tell, signer=signer, balance_wei=room.market.balances_wei[signer])
+        paid = room.paid(trial, offer, self._caps.stops_wei)
+        if paid is None:
+            _wait(intent, "the key is short of ETH", tell, signer=signer, balance_wei=market.balances_wei[signer])
             return None
-        room.market.balances_wei[signer] -= trial.gas * fees.max_fee_wei
+        fees, gas = paid
+        market.balances_wei[signer] -= gas * fees.max_fee_wei
         if slot is not None:
             room.overtaken.add((signer, slot.nonce))
-        return Draft(intent, signer, room.nonce_for(intent, signer) if slot is None else slot.nonce, fees, trial.gas)
+        return Draft(intent, signer, room.nonce_for(intent, signer) if slot is None else slot.nonce, fees, gas)
 
     # Attempts that wait too long
 
@@ -289,23 +282,27 @@ class Drafter:
     def _replacements(self, fresh: Mapping[int, Intent | None], overdue: Mapping[int, Slot], room: _Room) -> Iterator[Draft]:
         left = {n: slot for n, slot in overdue.items() if (slot.signer, slot.nonce) not in room.overtaken}
         needed = [(intent, slot) for n, slot in left.items() if (intent := _sent_as(room.live[n], fresh[n])) is not None]
-        trials = {trial.intent.id: trial for trial in self._tried([(i, slot.signer, slot) for i, slot in needed], room.sight)}
+        trials = {trial.intent.id: trial for trial in self._tried([(i, slot.signer, slot) for i, slot in needed], room)}
         for intent_id, slot in left.items():
             draft = self._replacement(room.live[intent_id], trials.get(intent_id), slot, room)
             if draft is not None:
                 room.overtaken.add((slot.signer, slot.nonce))
                 yield draft
 
-    def _replacement(self, intent: Intent, trial: _Trial | None, slot: Slot, room: _Room) -> Draft | None:
+    def _replacement(self, intent: Intent, trial: Trial | None, slot: Slot, room: _Room) -> Draft | None:
         """The same again for more, or a filler when nobody needs it or the chain refuses it by now."""
         cap = self._caps.of(intent.kind)
-        fees = room.market.raised(slot.fees, cap)
-        if fees is None:
+        offer = room.market.raised(slot.fees, cap, is_stop=intent.kind in STOPS)
+        if offer is None:
             _wait(intent, "its fee is at the cap", nonce=slot.nonce, max_fee_wei=slot.fees.max_fee_wei, cap_wei=room.market.cap_wei(cap))
             return None
         if trial is None or trial.gas is None:
-            return Draft(intent, slot.signer, slot.nonce, fees, FILLER_GAS, is_filler=True)
-        return Draft(trial.intent, slot.signer, slot.nonce, fees, trial.gas)
+            return Draft(intent, slot.signer, slot.nonce, offer.fees, FILLER_GAS, is_filler=True)
+        paid = room.paid(trial, offer, self._caps.stops_wei)
+        if paid is None:
+            _wait(intent, "the key is short of ETH", signer=slot.signer, balance_wei=room.market.balances_wei[slot.signer])
+            return None
+        return Draft(trial.intent, slot.signer, slot.nonce, *paid)
 
 
 def _groups(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
@@ -333,29 +330,6 @@ def _sent_as(intent: Intent, fresh: Intent | None) -> Intent | None:
     if fresh is None:
         return None
     return as_anyone(fresh, intent.role) if intent.data == ENFORCE else replace(fresh, role=intent.role)
-
-
-def _trial(intent: Intent, signer: str, slot: Slot | None, called: Any, estimated: Any) -> _Trial:
-    if isinstance(called, RpcError):
-        return _Trial(intent, signer, slot, None, called)
-    gas = _gas_of(estimated)
-    if gas is None:
-        log.warning("gas not estimated", intent=intent.id, error=str(estimated)[:ERROR_CHARACTERS], gas=FALLBACK_GAS)
-        return _Trial(intent, signer, slot, FALLBACK_GAS, None)
-    return _Trial(intent, signer, slot, gas * GAS_MARGIN_PERCENT // 100, None)
-
-
-def _gas_of(estimated: Any) -> int | None:
-    """None for an error, and for what is no number of gas units that a transaction could have."""
-    try:
-        gas = int(estimated, 16)
-    except (TypeError, ValueError):
-        return None
-    return gas if FILLER_GAS <= gas <= TRIAL_GAS else None
-
-
-def _name_of(error: RpcError | None) -> str | None:
-    return (refusal_name(error.revert_data) if isinstance(error, RpcRevertedError) else None) or str(error)
 
 
 def _wait(intent: Intent, why: str, tell: Callable[..., object] | None = None, **told: Any) -> None:

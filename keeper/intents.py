@@ -6,7 +6,7 @@
       |  |         |           |           |  |
       |  |         |           +--> reverted <+           (it was mined and failed, or did not do what it was for)
       |  |         +-----------+--> superseded            (what took its nonce served another purpose of ours)
-      |  |         +-----------+--> nonce_lost            (a transaction that is not ours took its nonce)
+      |  |         +-----------+--> nonce_lost            (a transaction that is not ours took its nonce, or it is out of reach)
       |  +--> superseded                                  (nobody needs it any more)
       +-----> refused                                     (a request of the outbox that the chain refuses for too long)
 

@@ -1,10 +1,13 @@
 """What the market asks for a unit of gas, and the most that is offered: no single node's word decides either.
 
-    base fee   the higher median of the nodes' newest blocks: the chain takes its own base fee, whatever more is offered
-    tip        the lower median of what the nodes suggest, at most MOST_TIP_WEI or twice the base fee: this is paid as offered
+    base fee   first the higher median of the nodes' newest blocks, again the most: the chain takes its own base fee, whatever more
+               is offered
+    tip        first the lower median of what the nodes suggest, for a stop again the most; at most MOST_TIP_WEI or twice the least base
+               fee, and for a stop at least LEAST_STOP_TIP_WEI: this is paid as offered
     balance    the most that any node tells: a node that lags must not keep an account from paying
 
-Caps, of each transaction: the setting's, and MARKET_TIMES what the market asks, so that no row of replacements burns an account.
+Caps, of each transaction: the setting's, and MARKET_TIMES what the market asks, so that no row of replacements burns an account. A base fee
+above the setting's cap bars nothing as long as one node names one below it.
 """
 
 from collections.abc import Sequence
@@ -18,6 +21,7 @@ from keeper.state import Head
 
 GWEI = 10**9
 MOST_TIP_WEI = 2 * GWEI
+LEAST_STOP_TIP_WEI = GWEI // 10
 TIP_WHEN_UNKNOWN_WEI = GWEI
 MARKET_TIMES = 10
 LEAST_CAP_WEI = 10 * GWEI  # where the market asks next to nothing, a tenfold of it would replace nothing
@@ -26,29 +30,62 @@ ASKED_S = 1.0  # that a node may take
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """A number as the nodes tell it."""
+
+    least: int
+    middle: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What is best offered, and the maxFeePerGas below which nothing is gained."""
+
+    fees: Fees
+    least_max_fee_wei: int
+
+    def within(self, most_wei: int) -> Fees | None:
+        """As much of it as `most_wei` for a unit of gas allows."""
+        if most_wei < self.least_max_fee_wei:
+            return None
+        max_fee_wei = min(self.fees.max_fee_wei, most_wei)
+        return Fees(max_fee_wei, min(self.fees.max_priority_fee_wei, max_fee_wei))
+
+
+@dataclass(frozen=True, slots=True)
 class Market:
     """`balances_wei` of our accounts go down as drafts are made."""
 
-    base_fee_wei: int
-    tip_wei: int
+    base_fee_wei: Told
+    tip_wei: Told
     balances_wei: dict[str, int]
 
     def cap_wei(self, cap_wei: int) -> int:
         """The setting's cap, or what the market makes of it."""
-        return min(cap_wei, max(LEAST_CAP_WEI, MARKET_TIMES * (2 * self.base_fee_wei + self.tip_wei)))
+        return min(cap_wei, max(LEAST_CAP_WEI, MARKET_TIMES * (2 * self.base_fee_wei.most + self.tip_wei.middle)))
 
     @property
     def tip_cap_wei(self) -> int:
-        return max(LEAST_TIP_CAP_WEI, MARKET_TIMES * self.tip_wei)
+        return max(LEAST_TIP_CAP_WEI, MARKET_TIMES * self.tip_wei.middle)
 
-    def offered(self, cap_wei: int) -> Fees | None:
-        """The first offer; None when the base fee is above the cap."""
-        return fees_for(self.base_fee_wei, self.tip_wei, cap_wei)
+    def offered(self, cap_wei: int, *, is_stop: bool) -> Offer | None:
+        """The first offer; None when every node names a base fee above the cap."""
+        tip_wei = max(self.tip_wei.middle, LEAST_STOP_TIP_WEI) if is_stop else self.tip_wei.middle
+        fees = self._fees(self.base_fee_wei.middle, tip_wei, cap_wei)
+        return None if fees is None else Offer(fees, min(self.base_fee_wei.least + tip_wei, fees.max_fee_wei))
 
-    def raised(self, last: Fees, cap_wei: int) -> Fees | None:
+    def raised(self, last: Fees, cap_wei: int, *, is_stop: bool) -> Offer | None:
         """What a replacement of `last` offers; None when that is above a cap."""
-        raised = bumped(last, self.offered(cap_wei), self.cap_wei(cap_wei))
-        return None if raised is None or raised.max_priority_fee_wei > self.tip_cap_wei else raised
+        tip_wei = max(self.tip_wei.most, LEAST_STOP_TIP_WEI) if is_stop else self.tip_wei.middle
+        least, cap = bumped(last, None, self.cap_wei(cap_wei)), self.cap_wei(cap_wei)
+        fees = bumped(last, self._fees(self.base_fee_wei.most, tip_wei, cap), cap)
+        if least is None or fees is None or fees.max_priority_fee_wei > self.tip_cap_wei:
+            return None
+        return Offer(fees, least.max_fee_wei)
+
+    def _fees(self, base_fee_wei: int, tip_wei: int, cap_wei: int) -> Fees | None:
+        return None if self.base_fee_wei.least > cap_wei else fees_for(min(base_fee_wei, cap_wei), tip_wei, cap_wei)
 
 
 def market(rpc: Rpc, accounts: Sequence[str], head: Head) -> Market:
@@ -56,12 +93,12 @@ def market(rpc: Rpc, accounts: Sequence[str], head: Head) -> Market:
     asked: list[Request] = [("eth_maxPriorityFeePerGas", []), ("eth_getBlockByNumber", ["latest", False])]
     requests = [*asked, *(("eth_getBalance", [account, "latest"]) for account in accounts)]
     told = list(rpc.batch_of_each(requests, ASKED_S).values()) or [rpc.batch_settled(requests)]
-    tips = [tip for answers in told if (tip := _number(answers[0])) is not None]
-    bases = [base for answers in told if (base := _base_fee(answers[1])) is not None]
-    base_fee_wei = median_high(bases) if bases else head.base_fee_wei
-    tip_wei = min(median_low(tips) if tips else TIP_WHEN_UNKNOWN_WEI, max(MOST_TIP_WEI, 2 * base_fee_wei))
+    tips = [tip for answers in told if (tip := _number(answers[0])) is not None] or [TIP_WHEN_UNKNOWN_WEI]
+    bases = [base for answers in told if (base := _base_fee(answers[1])) is not None] or [head.base_fee_wei]
+    most_tip_wei = max(MOST_TIP_WEI, 2 * min(bases))
+    tip_wei = Told(*(min(one, most_tip_wei) for one in (min(tips), median_low(tips), max(tips))))
     balances = {account: _most([answers[n] for answers in told]) for n, account in enumerate(accounts, len(asked))}
-    return Market(base_fee_wei, tip_wei, balances)
+    return Market(Told(min(bases), median_high(bases), max(bases)), tip_wei, balances)
 
 
 def _most(answers: Sequence[Any]) -> int:

@@ -8,8 +8,9 @@ Laws
 - What is sent was committed before, and each commit is fenced: a leader that lost its lead writes and sends nothing more.
 - `already known`, `nonce too low` and the like are no verdicts: what a node refuses is looked for by its hash.
 - No nonce below what is pending stays empty: our bytes go there again, or a transfer of nothing (docs/decisions/0046).
-- All of an advance is asked of one node. A stop's bytes go to every other node of the pool as well, and a node that took bytes
-  and has no block with them SWALLOWED_BLOCKS later rests while others are asked.
+- All of an advance is asked of one node, but for nonces, fees, and a stop that it refuses: there its word is one of several
+  (docs/decisions/0069). A stop's bytes go to every other node of the pool as well, and a node that took bytes
+  and has no block with them a few blocks later rests while others are asked.
 - Stops go first, a few at a time, so that neither a crash nor a bad one holds the others up.
 """
 
@@ -33,17 +34,19 @@ from core.domain.errors import MandateError, OutsideError
 from core.domain.money import UnixSeconds
 from keeper.apart import settled_apart
 from keeper.attempts import Pending
-from keeper.drafts import ERROR_CHARACTERS, URGENT, Caps, Draft, Drafter
+from keeper.counts import Counts
+from keeper.drafts import URGENT, Caps, Draft, Drafter
 from keeper.intents import NEXT, ON_CHAIN, PENDING, State, filling, second_of
 from keeper.moves import EFFECT, Move, confirmed, moves_by
 from keeper.observe import Observer
-from keeper.sight import Sight, look
+from keeper.sight import OTHERS_S, Sight, look
 from keeper.state import STOPS, Kind, Role, VaultStatus
+from keeper.swallowed import Taken
+from keeper.trials import ERROR_CHARACTERS
 
 SECOND_AFTER_BLOCKS = 3
-SWALLOWED_BLOCKS = 3
 SWALLOWER_REST_S = 60.0
-OTHERS_S = 1.0  # that each other node may take for a stop's bytes
+REVERTS_A_DAY = 3  # that are paid for of one settlement or acceptance
 UNSIGNED = (MandateError, OutsideError, OSError, ValueError, TypeError)  # what a signer that cannot sign may raise
 SILENT_S = 5.0  # for so long a signer that failed is asked last
 REQUEST_PATIENCE = timedelta(hours=1)  # of a request of the outbox that the chain refuses
@@ -81,14 +84,17 @@ class Sender:
         self._addresses = {role: signer.address for role, signer in signers.items()}
         self._drafter = Drafter(reader, observer, self._addresses, caps)
         self._clock = clock
+        self._counts = Counts()
         self._silent_until: dict[str, float] = {}  # by account
-        self._taken_by: dict[str, dict[str, int]] = {}  # by node: the height at which it took bytes, by their hash
+        self._taken = Taken()
 
     def advance(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
         """Take every intent as far as it goes now; answers those that are not finished.
 
         Errors: RpcError and NoHeadError (what was committed stays), LeadershipLostError, IntentMovedError, the database's.
         """
+        if not live:
+            return []
         with self._reader.rpc.pinned():
             sight, live = self._settled(live, now)
             self._judge_node(live, sight)
@@ -102,14 +108,18 @@ class Sender:
     def rush(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
         """Sign and send the planned stops among `live`, and nothing else. Errors: as `advance`."""
         with self._reader.rpc.pinned():
-            sight = look(self._reader, self._signers, self._attempts(live))
+            sight = self._look(live)
             return self._signed_in_turns(live, sight, now, urgent_alone=True)[0]
 
     # What the chain decided
 
+    def _look(self, live: Sequence[Intent]) -> Sight:
+        once = {intent.id for intent in live if intent.outbox_id is not None}
+        return look(self._reader, self._signers, self._attempts(live), self._counts, once)
+
     def _settled(self, live: Sequence[Intent], now: datetime) -> tuple[Sight, list[Intent]]:
         """Every intent as the chain has it. One that is settled twice goes on until nothing changes."""
-        sight = look(self._reader, self._signers, self._attempts(live))
+        sight = self._look(live)
         by_id = {intent.id: intent for intent in live}
         moves = [move for verdict in sight.verdicts for move in moves_by(verdict, by_id, sight.head.number)]
         live = self._committed(live, moves, now)
@@ -196,10 +206,12 @@ class Sender:
         if age_s > self._max_head_age_s:
             if any(intent.state == State.PLANNED for intent in live):
                 log.warning("nothing is signed, the head is stale", head=sight.head.number, head_age_s=age_s)
+            self._reader.rpc.distrust("stale")
             return after, False
         drafted: set[int] = set()
         failed: set[str] = set()
-        for turn in self._drafter.turns(live, sight, self._only_by_mark(live), self._silent(), urgent_alone=urgent_alone):
+        wanted = live if urgent_alone else self._without_hopeless(live, now)
+        for turn in self._drafter.turns(wanted, sight, self._only_by_mark(live), self._silent(), urgent_alone=urgent_alone):
             signed = list(self._bytes_of(turn.drafts, sight, failed))
             drafted |= {draft.intent.id for draft in turn.drafts}
             moves = [Move(intent, State.SUPERSEDED) for intent in turn.unneeded]
@@ -209,6 +221,16 @@ class Sender:
             return after, has_sent
         refused = [Move(i, State.REFUSED) for i in after if i.id not in drafted and _is_refused(i, now)]
         return self._committed(after, refused, now), has_sent
+
+    def _without_hopeless(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
+        """Without what is planned once more although it reverted so often in a day: whose word it was must not burn the keeper's ETH."""
+        doubted = [i for i in live if i.kind in (Kind.SETTLE, Kind.ACCEPT) and i.state == State.PLANNED]
+        if not doubted:
+            return list(live)
+        with self._database.read() as session:
+            reverted = rows.reverted_since(session, doubted, now - timedelta(days=1))
+        hopeless = {i.id for i in doubted if reverted.get((i.subject, i.kind), 0) >= REVERTS_A_DAY}
+        return [intent for intent in live if intent.id not in hopeless]
 
     def _bytes_of(self, drafts: Sequence[Draft], sight: Sight, failed: set[str]) -> Iterator[tuple[Draft, NewTx]]:
         """The signed ones. Once a signer fails, nothing more of it is signed in this advance: a nonce left out would hold up the rest."""
@@ -267,31 +289,20 @@ class Sender:
         answers = settled_apart(rpc, requests)
         if to_all:
             rpc.batch_of_others(requests, OTHERS_S)
-        taken = [tx for tx, answer in zip(due, answers, strict=True) if not isinstance(answer, RpcError)]
-        self._taken_by.setdefault(rpc.pinned_name or "", {}).update({tx.hash: sight.head.number for tx in taken})
+        taken = [tx.hash for tx, answer in zip(due, answers, strict=True) if not isinstance(answer, RpcError)]
+        self._taken.note(rpc.pinned_name or "", taken, sight.head.number)
         for tx, answer in zip(due, answers, strict=True):
             if isinstance(answer, RpcError):
                 log.warning("the node does not take it", intent=tx.intent_id, nonce=tx.nonce, signer=tx.signer, error=_words(answer))
         return bool(taken)
 
     def _judge_node(self, live: Sequence[Intent], sight: Sight) -> None:
-        """The pinned node rests when bytes that it took are in no block so long after, though nothing stands before them and they
-        pay what is asked: it may keep them to itself."""
-        pending = {slot.newest.hash: slot for slot in sight.pending if slot.nonce == sight.counts[slot.signer]}
-        taken = self._taken_by.setdefault(self._reader.rpc.pinned_name or "", {})
-        for tx_hash in taken.keys() - {tx.hash for tx in self._attempts(live)}:
-            del taken[tx_hash]
-        swallowed = [
-            tx_hash
-            for tx_hash, slot in pending.items()
-            if sight.head.number - taken.get(tx_hash, sight.head.number) >= SWALLOWED_BLOCKS
-            and slot.newest.max_fee_wei >= sight.head.base_fee_wei
-        ]
+        """The pinned node rests when it seems to keep bytes to itself."""
+        node = self._reader.rpc.pinned_name or ""
+        swallowed = self._taken.swallowed(node, sight, {tx.hash for tx in self._attempts(live)})
         if swallowed:
-            log.warning("a node keeps bytes to itself", node=self._reader.rpc.pinned_name, transactions=swallowed[:5])
+            log.warning("a node keeps bytes to itself", node=node, transactions=swallowed[:5])
             self._reader.rpc.distrust("swallows", SWALLOWER_REST_S)
-            for tx_hash in swallowed:
-                del taken[tx_hash]
 
     def _to_send(self, live: Sequence[Intent], sight: Sight) -> Iterator[Tx]:
         """The newest attempt of each pending nonce, unless the node has it: one that restarted forgot it."""

@@ -1,22 +1,28 @@
-"""What the chain says of everything that is under way: read from one node.
+"""What the chain says of everything that is under way: of transactions one node, of our accounts' nonces every node of the pool.
 
-What it says of one transaction and cannot be read leaves that one as it is: pending, and known.
+Laws
+- What it says of one transaction and cannot be read leaves that one as it is: pending, and known.
+- What pends more than MOST_GAP nonces above what is used or held was signed on a wrong count: it is given up and signed anew.
+- What must not be done twice is given up only when every node's count is past its nonce and no node knows it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.chain.abi import AbiDecodeError
-from core.chain.reader import ChainReader
-from core.chain.results import header_of, receipt_of
-from core.chain.rpc import RpcRefusedError
+from core.chain import results
+from core.chain.reader import ChainReader, receipt_of, transaction_of
+from core.chain.rpc import Request, Rpc, RpcRefusedError
 from core.db.repositories.keeper import Tx
-from core.domain.blocks import Receipt
+from core.domain.blocks import BlockHeader, Receipt
 from core.domain.money import UnixSeconds
-from keeper.attempts import Mined, Pending, Slot, Verdict, gap_below, slots_of, verdict_of
+from keeper.attempts import Lost, Mined, Pending, Slot, Verdict, gap_below, slots_of, verdict_of
+from keeper.counts import Counts
 from keeper.observe import NoHeadError
 from keeper.state import Head
+
+MOST_GAP = 16  # a transfer of nothing is paid for each nonce of a gap
+OTHERS_S = 1.0  # that each other node may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,53 +41,120 @@ class Sight:
     def pending_of(self, signer: str) -> list[Slot]:
         return [slot for slot in self.pending if slot.signer == signer]
 
+    def lowest_of(self, signer: str) -> Slot | None:
+        """What everything else of this signer that is pending waits for."""
+        count = self.counts[signer]
+        lowest = next((slot for slot in self.pending_of(signer) if slot.nonce >= count), None)
+        return lowest if lowest is not None and lowest.nonce <= count + MOST_GAP else None
+
     def gap_of(self, signer: str) -> tuple[int, int] | None:
-        """The nonces, both included, that hold up everything of this signer that is pending."""
-        return gap_below(self.counts[signer], self.pending_of(signer))
+        """The nonces, both included and at most MOST_GAP, that hold up everything of this signer that is pending."""
+        lowest = self.lowest_of(signer)
+        return None if lowest is None else gap_below(self.counts[signer], [lowest])
 
     def mined_of(self, intent_id: int) -> Mined | None:
         found = (verdict for verdict in self.verdicts if isinstance(verdict, Mined) and verdict.tx.intent_id == intent_id)
         return next(found, None)
 
 
-def look(reader: ChainReader, signers: Iterable[str], attempts: Sequence[Tx]) -> Sight:
-    """Errors: RpcError, NoHeadError; nothing is concluded from a part of the answers."""
+def look(reader: ChainReader, signers: Iterable[str], attempts: Sequence[Tx], counts: Counts, once: Collection[int] = ()) -> Sight:
+    """`once`: intents that must not be carried out twice.
+
+    Errors: RpcError, NoHeadError; nothing is concluded from a part of the answers.
+    """
     slots = slots_of(attempts)
     accounts = sorted({*signers, *(slot.signer for slot in slots)})
     hashes = list(dict.fromkeys(tx.hash for tx in attempts))
-    counts = [("eth_getTransactionCount", [account, "latest"]) for account in accounts]
+    asked_counts: list[Request] = [("eth_getTransactionCount", [account, "latest"]) for account in accounts]
     receipts = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in hashes]
     bodies = [("eth_getTransactionByHash", [tx_hash]) for tx_hash in hashes]
     blocks = [("eth_getBlockByNumber", [tag, False]) for tag in ("latest", "safe")]
-    answers = iter(reader.rpc.batch_settled([*blocks, *counts, *receipts, *bodies]))
-    head, safe = _head(next(answers)), next(answers)
-    count_of = {account: int(_answered(next(answers)), 16) for account in accounts}
-    told = {tx_hash: _receipt(next(answers)) for tx_hash in hashes}
-    bodies_by_hash = {tx_hash: next(answers) for tx_hash in hashes}
-    receipt_by_hash = {tx_hash: receipt for tx_hash, (receipt, _) in told.items()}
-    known = {tx_hash: not told[tx_hash][1] or bodies_by_hash[tx_hash] is not None for tx_hash in hashes}
-    verdicts = tuple(verdict_of(slot, count_of[slot.signer], receipt_by_hash, known) for slot in slots)
+    parsers = [
+        *(results.header for _ in blocks),
+        *(results.number for _ in accounts),
+        *map(receipt_of, hashes),
+        *map(transaction_of, hashes),
+    ]
+    answers = iter(reader.rpc.batch_settled([*blocks, *asked_counts, *receipts, *bodies], parsers))
+    head, safe = _head(reader.rpc, next(answers)), next(answers)
+    own_counts = [next(answers) for _ in accounts]
+    receipt_by_hash, known = _read(hashes, list(answers))
+    waited = _waited(slots, receipt_by_hash, head)
+    told = _told(reader.rpc, accounts, own_counts, asked_counts)
+    believed = {account: counts.of(account, told[account], waited.get(account, 0), head.number) for account in accounts}
+    single = {(slot.signer, slot.nonce) for slot in slots if any(tx.intent_id in once for tx in slot.attempts)}
+    verdicts = list[Verdict]()
+    for slot in slots:
+        is_single = (slot.signer, slot.nonce) in single
+        count = min(told[slot.signer]) if is_single else believed[slot.signer]
+        verdict = verdict_of(slot, count, receipt_by_hash, known)
+        verdicts.append(_denied(reader.rpc, verdict) if is_single else verdict)
+    for n, (slot, is_far) in enumerate(_reach(verdicts, believed)):
+        if is_far and (slot.signer, slot.nonce) not in single:
+            verdicts[n] = Lost(slot)
+    for account, count in believed.items():
+        counts.passed(account, count)
     # A node without the tag refuses it; then nothing is ever called safe by guess.
-    safe_block = None if safe is None or isinstance(safe, RpcRefusedError) else header_of(safe).number
-    return Sight(head, safe_block, count_of, verdicts)
+    return Sight(head, safe.number if isinstance(safe, BlockHeader) else None, believed, tuple(verdicts))
 
 
-def _answered(answer: Any) -> Any:
-    if isinstance(answer, RpcRefusedError):
-        raise answer
-    return answer
+def _read(hashes: Sequence[str], answers: Sequence[Any]) -> tuple[dict[str, Receipt | None], dict[str, bool]]:
+    """By hash: the receipt, and whether the node knows the transaction; an error in place of an answer says that it may."""
+    told, bodies = answers[: len(hashes)], answers[len(hashes) :]
+    receipts = {tx_hash: one if isinstance(one, Receipt) else None for tx_hash, one in zip(hashes, told, strict=True)}
+    of_both = zip(hashes, told, bodies, strict=True)
+    return receipts, {tx_hash: body is not None or isinstance(one, RpcRefusedError) for tx_hash, one, body in of_both}
 
 
-def _receipt(raw: Any) -> tuple[Receipt | None, bool]:
-    """The receipt, and whether the answer could be read."""
-    try:
-        return (None if raw is None else receipt_of(raw)), True
-    except (KeyError, ValueError, TypeError, AttributeError, AbiDecodeError):
-        return None, False
+def _waited(slots: Sequence[Slot], receipts: Mapping[str, Receipt | None], head: Head) -> dict[str, int]:
+    """Blocks since the first attempt that is in none was signed, by account."""
+    first: dict[str, int] = {}
+    for slot in slots:
+        if all(receipts[tx.hash] is None for tx in slot.attempts):
+            first[slot.signer] = min(first.get(slot.signer, head.number), slot.attempts[0].offered_block)
+    return {signer: head.number - block for signer, block in first.items()}
 
 
-def _head(raw: Any) -> Head:
-    header = None if raw is None or isinstance(raw, RpcRefusedError) else header_of(raw)
-    if header is None or header.base_fee_wei is None:
+def _told(rpc: Rpc, accounts: Sequence[str], own: Sequence[Any], requests: Sequence[Request]) -> dict[str, list[int]]:
+    """Each account's count as each node tells it. Errors: RpcRefusedError when none does."""
+    others = rpc.batch_of_others(requests, OTHERS_S).values()
+    numbers = [[int(one, 16) for answers in others if isinstance(one := answers[n], str)] for n in range(len(accounts))]
+    told = {account: [*((one,) if isinstance(one, int) else ()), *more] for account, one, more in zip(accounts, own, numbers, strict=True)}
+    refused = next((one for account, one in zip(accounts, own, strict=True) if not told[account]), None)
+    if refused is not None:
+        rpc.distrust("no count")
+        raise refused
+    return told
+
+
+def _denied(rpc: Rpc, verdict: Verdict) -> Verdict:
+    """As it is, unless the asked node alone does not know what it calls lost: then it pends, and another node is asked next."""
+    if not isinstance(verdict, Lost):
+        return verdict
+    requests: list[Request] = [("eth_getTransactionByHash", [tx.hash]) for tx in verdict.slot.attempts]
+    said = rpc.batch_of_others(requests, OTHERS_S).values()
+    if not any(isinstance(answer, dict) for answers in said for answer in answers):
+        return verdict
+    rpc.distrust("denies")
+    return Pending(verdict.slot, unknown=True)
+
+
+def _reach(verdicts: Sequence[Verdict], counts: dict[str, int]) -> Iterator[tuple[Slot, bool]]:
+    """Each slot, lowest nonce of a signer first, and whether it pends beyond reach. `counts` go up over what was seen in blocks."""
+    held: dict[str, int] = {}  # the lowest nonce above all that is used or held
+    for verdict in verdicts:
+        signer, nonce = verdict.slot.signer, verdict.slot.nonce
+        if isinstance(verdict, Mined) and nonce == counts[signer]:
+            counts[signer] += 1
+        free = max(held.get(signer, 0), counts[signer])
+        is_far = nonce > free + MOST_GAP
+        if not is_far:
+            held[signer] = max(free, nonce + 1)
+        yield verdict.slot, is_far and isinstance(verdict, Pending)
+
+
+def _head(rpc: Rpc, header: Any) -> Head:
+    if not isinstance(header, BlockHeader) or header.base_fee_wei is None:
+        rpc.distrust("no head")
         raise NoHeadError("the node gives no newest block, or one without a base fee")
     return Head(header.number, header.hash, UnixSeconds(header.timestamp), header.base_fee_wei)

@@ -35,10 +35,10 @@ class Kind(StrEnum):
     a nonce that holds the others up. ACCEPT is the factory's `acceptKeeper`. Rows of the outbox bring kinds of their own.
     """
 
-    FILL = "fill"
     STOP = "stop"
     SECOND = "second_stop"
     REMOVE = "remove_agent"
+    FILL = "fill"
     SETTLE = "settle"
     ACCEPT = "accept_keeper"
     MARK = "mark"

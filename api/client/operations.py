@@ -373,12 +373,14 @@ class SafetyDefense(TypedDict):
 
 
 class TransfersBalance(TypedDict):
+    data_issue: NotRequired[bool | None]
+    data_issue_reason: NotRequired[str | None]
     chain_id: int
     asset: str
-    idle: str
+    idle: str | None
     reserved: str
-    in_transit: str
-    delivered: str
+    in_transit: str | None
+    delivered: str | None
 
 
 class TransfersTransfer(TypedDict):
@@ -403,6 +405,8 @@ class TransfersTransferReported(TypedDict):
 
 
 class TransfersBalances(TypedDict):
+    data_issue: NotRequired[bool | None]
+    data_issue_reason: NotRequired[str | None]
     balances: list[TransfersBalance]
 
 

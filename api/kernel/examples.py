@@ -35,6 +35,7 @@ SENTENCES: Mapping[str, str] = {
     "schema_not_applied": "The database lacks this version's tables; its operator applies the migrations.",
     "agent_key_scope": "This key lacks the scope read; its owner can grant it.",
     "secret_field_refused": "api_secret: this service never takes keys or secrets; leave the field out.",
+    "record_short": "What is idle is not known: facts of the chain are held back from the account's record. Report it again later.",
     "duplicate_transfer": "You reported this transaction; it is confirmed.",
     "tw_feature_disabled": "This feature is switched off.",
     "server_guard": "The relay guard refused the attempt.",

@@ -62,6 +62,7 @@ REASONS: Mapping[str, Reason] = {
     "agent_key_scope": Reason(403, False, "owner", ("agents.scopes",)),
     "secret_field_refused": Reason(400, False, "caller"),
     "duplicate_transfer": Reason(409, False, "caller"),
+    "record_short": Reason(503, True, "service"),
     "tw_feature_disabled": Reason(404, False, "service"),
     "server_guard": Reason(403, False, "agent"),
     "wallet_taken": Reason(409, False, "caller"),

@@ -19,7 +19,7 @@ from core.chain.abi import checksum_address
 from core.db.engine import Database
 from core.db.repositories import chain, reverts
 from core.db.repositories.mandate_rows import ledger_row
-from core.db.repositories.quarantine import shorts_of
+from core.db.repositories.quarantine import MANDATE, shorts_of
 from core.db.tables.mandate import Mandate, MandateEvent, MandateHead
 from core.domain.canonical import canonical_json
 from core.domain.mandate.ledger import LedgerRow
@@ -46,7 +46,7 @@ def opening(session: Session, mandate: Mandate, factory: str) -> Opening:
     seq, row_hash = head_of(session, mandate)
     totals = totals_of(mandate_ledger.load_head(session, mandate.id))
     head = {"seq": seq, "row_hash": row_hash, "totals": totals, "as_of": _as_of(session, mandate)}
-    short = shorts_of(session, [mandate.id]).get(mandate.id)
+    short = shorts_of(session, MANDATE, [mandate.id]).get(mandate.id)
     last = {"head": head | ({} if short is None else {HELD_KEY: short.to_json()})}
     return Opening(mandate.id, _first_line(mandate, factory), last, seq)
 

@@ -49,6 +49,11 @@ def hex_bytes(text: str) -> bytes:
     return bytes.fromhex(text.removeprefix("0x"))
 
 
+def address_word(address: str) -> str:
+    """An address as a topic has it: 32 bytes in lower case."""
+    return "0x" + address.lower().removeprefix("0x").rjust(64, "0")
+
+
 def answer_words(answer: Any, count: int) -> bytes:
     """A node's answer, bytes or hex, of exactly so many words of 32 bytes; the decoder alone takes a longer one. Errors: AbiDecodeError."""
     if not isinstance(answer, str | bytes):

@@ -1,43 +1,23 @@
 """What a node says, told apart: an answer, a refusal, or the node's own failure. Pure: no socket, no clock.
 
 Laws
-- What a node *says* of the call (a revert, an invalid argument, a range that is too large) is an answer.
-- What it says of *itself* (limits, internal errors, resources not at hand) is a failure: another node may do better.
-- So is an answer that is well-formed JSON and not what its method promises (results.py).
+- What a node *says* of the call (a revert, bytes that it has, a range that is too large) is an answer; any other refusal is its failure,
+  and another node may do better (refusals.py).
+- So is an answer that is well-formed JSON and not what its method promises (results.py), and a batch of which every call is refused
+  though none ran.
 - Errors are typed and are OutsideErrors; none carries a URL, since URLs hold provider keys.
 """
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import msgspec
 
-from core.chain.abi import hex_bytes
+from core.chain.refusals import FailureKind, cleaned, code_of, failure_of, is_code_failed, is_too_large, message_of, revert_data
 from core.chain.results import Parse
 from core.domain.errors import OutsideError
-
-REVERT_CODE = 3
-MOST_MESSAGE = 500  # characters of what a node says that are kept
-RATE_LIMIT_CODES = frozenset({429, -32005})
-# The node's own trouble, not the caller's: limits, internal errors, resources not at hand.
-NODE_TROUBLE_CODES = RATE_LIMIT_CODES | {-32603, -32002, -32001}
-# Providers word "slower, please" in many ways and under many codes, and use -32005 for "too many results" as well.
-_TOO_FAST = re.compile(r"rate.?limit|too many requests|requests? (limit|per second)|compute units per second|throughput", re.IGNORECASE)
-_TOO_MUCH = re.compile(r"results|block range|response size", re.IGNORECASE)
-# How nodes word the end of a contract's code that is no revert: geth and Erigon, anvil and reth ("EVM error"), Nethermind ("VM execution").
-_CODE_FAILED = re.compile(
-    r"out of gas|invalid opcode|opcode .*not defined|invalid jump|stack (underflow|overflow|limit)|write protection"
-    r"|return data out of bounds|gas uint64 overflow|max call depth|EVM error|VM execution error",
-    re.IGNORECASE,
-)
-# geth ("batch too large"), reth, Nethermind ("Batch size limit exceeded") and providers ("maximum 100 calls in 1 batch").
-_BATCH_TOO_LARGE = re.compile(
-    r"batch.{0,40}(too (large|big|many|long)|limit|exceed|maximum)|(too many|too large|maximum|exceed|limit).{0,40}batch", re.IGNORECASE
-)
 
 
 class RpcError(OutsideError):
@@ -74,21 +54,18 @@ class RpcCodeFailedError(RpcRefusedError):
     """eth_call or eth_estimateGas ran and the contract's code failed otherwise than by a revert: out of gas, an invalid opcode."""
 
 
-class FailureKind(StrEnum):
-    """How a node failed; the words of the metrics."""
+class AnswerTooLargeError(RpcError):
+    """The answer is longer than is read, and what is asked for may be so long: ask for less. It says nothing against the node."""
 
-    TIMEOUT = "timeout"
-    CONNECTION = "connection"
-    STATUS = "status"
-    GARBLED = "garbled"
-    TROUBLE = "trouble"
-    RATE_LIMIT = "rate_limit"
+    def __init__(self, methods: Sequence[str], most_bytes: int) -> None:
+        super().__init__(f"{', '.join(sorted(set(methods)))}: an answer of more than {most_bytes} bytes")
 
 
 class NodeFailure(Exception):
     """This node failed; another may not. `answer`: the error object, if it sent one. `retry_after_s`: its Retry-After.
 
-    `partly`: the results of a batch of which only some calls failed, these as refusals in their places.
+    `method`: of the call that was refused. `partly`: the results of a batch of which only some calls failed, these as refusals in their
+    places.
     """
 
     def __init__(
@@ -97,12 +74,14 @@ class NodeFailure(Exception):
         reason: str,
         *,
         answer: dict[str, Any] | None = None,
+        method: str = "",
         retry_after_s: float | None = None,
         partly: Sequence[Any] | None = None,
     ) -> None:
         super().__init__(reason)
         self.kind = kind
         self.answer = answer
+        self.method = method
         self.retry_after_s = retry_after_s
         self.partly = partly
 
@@ -113,10 +92,11 @@ class BatchTooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One call: its id in the request, its method, and how its result is read."""
+    """One call: its id in the request, its method and parameters, and how its result is read."""
 
     id: int
     method: str
+    params: Sequence[Any]
     parse: Parse[Any]
 
 
@@ -145,7 +125,7 @@ def results_of(content: bytes, asked: Sequence[Asked]) -> list[Any | RpcRefusedE
     if len(asked) > 1 and _says_too_large(envelopes):
         raise BatchTooLargeError
     if is_one:
-        raise _whole_refused(_settled(envelopes[0], asked[0]))
+        raise _whole_refused(envelopes[0], asked[0])
     counts = Counter(envelope.id for envelope in envelopes)
     if any(counts[one.id] != 1 for one in asked):
         raise NodeFailure(FailureKind.GARBLED, "a batch answer with calls left out or doubled")
@@ -165,22 +145,30 @@ def results_of(content: bytes, asked: Sequence[Asked]) -> list[Any | RpcRefusedE
 def _says_too_large(envelopes: Sequence[_Envelope]) -> bool:
     """One error, alone or in a list, in place of a batch's answers."""
     error = _decoded(msgspec.json, envelopes[0].error, "not a JSON-RPC error") if len(envelopes) == 1 and envelopes[0].error else None
-    return isinstance(error, dict) and _BATCH_TOO_LARGE.search(_message(error)) is not None
+    return isinstance(error, dict) and is_too_large(error)
 
 
-def _whole_refused(found: Any) -> NodeFailure:
+def _whole_refused(envelope: _Envelope, first: Asked) -> NodeFailure:
     """A whole batch is refused with one object, for its rate above all: the limits are the node's own."""
+    try:
+        found = _settled(envelope, first)
+    except NodeFailure as failure:
+        return failure
     if not isinstance(found, RpcRefusedError):
         return NodeFailure(FailureKind.GARBLED, "not a JSON-RPC batch answer")
-    error = {"code": found.code, "message": found.node_message}
-    return NodeFailure(FailureKind.TROUBLE, str(found), answer=error)
+    return NodeFailure(FailureKind.TROUBLE, str(found), answer={"code": found.code, "message": found.node_message}, method=first.method)
 
 
 def _of_batch(failures: Sequence[NodeFailure], found: Sequence[Any]) -> NodeFailure:
     """A rate limit is of the whole batch, and so is what every call of it met; anything else leaves the other answers as they are."""
     limited = next((failure for failure in failures if failure.kind is FailureKind.RATE_LIMIT), None)
-    worst, is_part = limited or failures[0], limited is None and len(failures) < len(found)
-    return NodeFailure(worst.kind, str(worst), answer=worst.answer, partly=found if is_part else None)
+    worst, is_part = limited or failures[0], limited is None and not all(map(_is_mere_refusal, found))
+    return NodeFailure(worst.kind, str(worst), answer=worst.answer, method=worst.method, partly=found if is_part else None)
+
+
+def _is_mere_refusal(found: Any) -> bool:
+    """Whether nothing was looked up or run."""
+    return isinstance(found, RpcRefusedError) and not isinstance(found, RpcRevertedError | RpcCodeFailedError)
 
 
 def _in_place(method: str, failure: NodeFailure) -> RpcRefusedError:
@@ -200,56 +188,23 @@ def _settled(envelope: _Envelope, asked: Asked) -> Any | RpcRefusedError:
     if error is not None:
         if not isinstance(error, dict):
             raise NodeFailure(FailureKind.GARBLED, "not a JSON-RPC error")
-        kind = _failure_of(error)
+        kind = failure_of(asked.method, asked.params, error)
         if kind is not None:
-            raise NodeFailure(kind, f"{_message(error, 'node trouble')} (code {_code(error)})", answer=error)
+            told = f"{message_of(error, 'node trouble')} (code {code_of(error)})"
+            raise NodeFailure(kind, told, answer=error, method=asked.method)
         return refused(asked.method, error)
     if not envelope.result:
         raise NodeFailure(FailureKind.GARBLED, "not a JSON-RPC answer")
     try:
         return asked.parse(envelope.result)
     except (ValueError, RecursionError) as fault:
-        raise NodeFailure(FailureKind.GARBLED, f"{asked.method}: not what it promises: {str(fault)[:MOST_MESSAGE]}") from fault
+        raise NodeFailure(FailureKind.GARBLED, f"{asked.method}: not what it promises: {cleaned(str(fault))}") from fault
 
 
 def refused(method: str, error: dict[str, Any]) -> RpcRefusedError:
-    code, message = _code(error), _message(error, "no message")
-    data = _revert_data(error)
+    code, message = code_of(error), message_of(error, "no message")
+    data = revert_data(method, error)
     if data is not None:
         return RpcRevertedError(method, code, message, data)
-    kind = RpcCodeFailedError if _CODE_FAILED.search(message) else RpcRefusedError
+    kind = RpcCodeFailedError if is_code_failed(method, message) else RpcRefusedError
     return kind(method, code, message)
-
-
-def _code(error: dict[str, Any]) -> int:
-    code = error.get("code")
-    return code if type(code) is int else 0  # bool is one too
-
-
-def _message(error: dict[str, Any], otherwise: str = "") -> str:
-    return str(error.get("message", otherwise))[:MOST_MESSAGE]
-
-
-def _failure_of(error: dict[str, Any]) -> FailureKind | None:
-    """None: it speaks of the call, not of itself."""
-    code, message = _code(error), _message(error)
-    if _revert_data(error) is not None:
-        return None
-    if _TOO_FAST.search(message):
-        return FailureKind.RATE_LIMIT
-    if code in RATE_LIMIT_CODES:
-        return None if _TOO_MUCH.search(message) else FailureKind.RATE_LIMIT
-    return FailureKind.TROUBLE if code in NODE_TROUBLE_CODES else None
-
-
-def _revert_data(error: dict[str, Any]) -> bytes | None:
-    """None when the error is no revert. Nodes put the data in different places; a revert may have none."""
-    data = error.get("data")
-    if isinstance(data, dict):
-        data = data.get("data") or data.get("result")
-    if _code(error) != REVERT_CODE and "revert" not in _message(error).lower():
-        return None
-    try:
-        return hex_bytes(data) if isinstance(data, str) and data.startswith("0x") else b""
-    except ValueError:
-        return b""

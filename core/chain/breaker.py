@@ -9,9 +9,11 @@ Laws
   requests that were under way together count once.
 - Half-open lets one request through at a time. A success closes what failures opened.
 - A rest is no failure: it runs its time whatever is answered meanwhile, and doubles nothing.
+- A method that is refused rests the node, each time in a row for twice as long; other methods that are answered say nothing of it.
 Not thread-safe: its node holds the lock.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 FIRST_OPEN_S = 1.0
@@ -31,6 +33,7 @@ class Breaker:
         self._open_s = 0.0  # 0: closed
         self._failed_until = self._rests_until = float("-inf")
         self._is_probed = False
+        self._refused_s: dict[str, float] = {}  # by method: how long the node rested for it last
 
     @property
     def free_at(self) -> float:
@@ -67,6 +70,18 @@ class Breaker:
             return
         self._open_s = min(self._open_s * 2 or FIRST_OPEN_S, MOST_OPEN_S)
         self._failed_until = now + self._open_s
+
+    def refused(self, method: str, now: float) -> None:
+        """It does not serve this method, or nobody (any more)."""
+        if now < self._rests_until:
+            return
+        self._refused_s[method] = min(self._refused_s.get(method, 0.0) * 2 or FIRST_OPEN_S, MOST_OPEN_S)
+        self.rest(self._refused_s[method], now)
+
+    def answered(self, methods: Iterable[str]) -> None:
+        """It served these."""
+        for method in methods if self._refused_s else ():
+            self._refused_s.pop(method, None)
 
     def rest(self, seconds: float, now: float) -> None:
         self._rests_until = max(self._rests_until, now + seconds)

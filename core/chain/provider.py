@@ -3,7 +3,8 @@
 Laws
 - `enter` then `ask`, in pairs: the budget is paid at the door, and the door is closed to others while a half-open node is tried.
 - A failure of transport opens the breaker; a rate limit slows the budget and opens nothing; trouble that the node tells of
-  in so many words rests it for TROUBLE_S, since another call may well succeed.
+  in so many words rests it for TROUBLE_S, since another call may well succeed; a method that it refuses rests it for longer each time.
+- It is sent no more calls at once than it takes (batch_size.py).
 - An answer is read piece by piece, for at most a time and at most MOST_ANSWER_BYTES, counted after decompression.
 - Its name is host and port. Path, query and user of the URL hold keys and are never told.
 """
@@ -20,13 +21,16 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from core.chain.answers import FailureKind, NodeFailure
+from core.chain.answers import AnswerTooLargeError, BatchTooLargeError, NodeFailure
+from core.chain.batch_size import BatchSize
 from core.chain.breaker import Breaker, BreakerState
 from core.chain.budget import Budget
+from core.chain.refusals import FailureKind
 
 TROUBLE_S = 1.0
 CONNECT_S = 2.0
 MOST_ANSWER_BYTES = 64 * 2**20  # the receipts of twenty full blocks; what needs more is asked for in smaller parts
+MAY_BE_LONG = ("eth_getBlockReceipts", "eth_getLogs")
 ENCODINGS = ("identity", "gzip", "deflate")  # a piece of another one may unfold to any size
 ACCEPTED = {"Accept-Encoding": ", ".join(ENCODINGS[1:])}
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -56,9 +60,10 @@ class ProviderStats:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Whether a request may pass. `wait_s`: until the budget would let it; 0 when it does."""
+    """Whether a request may pass, and with how many calls. `wait_s`: until the budget would let it; 0 when it does."""
 
     passed: bool
+    calls: int
     is_open: bool
     wait_s: float
     is_probe: bool = False
@@ -75,6 +80,7 @@ class Provider:
         self._lock = threading.Lock()
         self._budget = budget
         self._breaker = Breaker()
+        self._size = BatchSize()
         self._requests = self._calls = self._waits = 0
         self._seconds = self._waited_s = 0.0
         self._failures: Counter[str] = Counter()
@@ -86,29 +92,47 @@ class Provider:
         with self._lock:
             return self._breaker.free_at
 
-    def enter(self, cost: int, *, even_if_open: bool = False) -> Entry:
-        """Ask to pass with a request of `cost` calls; when passed, it is paid for and `ask` must follow."""
+    def is_short_of(self, calls: int) -> bool:
+        """Whether it takes so few calls at once that others are better asked for so many."""
+        with self._lock:
+            return self._size.is_short_of(calls)
+
+    def enter(self, wanted: int, *, even_if_open: bool = False) -> Entry:
+        """Ask to pass with so many calls, or as many of them as the node takes at once; when passed, they are paid for and `ask` must
+        follow.
+        """
         now = self._clock()
         with self._lock:
+            cost = min(wanted, self._size.calls)
             wait_s = self._budget.wait_s(now)
             is_open = not self._breaker.admits(now)
             if wait_s > 0 or (is_open and not even_if_open):
-                return Entry(passed=False, is_open=is_open, wait_s=wait_s)
+                return Entry(passed=False, calls=cost, is_open=is_open, wait_s=wait_s)
             self._budget.take(cost, now)
             self._calls += cost
             self._requests += 1
-            return Entry(passed=True, is_open=is_open, wait_s=0.0, is_probe=self._breaker.entered(now))
+            return Entry(passed=True, calls=cost, is_open=is_open, wait_s=0.0, is_probe=self._breaker.entered(now))
 
     def ask(self, entry: Entry, body: Any, read: Callable[[bytes], T], timeout_s: float) -> T:
-        """POST and read the answer, within about `timeout_s`. Errors: NodeFailure, and what `read` raises."""
+        """POST and read the answer, within about `timeout_s`.
+
+        Errors: NodeFailure, BatchTooLargeError, AnswerTooLargeError, and what else `read` raises.
+        """
         begun = self._clock()
         try:
             answer = read(self._post(body, begun, timeout_s))
         except NodeFailure as failure:
             self._note(begun, failure)
             raise
+        except BatchTooLargeError:
+            with self._lock:
+                self._size.refused(entry.calls, self._clock())
+            raise
         else:
             self._note(begun, None)
+            with self._lock:
+                self._size.answered(entry.calls, self._clock())
+                self._breaker.answered(one["method"] for one in (body if isinstance(body, list) else [body]))
             return answer
         finally:
             with self._lock:
@@ -164,6 +188,8 @@ class Provider:
             self._failures[failure.kind] += 1
             if failure.kind is FailureKind.RATE_LIMIT:
                 self._budget.limited(failure.retry_after_s, now)
+            elif failure.kind is FailureKind.REFUSED:
+                self._breaker.refused(failure.method, now)
             elif failure.kind is FailureKind.TROUBLE:
                 self._breaker.rest(TROUBLE_S, now)
             else:
@@ -174,6 +200,8 @@ class Provider:
         timeout = httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s))
         try:
             with self._http.stream("POST", self._url, json=body, timeout=timeout, headers=ACCEPTED) as response:
+                if response.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE and isinstance(body, list) and len(body) > 1:
+                    raise BatchTooLargeError
                 _require_ok(response)
                 content = bytearray()
                 for piece in response.iter_bytes():
@@ -181,12 +209,20 @@ class Provider:
                     if self._clock() - begun > timeout_s:
                         raise NodeFailure(FailureKind.TIMEOUT, "an answer without end")
                     if len(content) > MOST_ANSWER_BYTES:
-                        raise NodeFailure(FailureKind.GARBLED, f"an answer of more than {MOST_ANSWER_BYTES} bytes")
+                        raise _too_large(body)
         except httpx.TimeoutException as error:
             raise NodeFailure(FailureKind.TIMEOUT, type(error).__name__) from error
         except httpx.HTTPError as error:
             raise NodeFailure(FailureKind.CONNECTION, type(error).__name__) from error
         return bytes(content)
+
+
+def _too_large(body: Any) -> AnswerTooLargeError | NodeFailure:
+    """Strangers decide how much a block logs; any other answer to a single call is as short as its method promises."""
+    methods = [call["method"] for call in (body if isinstance(body, list) else [body])]
+    if len(methods) > 1 or methods[0] in MAY_BE_LONG:
+        return AnswerTooLargeError(methods, MOST_ANSWER_BYTES)
+    return NodeFailure(FailureKind.GARBLED, f"an answer of more than {MOST_ANSWER_BYTES} bytes")
 
 
 def names_of(urls: list[str]) -> list[str]:

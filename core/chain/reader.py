@@ -15,21 +15,22 @@ from eth_utils.address import to_checksum_address
 from core.chain import calldata, results
 from core.chain.abi import WORD_BYTES, AbiDecodeError, FunctionAbi, answer_words, function, hex_bytes, hex_text
 from core.chain.calldata import Call
+from core.chain.refusals import INVALID_PARAMS_CODE
 from core.chain.results import Parse
 from core.chain.revert import decode_revert
 from core.chain.rpc import Rpc, RpcRefusedError, RpcRevertedError
+from core.chain.vault_sight import VIEWS, NotSeenError, seen_of
 from core.domain.blocks import BlockHeader, RawLog, Receipt
+from core.domain.mandate.seen import VaultSeen
 from core.domain.mandate.terms import MAX_RULES, MandateTerms, Rule, RuleKind
 
 At = str | int
 LATEST = "latest"
-INVALID_PARAMS_CODE = -32602
 HASH_CHARACTERS = 66
 VIEW_GAS = (
     10_000_000  # of a view of code that is not ours: many times what an honest one needs, and a fraction of a second of a node's time
 )
 MOST_RULES_BYTES = WORD_BYTES * (2 + 4 * MAX_RULES)  # offset and length, then four words a rule
-POSITION_CALLS = 99  # a request: three a vault
 ERC1271_MAGIC = "0x1626ba7e"
 VAULT_STATUSES = ("funding", "working", "stopped", "settled")
 
@@ -109,8 +110,12 @@ def _header_at(at: At) -> Parse[BlockHeader | None]:
     return results.only(results.header, lambda found: found.hash == at.lower())
 
 
-def _receipt_of(tx_hash: str) -> Parse[Receipt | None]:
+def receipt_of(tx_hash: str) -> Parse[Receipt | None]:
     return results.only(results.receipt, lambda found: found.tx_hash == tx_hash.lower())
+
+
+def transaction_of(tx_hash: str) -> Parse[dict[str, Any] | None]:
+    return results.only(results.transaction, lambda found: found["hash"].lower() == tx_hash.lower())
 
 
 def _logs_between(first: int, last: int) -> Parse[list[RawLog] | None]:
@@ -172,10 +177,10 @@ class ChainReader:
         requests = [("eth_getBlockByNumber", [hex(number), False]) for number in numbers]
         return self.rpc.batch(requests, [_header_at(number) for number in numbers])
 
-    def headers_by_hash(self, block_hashes: Sequence[str]) -> list[BlockHeader | None]:
-        """As `headers`, of these very blocks."""
+    def headers_by_hash(self, block_hashes: Sequence[str]) -> list[BlockHeader | RpcRefusedError | None]:
+        """As `headers`, of these very blocks, but one that is refused or garbled yields its error in place."""
         requests = [("eth_getBlockByHash", [block_hash, False]) for block_hash in block_hashes]
-        return self.rpc.batch(requests, [_header_at(block_hash) for block_hash in block_hashes])
+        return self.rpc.batch_settled(requests, [_header_at(block_hash) for block_hash in block_hashes])
 
     def receipts(self, block_hash: str) -> tuple[Receipt, ...] | None:
         """Every receipt of that very block, in order; None: the node does not have it."""
@@ -203,18 +208,16 @@ class ChainReader:
     def receipts_of(self, tx_hashes: Sequence[str]) -> list[Receipt | None]:
         """As `receipt`, for several transactions in one request, in the order asked."""
         requests = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in tx_hashes]
-        return self.rpc.batch(requests, [_receipt_of(tx_hash) for tx_hash in tx_hashes])
+        return self.rpc.batch(requests, [receipt_of(tx_hash) for tx_hash in tx_hashes])
 
     def receipts_settled(self, tx_hashes: Sequence[str]) -> list[Receipt | RpcRefusedError | None]:
         """As `receipts_of`, but one that is refused or garbled yields its error in place. Errors: RpcUnreachableError."""
         requests = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in tx_hashes]
-        return self.rpc.batch_settled(requests, [_receipt_of(tx_hash) for tx_hash in tx_hashes])
+        return self.rpc.batch_settled(requests, [receipt_of(tx_hash) for tx_hash in tx_hashes])
 
     def transaction(self, tx_hash: str) -> dict[str, Any] | None:
         """The transaction as the node gives it: hash, from, to, input and gas are there. None when it does not know it."""
-        raw: dict[str, Any] | None = self.rpc.call(
-            "eth_getTransactionByHash", [tx_hash], results.only(results.transaction, lambda found: found["hash"].lower() == tx_hash.lower())
-        )
+        raw: dict[str, Any] | None = self.rpc.call("eth_getTransactionByHash", [tx_hash], transaction_of(tx_hash))
         return raw
 
     def transaction_count(self, address: str, at: At = LATEST) -> int:
@@ -289,9 +292,6 @@ class ChainReader:
     def is_vault(self, address: str, at: At = LATEST) -> bool:
         return bool(self._factory("isVault", at, address))
 
-    def is_cancelled(self, terms_digest: str, at: At = LATEST) -> bool:
-        return bool(self._factory("isCancelled", at, terms_digest))
-
     def is_adapter(self, address: str, at: At = LATEST) -> bool:
         return bool(self._factory("isAdapter", at, address))
 
@@ -361,10 +361,22 @@ class ChainReader:
         asked = [call for one in zip(*calls, [(usdc, balance.encode(vault)) for vault in vaults], strict=True) for call in one]
         requests = [("eth_call", [{"to": to, "data": data}, block_argument(at)]) for to, data in asked]
         parsers = [_output_of(view) for view in views] * len(vaults)
-        answers = list[Any]()
-        for start in range(0, len(requests), POSITION_CALLS):
-            answers += self.rpc.batch_settled(requests[start : start + POSITION_CALLS], parsers[start : start + POSITION_CALLS])
+        try:
+            answers = self.rpc.batch_settled(requests, parsers)
+        except RpcRefusedError:  # no node has that state
+            return [None] * len(vaults)
         return [_position(*answers[start : start + len(views)]) for start in range(0, len(answers), len(views))]
+
+    def vault_seen(self, vault: str, at: At = LATEST) -> VaultSeen:
+        """All of a vault in one request at one block: a tag is fixed to its block's hash first. Errors: also NotSeenError."""
+        header = self.header(at)
+        if header is None:
+            raise NotSeenError(f"the node has no block {at}")
+        views, balance = [function("MandateVault", name) for name in VIEWS], function("MockUSDC", "balanceOf")
+        asked = [*((vault, view.encode()) for view in views), (self.contracts["usdc"], balance.encode(vault))]
+        requests = [("eth_call", [{"to": to, "data": data}, block_argument(header.hash)]) for to, data in asked]
+        answers = self.rpc.batch_settled(requests, [_output_of(view) for view in (*views, balance)])
+        return seen_of(vault, header.timestamp, answers)
 
     def check(self, vault: str, calls: Sequence[Call], at: At = LATEST) -> bytes:
         """The error data that the agent's execute or executeBatch would revert with; empty: the vault would let it pass."""
@@ -419,9 +431,6 @@ class ChainReader:
 
     def usdc_balance(self, account: str, at: At = LATEST) -> int:
         return int(self._read("MockUSDC", "balanceOf", self.contracts["usdc"], at, account))
-
-    def usdc_allowance(self, owner: str, spender: str, at: At = LATEST) -> int:
-        return int(self._read("MockUSDC", "allowance", self.contracts["usdc"], at, owner, spender))
 
     def used_authorizations(self, account: str, nonces: Sequence[str], at: At = LATEST) -> frozenset[str]:
         """Which of these EIP-3009 nonces of the account were used or cancelled."""

@@ -8,10 +8,12 @@
 Laws
 - A call ends within `deadline_s` (and what a node's last piece takes): the first half may be waited away for budget, the
   second is for asking, and no node may use up the time of those that were not asked yet. Nothing waits without a sleep.
-- What a node *says* (a revert, an invalid argument) is an answer, not a failure: it is raised at once, from that node.
+- What a node *says* of the call (a revert, an invalid argument) is an answer, not a failure: it is raised at once, from that node. Any
+  other refusal is the node's failure (refusals.py); when all refuse, the error has what each of them said.
 - A result is read as its method promises it while the node is still being asked, so that one that garbles it has failed and the
   next is asked within the same call. Without `parse` a result is plain JSON, checked all the same (results.py).
-- A batch of more than MOST_CALLS_A_BATCH calls goes as several requests to one node; a node that says "too large" halves that.
+- A batch of more calls than a node takes at once goes as several requests to that one node (batch_size.py). A node that takes very few
+  is asked after the others.
 - A batch costs the budget one token a call: providers bill calls, not requests. A setting for it would be one to get wrong.
 - Within `pinned` one node gives all the answers. When it fails, the caller is told; another node's answer is never mixed in.
 - Errors are typed and are OutsideErrors; none carries a URL, since URLs hold provider keys.
@@ -28,6 +30,7 @@ from typing import Any, TypeVar
 import httpx
 
 from core.chain.answers import (
+    AnswerTooLargeError,
     Asked,
     BatchTooLargeError,
     NodeFailure,
@@ -45,6 +48,7 @@ from core.chain.provider import Entry, Provider, ProviderStats, names_of
 from core.chain.results import Parse, promised
 
 __all__ = [
+    "AnswerTooLargeError",
     "ProviderStats",
     "Request",
     "Rpc",
@@ -63,7 +67,6 @@ DEADLINE_S = 30.0
 REST_S = 5.0  # of a node that failed while pinned, or is distrusted: longer than a caller waits before it tries again
 CALLS_PER_S = 2_000.0
 LEAST_WAIT_S = 0.001
-MOST_CALLS_A_BATCH = 400  # geth refuses more than 1,000 and some providers more than 500; an answer stays below a few hundred KB
 
 
 @dataclass(slots=True)
@@ -109,13 +112,13 @@ class Rpc:
         self._sleep = sleep
         self._ids = itertools.count(1)
         self._pins = _Pins()
-        self._most_calls = MOST_CALLS_A_BATCH
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
         """The result of one call. Errors: RpcUnreachableError, RpcRefusedError, RpcRevertedError."""
         body = self._body(method, params)
-        asked = Asked(body["id"], method, parse or promised(method))
-        return _result(self._ask(method, body, 1, lambda content: result_of(content, asked)))
+        asked = Asked(body["id"], method, params, parse or promised(method))
+        _, found = self._ask(method, 1, lambda _: (body, lambda content: result_of(content, asked)))
+        return _result(found)
 
     def batch(self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None = None) -> list[Any]:
         """The results of several calls, from one node, in order. The first refused one raises for all."""
@@ -126,7 +129,8 @@ class Rpc:
     ) -> list[Any | RpcRefusedError]:
         """As `batch`, but a refused call yields its error in place; so does one that no node answered, when one node answered others.
 
-        Errors: RpcUnreachableError, also after `within_s` a request; RpcRefusedError when a node refuses the batch as a whole.
+        Errors: RpcUnreachableError, also after `within_s` a request; RpcRefusedError when every node refuses the batch as a whole, or
+        every call of it.
         """
         return self._batch(requests, parse, is_settled=True, within_s=within_s)
 
@@ -138,20 +142,28 @@ class Rpc:
         """What each node says, by its name, a failed call as its error in place. One that is open, over budget, or gives no answer within
         `within_s` is left out.
         """
-        bodies, asked = self._asked(requests, None)
-        said: dict[str, list[Any | RpcRefusedError]] = {}
-        for node in self._nodes:
-            entry = None if node.name == but else node.enter(len(bodies))
-            if entry is None or not entry.passed:
-                continue
+        told = {node.name: self._told_by(node, requests, within_s) for node in self._nodes if node.name != but}
+        return {name: answers for name, answers in told.items() if len(answers) == len(requests)}
+
+    def _told_by(self, node: Provider, requests: Sequence[Request], within_s: float) -> list[Any | RpcRefusedError]:
+        """What one node says; fewer answers than requests when it fails."""
+        until, answers = self._clock() + within_s, list[Any]()
+        while len(answers) < len(requests) and self._clock() < until:
+            entry = node.enter(len(requests) - len(answers))
+            if not entry.passed:
+                break
+            bodies, asked = self._asked(requests[len(answers) :][: entry.calls], None)
             try:
-                said[node.name] = node.ask(entry, bodies, lambda content: results_of(content, asked), within_s)
+                answers += node.ask(entry, bodies, _reader_of(asked), until - self._clock())
             except BatchTooLargeError:
                 continue
+            except AnswerTooLargeError:
+                break
             except NodeFailure as failure:
-                if failure.partly is not None:
-                    said[node.name] = list(failure.partly)
-        return said
+                if failure.partly is None:
+                    break
+                answers += failure.partly
+        return answers
 
     @property
     def pinned_name(self) -> str | None:
@@ -163,16 +175,21 @@ class Rpc:
     def pinned(self) -> Iterator[None]:
         """Within it this thread's calls are all answered by one node, the first that answers; an inner block joins the outer.
 
-        Errors, of the calls within: RpcUnreachableError when that node fails; the next block begins with another.
+        Errors, of the calls within: RpcUnreachableError when that node fails, RpcRefusedError when it says so; the next block begins
+        with another.
         """
-        if self._pins.pin is not None:
+        with self._pinned_to(None):
             yield
-            return
-        self._pins.pin = _Pin()
+
+    @contextmanager
+    def _pinned_to(self, node: Provider | None) -> Iterator[None]:
+        """As `pinned`, to this node. An outer block, which has it already, stays as it is."""
+        outer = self._pins.pin
+        self._pins.pin = outer or _Pin(node)
         try:
             yield
         finally:
-            self._pins.pin = None
+            self._pins.pin = outer
 
     def distrust(self, reason: str, rest_s: float = REST_S) -> None:
         """The pinned node lags or contradicts itself: it rests for `rest_s`. `reason`: one of few words, counted in `stats`.
@@ -198,54 +215,65 @@ class Rpc:
         """The calls as they are sent, and how their answers are read."""
         bodies = [self._body(method, params) for method, params in requests]
         parsers = parse or [promised(method) for method, _ in requests]
-        return bodies, [Asked(body["id"], body["method"], one) for body, one in zip(bodies, parsers, strict=True)]
+        return bodies, [Asked(body["id"], body["method"], body["params"], one) for body, one in zip(bodies, parsers, strict=True)]
 
     def _batch(
         self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None, *, is_settled: bool, within_s: float | None = None
     ) -> list[Any]:
-        """In requests of at most `_most_calls`, all from one node."""
+        """In as many requests as it takes, all to one node."""
         answers = list[Any]()
         with ExitStack() as one_node:
             while len(answers) < len(requests):
-                part = slice(len(answers), len(answers) + self._most_calls)
-                if part.stop < len(requests):
-                    one_node.enter_context(self.pinned())
-                chunk, parsers = requests[part], None if parse is None else parse[part]
-                try:
-                    answers += self._one_batch(chunk, parsers, is_settled, within_s)
-                except BatchTooLargeError:
-                    self._most_calls = min(self._most_calls, len(chunk) // 2)
+                left, parsers = requests[len(answers) :], None if parse is None else parse[len(answers) :]
+                node, found = self._first_of(left, parsers, is_settled, within_s)
+                answers += found
+                if len(answers) < len(requests):
+                    one_node.enter_context(self._pinned_to(node))
         return answers
 
-    def _one_batch(
+    def _first_of(
         self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None, is_settled: bool, within_s: float | None
-    ) -> list[Any]:
-        bodies, asked = self._asked(requests, parse)
+    ) -> tuple[Provider, list[Any]]:
+        """The results of the first calls, as many as a node takes at once, and which it was."""
+
+        def part(calls: int) -> tuple[Any, Callable[[bytes], list[Any]]]:
+            bodies, asked = self._asked(requests[:calls], None if parse is None else parse[:calls])
+            return bodies, _reader_of(asked)
+
         try:
-            return self._ask(requests[0][0], bodies, len(bodies), lambda content: results_of(content, asked), within_s)
+            return self._ask(requests[0][0], len(requests), part, within_s)
         except _PartlyAnsweredError as partly:
             if is_settled:
-                return list(partly.results)
+                return partly.node, list(partly.results)
             raise partly.otherwise from None
 
-    def _ask(self, method: str, body: Any, cost: int, read: Callable[[bytes], T], within_s: float | None = None) -> T:
+    def _ask(
+        self, method: str, wanted: int, part: Callable[[int], tuple[Any, Callable[[bytes], T]]], within_s: float | None = None
+    ) -> tuple[Provider, T]:
+        """Who answered, and what. `part`: the request of so many calls, and how its answer is read."""
         pin = self._pins.pin
         deadline_s = self._deadline_s if within_s is None else min(within_s, self._deadline_s)
         begun = self._clock()
-        untried = list(self._nodes) if pin is None or pin.node is None else [pin.node]
-        failures: list[NodeFailure] = []
+        nodes = self._nodes if pin is None or pin.node is None else [pin.node]
+        untried = sorted(nodes, key=lambda node: node.is_short_of(wanted))
+        failures: list[tuple[Provider, NodeFailure]] = []
         told: list[str] = []
         while untried and self._clock() < begun + deadline_s:
-            found = self._enter(untried, cost, begun + deadline_s / 2)
+            found = self._enter(untried, wanted, begun + deadline_s / 2)
             if found is None:
                 told.append("over budget, see RPC_REQUESTS_PER_S")
                 break
             node, entry = found
             left_s = begun + deadline_s - self._clock()
+            body, read = part(entry.calls)
             try:
                 answer = node.ask(entry, body, read, min(self._answer_s, left_s / len(untried)))
+            except BatchTooLargeError:
+                if node.is_short_of(wanted) and len(untried) > 1:
+                    told.append(f"takes no {entry.calls} calls at once")
+                    untried = [other for other in untried if other is not node]
             except NodeFailure as failure:
-                failures.append(failure)
+                failures.append((node, failure))
                 told.append(str(failure))
                 untried = [] if entry.is_open else [other for other in untried if other is not node]
                 if pin is not None:
@@ -253,16 +281,16 @@ class Rpc:
             else:
                 if pin is not None:
                     pin.node = node
-                return answer
+                return node, answer
         raise _outcome(method, failures, told)
 
-    def _enter(self, nodes: Sequence[Provider], cost: int, until: float) -> tuple[Provider, Entry] | None:
+    def _enter(self, nodes: Sequence[Provider], wanted: int, until: float) -> tuple[Provider, Entry] | None:
         """The node to ask, its budget paid; waits for budget, at most `until`. None: nobody has budget by then."""
         while True:
             waits: list[tuple[float, Provider]] = []
             open_nodes: list[Provider] = []
             for node in nodes:
-                entry = node.enter(cost)
+                entry = node.enter(wanted)
                 if entry.passed:
                     return node, entry
                 if entry.is_open:
@@ -273,7 +301,7 @@ class Rpc:
             wait_s, waited_for = min(waits, key=lambda wait: wait[0], default=(0.0, nodes[0]))
             if open_nodes and (not waits or now + wait_s > until):
                 waited_for = min(open_nodes, key=lambda node: node.free_at)
-                entry = waited_for.enter(cost, even_if_open=True)
+                entry = waited_for.enter(wanted, even_if_open=True)
                 if entry.passed:
                     return waited_for, entry
                 wait_s = entry.wait_s
@@ -287,20 +315,29 @@ class Rpc:
 
 
 class _PartlyAnsweredError(RpcError):
-    """No node answered a whole batch, and one answered a part of it. `otherwise`: the error for those who want all or nothing."""
+    """No node answered a whole batch, and `node` answered a part of it. `otherwise`: the error for those who want all or nothing."""
 
-    def __init__(self, results: Sequence[Any], otherwise: RpcError) -> None:
+    def __init__(self, node: Provider, results: Sequence[Any], otherwise: RpcError) -> None:
         super().__init__(str(otherwise))
+        self.node = node
         self.results = results
         self.otherwise = otherwise
 
 
-def _outcome(method: str, failures: Sequence[NodeFailure], told: Sequence[str]) -> RpcError:
-    """What a call ends with that no node answered."""
-    said = next((failure.answer for failure in failures if failure.answer is not None), None)
-    error = RpcUnreachableError(method, told) if said is None else refused(method, said)
-    partly = next((failure.partly for failure in failures if failure.partly is not None), None)
-    return error if partly is None else _PartlyAnsweredError(partly, error)
+def _outcome(method: str, failures: Sequence[tuple[Provider, NodeFailure]], told: Sequence[str]) -> RpcError:
+    """What a call ends with that no node answered: a refusal when one of them said something, with what each of them said."""
+    said = next((failure.answer for _, failure in failures if failure.answer is not None), None)
+    words = list(dict.fromkeys(told))
+    if said is None:
+        error: RpcError = RpcUnreachableError(method, words)
+    else:
+        error = refused(method, said if len(words) == 1 else {**said, "message": "; ".join(words)})
+    partly = next(((node, failure.partly) for node, failure in failures if failure.partly is not None), None)
+    return error if partly is None else _PartlyAnsweredError(*partly, error)
+
+
+def _reader_of(asked: Sequence[Asked]) -> Callable[[bytes], list[Any]]:
+    return lambda content: results_of(content, asked)
 
 
 def _result(found: Any) -> Any:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from eth_utils.crypto import keccak
 
-from core.chain.abi import events_by_topic, hex_text
+from core.chain.abi import address_word, events_by_topic, hex_text
 from core.chain.decode import decode_log
 from core.chain.reader import ChainReader
 from core.domain.blocks import RawLog, Receipt
@@ -41,7 +41,7 @@ def settlement_of(chain: ChainReader, wanted: Authorization, from_block: int) ->
 
     Errors: those of all reads.
     """
-    topics = [_TOPICS["AuthorizationUsed"], _word(wanted.payer), wanted.nonce]
+    topics = [_TOPICS["AuthorizationUsed"], address_word(wanted.payer), wanted.nonce]
     head = chain.block_number()
     for first in range(from_block, head + 1, LOG_WINDOW_BLOCKS):
         last = min(first + LOG_WINDOW_BLOCKS - 1, head)
@@ -57,8 +57,8 @@ def is_paid(receipt: Receipt, wanted: Authorization) -> bool:
 
     The two must be neighbours: one transfer beside two uses would otherwise pay twice.
     """
-    used = [_TOPICS["AuthorizationUsed"], _word(wanted.payer), wanted.nonce]
-    moved = [_TOPICS["Transfer"], _word(wanted.payer), _word(wanted.pay_to)]
+    used = [_TOPICS["AuthorizationUsed"], address_word(wanted.payer), wanted.nonce]
+    moved = [_TOPICS["Transfer"], address_word(wanted.payer), address_word(wanted.pay_to)]
     return receipt.status == 1 and any(
         _says(use, wanted.token, used) and _says(move, wanted.token, moved) and int(move.data, 16) == wanted.amount
         for use, move in pairwise(receipt.logs)
@@ -76,7 +76,3 @@ def vault_payments_of(receipt: Receipt, adapter: str) -> Iterator[tuple[int, X40
 
 def _says(log: RawLog, token: str, topics: list[str]) -> bool:
     return log.address == token and list(log.topics) == topics
-
-
-def _word(address: str) -> str:
-    return "0x" + address.lower().removeprefix("0x").rjust(64, "0")

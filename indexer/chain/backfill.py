@@ -15,7 +15,7 @@ from datetime import datetime
 
 import structlog
 
-from core.chain.rpc import RpcRefusedError, RpcUnreachableError
+from core.chain.rpc import RpcError
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import Cursor, KnownVault
 from core.domain.blocks import BlockHeader
@@ -91,7 +91,7 @@ class Backfill:
             ahead = self._start(cursor.number + 1, cursor.hash, watch, final)
         try:
             facts = ahead.facts.result()
-        except (RpcRefusedError, RpcUnreachableError) as error:
+        except RpcError as error:
             if not self._size.failed(ahead.last - ahead.first + 1):
                 raise
             log.info("range failed", blocks=ahead.last - ahead.first + 1, next=self._size.blocks, error=str(error))
@@ -124,7 +124,7 @@ class Backfill:
 
     def _whole(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[BlockFacts]:
         """The facts of every log that concerns us, whether the node's logs of the range had it or not."""
-        proof, mended = RangeProof(self._chain.reader, parent_hash), dict[int, FetchedBlock]()
+        proof, mended = RangeProof(self._chain.reader, parent_hash, self._chain.sign), dict[int, FetchedBlock]()
         blocks = self._ranges.fetch(first, last, parent_hash, watch)
         while True:
             facts = self._facts_of(blocks, watch)

@@ -15,10 +15,10 @@ Laws
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from core.chain.abi import events_by_topic
+from core.chain.abi import address_word, events_by_topic
 from core.chain.bloom import BITS, admits, bits_of
 from core.chain.decode import TRANSFER_TOPIC
 from core.chain.reader import ChainReader, VaultPosition
@@ -26,11 +26,12 @@ from core.domain.blocks import RawLog
 from core.domain.events import Executed, VaultCreated, X402Paid
 from indexer.chain.continuity import NOTHING, Gap, Told, gap_in
 from indexer.chain.facts import FACTORY_EVENTS, VAULT_EVENTS, BlockFacts
-from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock, verified
+from indexer.chain.fetch import BlockContradictionError, FetchedBlock, fetch_blocks
 from indexer.chain.watch import WatchList
 
 MOST_RECEIPTS = 64  # blocks whose receipts are read for one range
-RECEIPTS_A_REQUEST = 8
+BLOCKS_A_REQUEST = 8
+VAULTS_A_REQUEST = 33  # three calls each
 MOST_FALSE = 0.002  # blocks that a bloom may point at wrongly, of those where it is asked
 MOST_MEMBERS = 20_000  # vaults, or wallets, among which blooms are looked for
 MOST_LOOKS = 500_000  # at blooms for one range
@@ -48,9 +49,10 @@ class _History:
 class RangeProof:
     """What one range is held against. All of its reads are to be pinned to the node that gave the range."""
 
-    def __init__(self, reader: ChainReader, parent_hash: str) -> None:
-        """`parent_hash`: the block before the range."""
+    def __init__(self, reader: ChainReader, parent_hash: str, sign: Callable[[], None] = lambda: None) -> None:
+        """`parent_hash`: the block before the range. `sign` is called after each answer of the node, as RangeReader does."""
         self._reader = reader
+        self._sign = sign
         self._usdc = reader.contracts["usdc"]
         self._parent_hash = parent_hash
         self._positions: dict[tuple[str, str], VaultPosition | None] = {}
@@ -88,8 +90,11 @@ class RangeProof:
 
     def _look_up(self, vaults: Iterable[str], at: str) -> None:
         unknown = [vault for vault in vaults if (vault, at) not in self._positions]
-        for vault, position in zip(unknown, self._reader.vault_positions(unknown, at), strict=True):
-            self._positions[vault, at] = position
+        for start in range(0, len(unknown), VAULTS_A_REQUEST):
+            some = unknown[start : start + VAULTS_A_REQUEST]
+            for vault, position in zip(some, self._reader.vault_positions(some, at), strict=True):
+                self._positions[vault, at] = position
+            self._sign()
 
     def _narrowed(self, history: _History, gap: Gap, facts: Sequence[BlockFacts]) -> list[int]:
         """The blocks where the omitted event may stand: those of the gap that admit the vault; if they are many, the one that is
@@ -98,7 +103,7 @@ class RangeProof:
         headers = [facts[number - begin].header for number in range(gap.first, gap.last + 1) if number not in self._read]
         may = [header for header in headers if admits(header.logs_bloom, bits_of(history.vault))]
         before, sound, broken = self._before(history), -1, len(may) - 1
-        while len(may) > RECEIPTS_A_REQUEST and broken - sound > 1 and before is not None:
+        while len(may) > BLOCKS_A_REQUEST and broken - sound > 1 and before is not None:
             middle = may[(sound + broken) // 2]
             self._look_up([history.vault], middle.hash)
             position = self._positions[history.vault, middle.hash]
@@ -107,21 +112,19 @@ class RangeProof:
             until = [one for one in history.told if one.number <= middle.number]
             is_sound = gap_in(before, position, until, (begin, middle.number), self._usdc) is None
             sound, broken = ((sound + broken) // 2, broken) if is_sound else (sound, (sound + broken) // 2)
-        is_found = len(may) > RECEIPTS_A_REQUEST and before is not None
+        is_found = len(may) > BLOCKS_A_REQUEST and before is not None
         return [may[broken].number] if is_found else [header.number for header in may]
 
     def _from_receipts(self, blocks: Sequence[FetchedBlock], watch: WatchList) -> dict[int, FetchedBlock]:
         """Those that have more of ours than they said."""
-        found = {}
-        for start in range(0, len(blocks), RECEIPTS_A_REQUEST):
-            some = blocks[start : start + RECEIPTS_A_REQUEST]
-            for block, receipts in zip(some, self._reader.receipts_of_blocks([one.header.hash for one in some]), strict=True):
-                if receipts is None:
-                    raise BlockUnavailableError(block.header.number, block.header.hash)
-                whole = FetchedBlock(block.header, (), verified(block.header, receipts).logs)
-                self._read.add(block.header.number)
-                if _concerning(whole.logs, watch) - set(block.logs):
-                    found[block.header.number] = whole
+        found, said = {}, {block.header.number: block.logs for block in blocks}
+        for start in range(0, len(blocks), BLOCKS_A_REQUEST):
+            headers = [block.header for block in blocks[start : start + BLOCKS_A_REQUEST]]
+            for whole in fetch_blocks(self._reader, headers, watch.may_concern, self._sign):
+                self._read.add(whole.header.number)
+                if _concerning(whole.logs, watch) - set(said[whole.header.number]):
+                    found[whole.header.number] = replace(whole, receipts=())
+            self._sign()
         return found
 
 
@@ -170,7 +173,7 @@ def _suspicious(blocks: Sequence[FetchedBlock], watch: WatchList) -> list[int]:
 
 def _concerning(logs: Sequence[RawLog], watch: WatchList) -> set[RawLog]:
     ours = watch.vaults.keys() | watch.adapters | {watch.factory}
-    wallets = {_word(wallet) for wallet in watch.wallets}
+    wallets = {address_word(wallet) for wallet in watch.wallets}
     return {one for one in logs if one.address in ours or (one.address == watch.usdc and _payee(one) in wallets)}
 
 
@@ -208,14 +211,10 @@ def _groups(watch: WatchList) -> Iterator[_Group]:
     if watch.x402_adapter is not None:
         yield _Group(_topics_of([X402Paid]), {watch.x402_adapter: bits_of(watch.x402_adapter)})
     if 0 < len(watch.wallets) <= MOST_MEMBERS and watch.usdc not in watch.adapters:
-        words = {_word(wallet) for wallet in watch.wallets}
+        words = {address_word(wallet) for wallet in watch.wallets}
         yield _Group((bits_of(watch.usdc) | bits_of(TRANSFER_TOPIC),), {word: bits_of(word) for word in words}, is_by_wallet=True)
 
 
 def _topics_of(kinds: Iterable[type]) -> tuple[int, ...]:
     names = {kind.__name__ for kind in kinds}
     return tuple(bits_of(event.topic) for event in events_by_topic().values() if event.name in names)
-
-
-def _word(address: str) -> str:
-    return "0x" + address[2:].lower().rjust(64, "0")

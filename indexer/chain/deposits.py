@@ -99,24 +99,27 @@ def _safe(chain: ChainContext) -> BlockHeader | None:
         return None
 
 
-def _headers(chain: ChainContext, receipts: Sequence[Receipt | RpcRefusedError | None]) -> dict[str, BlockHeader]:
-    """The blocks that the receipts name, by hash; one that the node lacks is left out."""
+def _headers(chain: ChainContext, receipts: Sequence[Receipt | RpcRefusedError | None]) -> dict[str, BlockHeader | RpcRefusedError | None]:
+    """The blocks that the receipts name, by hash; None: the node lacks it."""
     hashes = list(dict.fromkeys(receipt.block_hash for receipt in receipts if isinstance(receipt, Receipt)))
-    return {header.hash: header for header in chain.reader.headers_by_hash(hashes) if header is not None}
+    return dict(zip(hashes, chain.reader.headers_by_hash(hashes), strict=True))
 
 
 def _step_alone(
     chain: ChainContext,
     due: _Due,
     answer: Receipt | RpcRefusedError | None,
-    headers: Mapping[str, BlockHeader],
+    headers: Mapping[str, BlockHeader | RpcRefusedError | None],
     safe: BlockHeader,
     now: datetime,
 ) -> Moved | None:
     try:
         if isinstance(answer, RpcRefusedError):
             raise answer
-        seen = None if answer is None else _Seen(answer, headers.get(answer.block_hash))
+        header = None if answer is None else headers[answer.block_hash]
+        if isinstance(header, RpcRefusedError):
+            raise header
+        seen = None if answer is None else _Seen(answer, header)
         return _take_step(chain, due, seen, safe, now)
     except BlockContradictionError as error:
         chain.reader.rpc.distrust("contradicts")

@@ -3,16 +3,22 @@
 A node behind a load balancer may lag, cut answers short or mix two chains. What is checked: every receipt names this
 very block, none is missing or doubled, logs are in order, each receipt's bloom is exactly its logs' and the header's exactly
 theirs. A log that is left out leaves its bits behind, unless all of them are other logs' too (docs/decisions/0065).
+
+What a block logs is strangers' choice: receipts that are too many bytes for one answer, or do not come in time, are asked for in smaller
+parts, down to one transaction, and of these only the logs are kept that may concern us.
 """
 
-from dataclasses import dataclass
-from functools import reduce
-from operator import or_
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from core.chain.bloom import bloom_of
 from core.chain.reader import ChainReader
+from core.chain.rpc import AnswerTooLargeError, RpcError, RpcUnreachableError
 from core.domain.blocks import BlockHeader, RawLog, Receipt
 from core.domain.errors import OutsideError
+
+RECEIPTS_A_REQUEST = 8  # where a block's receipts do not come whole
+Keep = Callable[[RawLog], bool]
 
 
 class BlockUnavailableError(OutsideError):
@@ -31,39 +37,117 @@ class BlockContradictionError(OutsideError):
 
 @dataclass(frozen=True, slots=True)
 class FetchedBlock:
-    """A verified block. `logs` are all of its logs in order."""
+    """A verified block. `logs` are all of its logs in order; of a block whose receipts did not come whole, those that were to be kept."""
 
     header: BlockHeader
     receipts: tuple[Receipt, ...]
     logs: tuple[RawLog, ...]
 
 
-def fetch_block(reader: ChainReader, header: BlockHeader) -> FetchedBlock:
-    """Errors: BlockUnavailableError, BlockContradictionError, and the reader's."""
-    receipts = reader.receipts(header.hash) if header.transaction_hashes else ()
+def fetch_block(
+    reader: ChainReader, header: BlockHeader, keep: Keep = lambda log: True, sign: Callable[[], None] = lambda: None
+) -> FetchedBlock:
+    """One block; by transaction, where no node gives its receipts at once. `keep`: which logs are kept of such a block, whose size is
+    strangers' choice. `sign` is called after each answer then.
+
+    Errors: BlockUnavailableError, BlockContradictionError, and the reader's.
+    """
+    try:
+        receipts = reader.receipts(header.hash) if header.transaction_hashes else ()
+    except RpcError:
+        if len(header.transaction_hashes) <= 1:
+            raise
+        return _by_transaction(reader, header, keep, sign)
     if receipts is None:
         raise BlockUnavailableError(header.number, header.hash)
     return verified(header, receipts)
 
 
-def verified(header: BlockHeader, receipts: tuple[Receipt, ...]) -> FetchedBlock:
+def fetch_blocks(reader: ChainReader, headers: Sequence[BlockHeader], keep: Keep, sign: Callable[[], None]) -> list[FetchedBlock]:
+    """As `fetch_block`, several in one request, or in as many as it takes."""
+    if len(headers) == 1:
+        return [fetch_block(reader, headers[0], keep, sign)]
+    try:
+        answers = reader.receipts_of_blocks([header.hash for header in headers])
+    except AnswerTooLargeError:
+        sign()
+        middle = len(headers) // 2
+        return [block for half in (headers[:middle], headers[middle:]) for block in fetch_blocks(reader, half, keep, sign)]
+    blocks = []
+    for header, receipts in zip(headers, answers, strict=True):
+        if receipts is None:
+            raise BlockUnavailableError(header.number, header.hash)
+        blocks.append(verified(header, receipts))
+    return blocks
+
+
+def _by_transaction(reader: ChainReader, header: BlockHeader, keep: Keep, sign: Callable[[], None]) -> FetchedBlock:
+    """Errors: as `fetch_block`; RpcUnreachableError when not even one receipt comes in time."""
+    fold, step = _Fold(header), RECEIPTS_A_REQUEST
+    while some := header.transaction_hashes[fold.count : fold.count + step]:
+        sign()
+        try:
+            receipts = reader.receipts_of(some)
+        except (AnswerTooLargeError, RpcUnreachableError) as error:
+            if len(some) == 1:
+                raise
+            step = len(some) // 2 if isinstance(error, AnswerTooLargeError) else 1
+            continue
+        for receipt in receipts:
+            if receipt is None:
+                raise BlockUnavailableError(header.number, header.hash)
+            fold.add(receipt, keep)
+    return fold.whole()
+
+
+def verified(header: BlockHeader, receipts: Sequence[Receipt]) -> FetchedBlock:
     """Errors: BlockContradictionError."""
-    if tuple(receipt.tx_hash for receipt in receipts) != header.transaction_hashes:
-        raise BlockContradictionError(header, f"{len(receipts)} receipts for {len(header.transaction_hashes)} transactions, or others")
-    logs = tuple(log for receipt in receipts for log in receipt.logs)
-    if any(receipt.block_hash != header.hash or receipt.block_number != header.number for receipt in receipts):
-        raise BlockContradictionError(header, "a receipt names another block")
-    if [receipt.tx_index for receipt in receipts] != list(range(len(receipts))):
-        raise BlockContradictionError(header, "receipts are out of order")
+    if len(receipts) != len(header.transaction_hashes):
+        raise BlockContradictionError(header, f"{len(receipts)} receipts for {len(header.transaction_hashes)} transactions")
+    fold = _Fold(header)
     for receipt in receipts:
+        fold.add(receipt)
+    return fold.whole()
+
+
+class _Fold:
+    """Receipts of one block, held against it one after the other. Errors of `add` and `whole`: BlockContradictionError."""
+
+    def __init__(self, header: BlockHeader) -> None:
+        self._header = header
+        self._receipts = list[Receipt]()
+        self._logs = list[RawLog]()
+        self._bloom = self._next_log = 0
+
+    @property
+    def count(self) -> int:
+        return len(self._receipts)
+
+    def add(self, receipt: Receipt, keep: Keep | None = None) -> None:
+        """The next one. `keep` None: all of its logs are kept."""
+        header = self._header
+        if receipt.tx_hash != header.transaction_hashes[self.count]:
+            raise BlockContradictionError(header, "a receipt is another transaction's")
+        if receipt.block_hash != header.hash or receipt.block_number != header.number:
+            raise BlockContradictionError(header, "a receipt names another block")
+        if receipt.tx_index != self.count:
+            raise BlockContradictionError(header, "receipts are out of order")
         fault = receipt_fault(receipt)
         if fault is not None:
             raise BlockContradictionError(header, fault)
-    if [log.log_index for log in logs] != list(range(len(logs))):
-        raise BlockContradictionError(header, "logs are missing or out of order")
-    if reduce(or_, (receipt.logs_bloom for receipt in receipts), 0) != header.logs_bloom:
-        raise BlockContradictionError(header, "the receipts' blooms are not the header's: a log is missing or invented")
-    return FetchedBlock(header, receipts, logs)
+        if [log.log_index for log in receipt.logs] != list(range(self._next_log, self._next_log + len(receipt.logs))):
+            raise BlockContradictionError(header, "logs are missing or out of order")
+        self._next_log += len(receipt.logs)
+        self._bloom |= receipt.logs_bloom
+        kept = receipt.logs if keep is None else tuple(filter(keep, receipt.logs))
+        self._receipts.append(receipt if keep is None else replace(receipt, logs=kept))
+        self._logs += kept
+
+    def whole(self) -> FetchedBlock:
+        """After the last one."""
+        if self._bloom != self._header.logs_bloom:
+            raise BlockContradictionError(self._header, "the receipts' blooms are not the header's: a log is missing or invented")
+        return FetchedBlock(self._header, tuple(self._receipts), tuple(self._logs))
 
 
 def receipt_fault(receipt: Receipt) -> str | None:

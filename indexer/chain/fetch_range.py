@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from core.chain.abi import address_word
 from core.chain.decode import TRANSFER_TOPIC
 from core.chain.reader import ChainReader
 from core.domain.blocks import BlockHeader, RawLog
@@ -42,7 +43,7 @@ class RangeReader:
         addresses = sorted(watch.vaults.keys() | watch.adapters | _appeared(factory_logs))
         filters: list[dict[str, Any]] = [{"address": chunk} for chunk in _chunks(addresses)]
         # An adapter gives all of its logs already, even if somebody listed USDC itself.
-        wallets = [] if watch.usdc in addresses else [_word(wallet) for wallet in watch.wallets]
+        wallets = [] if watch.usdc in addresses else [address_word(wallet) for wallet in watch.wallets]
         filters += [{"address": watch.usdc, "topics": [TRANSFER_TOPIC, None, chunk]} for chunk in _chunks(wallets)]
         return _grouped(headers, factory_logs + self._logs(headers, filters))
 
@@ -98,7 +99,3 @@ def _grouped(headers: Sequence[BlockHeader], logs: Iterable[RawLog]) -> list[Fet
 def _chunks(items: Sequence[str]) -> Iterator[list[str]]:
     for start in range(0, len(items), ADDRESSES_A_REQUEST):
         yield list(items[start : start + ADDRESSES_A_REQUEST])
-
-
-def _word(address: str) -> str:
-    return "0x" + address[2:].lower().rjust(64, "0")

@@ -7,7 +7,8 @@
 
 Laws
 - Held is only what is refused for what it says: by the database with SQLSTATE class 22 or 23, or by a rule of the domain. A full disk, a
-  lost connection, a time-out of a lock or a lost lead fail the round, which is tried again.
+  lost connection, a time-out of a lock or a lost lead fail the round, which is tried again. So does a defect of ours in the writing of
+  ledgers (TypeError, KeyError, ...): it would hold all of them. In the making of one fact it is that fact's trouble.
 - A ledger that lacks a fact gets none of the later ones: they queue behind it, in order, so that it is never wrong, only short.
 - Facts are held in the transaction of their block, under its fence. A reorg that orphans the block withdraws them.
 - A fact is tried again from the raw log, by the code of that day.
@@ -35,9 +36,8 @@ from core.domain.mandate.ledger import NewRow
 from indexer.chain.books import NEW_ROW
 from indexer.chain.context import ChainContext
 
-# What a pure function raises of a value that it cannot take. None of them is raised by a connection, a disk or a lost lead.
-OF_THE_VALUE = (MandateError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError, AssertionError, RecursionError)
-MAY_REFUSE = (SQLAlchemyError, PsycopgError, AbiDecodeError, *OF_THE_VALUE)  # `refusal_of` says whether it does
+OF_A_RULE = (MandateError, ValueError, ArithmeticError)  # what rules of the domain, and a number out of range, raise
+MAY_REFUSE = (SQLAlchemyError, PsycopgError, AbiDecodeError, *OF_A_RULE)  # `refusal_of` says whether it does
 DATABASE, DOMAIN, UNDECODABLE, BEHIND = "database", "domain", "undecodable", "behind"  # reasons
 
 log = structlog.get_logger(__name__)
@@ -76,9 +76,16 @@ def refusal_of(error: BaseException) -> Refusal | None:
     if isinstance(error, AbiDecodeError):
         return Refusal(UNDECODABLE, "The log is not what the contract's ABI says.")
     cause = error.orig if isinstance(error, StatementError) else error
-    if isinstance(cause, OF_THE_VALUE) and not isinstance(cause, SQLAlchemyError):
-        return Refusal(DOMAIN, f"A rule of the ledger refuses it ({type(cause).__name__}).")
-    return None
+    return _of_a_rule(cause) if isinstance(cause, OF_A_RULE) else None
+
+
+def fault_of(error: Exception) -> Refusal:
+    """Why one fact could not be made. `error`: one of OF_ONE_FACT."""
+    return refusal_of(error) or _of_a_rule(error)
+
+
+def _of_a_rule(error: BaseException) -> Refusal:
+    return Refusal(DOMAIN, f"A rule of the ledger refuses it ({type(error).__name__}).")
 
 
 def take(session: WriteSession, chain: ChainContext, ledger: str, waiting: Mapping[int, Sequence[Entry]], now: datetime) -> int:

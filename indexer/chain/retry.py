@@ -4,6 +4,7 @@ Laws
 - A fact is made anew from its raw log by today's code, and goes the way that it would have gone then (quarantine.py).
 - A step is one transaction, fenced: facts are released with the rows that say them, or not at all. Killed halfway, it goes on from there.
 - A fact that the ledger says already is only released.
+- One ledger's trouble is its own: a row that today's code cannot read, or fails on, keeps no other ledger from being tried.
 """
 
 import json
@@ -11,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import structlog
 
 from core.chain.decode import decode_log
 from core.db.engine import WriteSession
@@ -22,12 +25,14 @@ from core.domain.blocks import RawLog
 from core.domain.mandate.ledger import row_from_event
 from indexer.chain.books import NEW_ROW
 from indexer.chain.context import ChainContext
-from indexer.chain.facts import OF_A_LOG, payment_of, ref_of
+from indexer.chain.facts import OF_ONE_FACT, payment_of, ref_of
 from indexer.chain.payments import deposit_of
-from indexer.chain.quarantine import OF_THE_VALUE, Entry, Refusal, refusal_of, take_first
+from indexer.chain.quarantine import DOMAIN, Entry, Refusal, fault_of, take_first
 from indexer.chain.registry import register_held
 
-FACTS_A_STEP = 250  # a leader's beats wait for a step (leader.keep_out_writes)
+FACTS_A_STEP = 200  # a step is one transaction, for which the beats of an indexer that leads wait (leader.keep_out_writes)
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,12 @@ def retry(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Re
             if not facts:
                 _tell_whole(session, ledger, ledger_id, now)
                 return Retried(ledger, ledger_id, released, None)
-            taken, refusal = _step(session, chain, (ledger, ledger_id), facts, now)
+            try:
+                with session.begin_nested():
+                    taken, refusal = _step(session, chain, (ledger, ledger_id), facts, now)
+            except OF_ONE_FACT as error:
+                log.exception("today's code fails on held facts", ledger=ledger, ledger_id=ledger_id)
+                taken, refusal = 0, Refusal(DOMAIN, f"Today's code fails on it ({type(error).__name__}); see the log.")
         released += taken
         if refusal is not None:
             return Retried(ledger, ledger_id, released, refusal)
@@ -65,7 +75,8 @@ def retry(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Re
 
 def _step(session: WriteSession, chain: ChainContext, of: tuple[str, int], facts: list[Held], now: datetime) -> tuple[int, Refusal | None]:
     ledger, ledger_id = of
-    made = [(fact, _entry(session, chain, of, fact)) for fact in facts]
+    times = chain_repository.block_times(session, chain.chain_id, {fact.block_hash for fact in facts}) if ledger == MANDATE else {}
+    made = [(fact, _entry(session, chain, of, fact, times.get(fact.block_hash, 0))) for fact in facts]
     entries = [entry for _, entry in made if entry is not None]
     taken, refusal = take_first(session, chain, ledger, ledger_id, entries, now)
     first_left = entries[taken] if taken < len(entries) else None
@@ -76,22 +87,23 @@ def _step(session: WriteSession, chain: ChainContext, of: tuple[str, int], facts
     return count, refusal
 
 
-def _entry(session: WriteSession, chain: ChainContext, of: tuple[str, int], held: Held) -> Entry | None:
-    """None: the ledger has no row for such a log (any more)."""
-    fact: Mapping[str, Any] = json.loads(held.fact)
-    if "row" in fact:
-        return Entry(NEW_ROW.validate_python(fact["row"]), None)
-    raw = RawLog(**{**fact["log"], "topics": tuple(fact["log"]["topics"])})
-    ledger, ledger_id = of
-    refused = register_held(session, chain, raw, ledger_id) if ledger == MANDATE else None
-    if refused is not None:
-        return Entry(None, raw, None, refused)
+def _entry(session: WriteSession, chain: ChainContext, of: tuple[str, int], held: Held, at: int) -> Entry | None:
+    """None: the ledger has no row for such a log (any more). `at`: the time of its block, unix seconds."""
+    raw: RawLog | None = None
     try:
+        fact: Mapping[str, Any] = json.loads(held.fact)
+        if "row" in fact:
+            return Entry(NEW_ROW.validate_python(fact["row"]), None)
+        raw = RawLog(**{**fact["log"], "topics": tuple(fact["log"]["topics"])})
+        ledger, ledger_id = of
         if ledger == ACCOUNT:
             return Entry(deposit_of(payment_of(raw, ledger_id), raw.block_number, raw.block_hash, chain.chain_id), raw)
-        row = _row_of(raw, fact["parties"], chain_repository.block_time(session, chain.chain_id, raw.block_hash) or 0, chain)
-    except (*OF_A_LOG, *OF_THE_VALUE) as error:
-        return Entry(None, raw, None, refusal_of(error))
+        refused = register_held(session, chain, raw, ledger_id)
+        if refused is not None:
+            return Entry(None, raw, None, refused)
+        row = _row_of(raw, fact["parties"], at, chain)
+    except OF_ONE_FACT as error:
+        return Entry(None, raw, None, fault_of(error))
     return None if row is None else Entry(row, raw)
 
 

@@ -18,9 +18,10 @@ from core.db.repositories import chain as repository
 from core.db.repositories import reverts
 from core.db.repositories.audit import agents_since
 from core.db.repositories.chain import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, Cursor
+from core.domain.blocks import BlockHeader
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import by_then, reverts_of
-from indexer.chain.fetch import BlockUnavailableError, FetchedBlock, verified
+from indexer.chain.fetch import BlockUnavailableError, FetchedBlock, fetch_blocks
 from indexer.chain.range_size import RangeSize
 from indexer.chain.watch import WatchList
 
@@ -93,11 +94,10 @@ def scan(chain: ChainContext, watch: WatchList, size: RangeSize, now: datetime) 
 
 
 def _fetch(chain: ChainContext, owed: list[Cursor]) -> list[FetchedBlock]:
-    headers = chain.reader.headers([block.number for block in owed])
-    receipts = chain.reader.receipts_of_blocks([block.hash for block in owed])
-    blocks = []
-    for block, header, own in zip(owed, headers, receipts, strict=True):
-        if header is None or own is None or header.hash != block.hash:
+    """Of blocks whose receipts do not come whole no logs are kept: a call that failed has none."""
+    headers = list[BlockHeader]()
+    for block, header in zip(owed, chain.reader.headers([block.number for block in owed]), strict=True):
+        if header is None or header.hash != block.hash:
             raise BlockUnavailableError(block.number, block.hash)
-        blocks.append(verified(header, own))
-    return blocks
+        headers.append(header)
+    return fetch_blocks(chain.reader, headers, lambda log: False, chain.sign)

@@ -24,8 +24,9 @@ from core.db.repositories.reverts import PendingRevert
 from core.domain.errors import OutsideError
 from core.domain.mandate.ledger import revert_note
 from indexer.chain.context import ChainContext
+from indexer.chain.facts import OF_ONE_FACT
 from indexer.chain.patience import Patience
-from indexer.chain.quarantine import MAY_REFUSE, OF_THE_VALUE, Entry, refusal_of, take
+from indexer.chain.quarantine import MAY_REFUSE, Entry, refusal_of, take
 
 REVERTS_A_ROUND = 50
 REPLAYS_S = 2.0  # of a round, after which no more are begun: a call that burns its gas takes a node long, and the tip waits
@@ -103,7 +104,7 @@ def _explain_or_wait(reader: ChainReader, revert: PendingRevert, patience: Patie
     except (RpcRefusedError, TransactionUnavailableError):
         is_lost = patience.ends((revert.block_hash, revert.tx_hash), PATIENCE_ROUNDS) and now.timestamp() - revert.at > PATIENCE_S
         return UNEXPLAINED if is_lost else None
-    except OF_THE_VALUE as error:
+    except OF_ONE_FACT as error:
         log.error("reverted call can't be read", tx_hash=revert.tx_hash, error=type(error).__name__)
         return UNEXPLAINED
 

@@ -11,6 +11,8 @@ Laws
 - Blocks are written strictly in order, and only on top of the cursor (compare-and-set on its hash).
 - What a node says is verified before it is written; a contradiction ends the round, and the next one asks again.
 - One node answers a whole round: two would be held against each other. One that lags or contradicts itself rests.
+- No progress is never taken for calm: a head that leads nowhere fails the round, and its node rests. What would take blocks back, or halt,
+  is asked of another node (pool.py).
 """
 
 from collections.abc import Callable, Iterator
@@ -19,10 +21,10 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from core.books import mandate_ledger
-from core.chain.rpc import RpcRefusedError
+from core.chain.rpc import AnswerTooLargeError, RpcRefusedError
+from core.db.repositories import alerts
 from core.db.repositories import chain as repository
-from core.db.repositories.chain import FINALIZED, SAFE, TIP, Cursor, LinkedWallet
+from core.db.repositories.chain import FINALIZED, TIP, Cursor, LinkedWallet
 from core.domain.blocks import BlockHeader
 from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
@@ -30,25 +32,37 @@ from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import is_noted, write_slice
 from indexer.chain.facts import BlockFacts, facts_of, usdc_payees
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock, fetch_block
+from indexer.chain.finality import Finality
 from indexer.chain.patience import Patience
+from indexer.chain.pool import DisputedError, Pool
+from indexer.chain.retry import retry_all
 from indexer.chain.reverts import explain_pending
 from indexer.chain.rules import published_rules
-from indexer.chain.unwind import Fork, find_fork, unwind
+from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
 from indexer.chain.watch import WatchList, read_watch_list
 from indexer.chain.write import write_block
 
 BLOCKS_A_ROUND = 50
 STALE = timedelta(seconds=10)  # without a new block, where blocks come every 2 s
 Clock = Callable[[], datetime]
+NODE_AT_FAULT = (
+    BlockUnavailableError,
+    BlockContradictionError,
+    ForkUnclearError,
+    FinalityBrokenError,
+    DisputedError,
+    RpcRefusedError,
+    AnswerTooLargeError,
+)
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one look at the chain did. `head` None: the node has no block to show."""
+    """What one look at the chain did."""
 
-    head: int | None
+    head: int
     cursor: int
     written: int = 0
     unwound: Fork | None = None
@@ -57,7 +71,7 @@ class Round:
     @property
     def is_behind(self) -> bool:
         """True when there is more to do at once."""
-        return self.unwound is not None or self.owes_notes or (self.head is not None and self.written > 0 and self.cursor < self.head)
+        return self.unwound is not None or self.owes_notes or (self.written > 0 and self.cursor < self.head)
 
 
 class TipLoop:
@@ -73,13 +87,21 @@ class TipLoop:
         self._cursor, self._moved_at = self._open_cursor(), clock()
         self._watch = self._read_watch_list()
         self._patience = Patience()
+        self._pool = Pool(chain.reader, clock)
+        self._finality = Finality(chain, self._pool, clock)
         self._backfill = Backfill(chain, clock, self._patience)
         self._scan_size = revert_scan.step_size()
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True  # until a look says otherwise
+        self._owes_retry = True  # of what an earlier process held back: this one's code may take it
 
     @property
     def chain(self) -> ChainContext:
         return self._chain
+
+    @property
+    def owes_retry(self) -> bool:
+        """Whether held facts may be taken now: by the code of a new process, or since a reorg took back what they waited behind."""
+        return self._owes_retry
 
     @property
     def cursor(self) -> Cursor:
@@ -90,18 +112,22 @@ class TipLoop:
 
         Errors: OutsideError of any kind; nothing half-done stays, and the next round starts from what is committed.
         """
-        rpc = self._chain.reader.rpc
-        with rpc.pinned():
+        with self._chain.reader.rpc.pinned():
             try:
-                return self._look()
-            except (BlockUnavailableError, BlockContradictionError):
-                rpc.distrust("contradicts")
+                done = self._look()
+            except NODE_AT_FAULT:
+                self._pool.contradicts()
                 raise
+            if done.written:
+                self._pool.got_on()
+            return done
 
     def _look(self) -> Round:
         seen_at = self._clock()
         head = self._chain.reader.header()
-        result = Round(None, self._cursor.number) if head is None else self._follow(head, seen_at)
+        if head is None:
+            raise BlockUnavailableError(self._cursor.number, "or any other as its newest")
+        result = self._follow(head, seen_at)
         if self._owes_notes:
             self._owes_notes = self._write_owed_notes()
             result = replace(result, owes_notes=self._owes_notes)
@@ -111,39 +137,35 @@ class TipLoop:
             self._explain_reverts()
         return result
 
+    def retry_held(self) -> None:
+        """Try what is held, once. Errors: those of the database and LeadershipLostError; then it is still owed."""
+        for one in retry_all(self._chain, self._clock()):
+            why = None if one.refusal is None else one.refusal.note
+            with self._chain.database.read() as session:
+                book = alerts.book_name(session, one.ledger, one.ledger_id)
+            log.warning("held facts tried again", book=book, released=one.released, still_held=why)
+        self._owes_retry = False
+
     def close(self) -> None:
         """Let go of what is fetched ahead."""
         self._backfill.close()
 
     def note_finality(self) -> None:
         """Write down how far the chain calls itself safe and final; a chain without the tags says nothing."""
-        for tag in (SAFE, FINALIZED):
-            try:
-                header = self._chain.reader.header(tag)
-            except RpcRefusedError:
-                continue
-            if header is not None and header.number <= self._cursor.number:
-                self._note(tag, Cursor(header.number, header.hash))
-
-    def _note(self, tag: str, at: Cursor) -> None:
-        with self._chain.database.write() as session:
-            self._chain.fence(session)
-            if repository.canonical_hash(session, self._chain.chain_id, at.number) != at.hash:
-                return  # Before our first block, or a reorg is under way.
-            repository.save_mark(session, tag, self._chain.chain_id, at, self._chain.epoch, self._clock())
-            if tag == FINALIZED:
-                mandate_ledger.forget_final(session, at.number)
+        with self._chain.reader.rpc.pinned():
+            self._finality.note(self._cursor)
 
     def _follow(self, head: BlockHeader, seen_at: datetime) -> Round:
         if head.number <= self._cursor.number:
             with self._chain.database.read() as session:
                 ours = repository.canonical_hash(session, self._chain.chain_id, head.number)
-            is_reorg = ours is not None and ours != head.hash
-            if head.number < self._cursor.number and not is_reorg:
+            if ours is not None and ours != head.hash:
+                return self._unwind(head)
+            if head.number < self._cursor.number:
                 self._chain.reader.rpc.distrust("lags")
             elif self._clock() - self._moved_at > STALE:
                 self._chain.reader.rpc.distrust("stale")  # a quiet chain or a node that stands still: another may know more
-            return self._unwind(head) if is_reorg else Round(head.number, self._cursor.number)
+            return Round(head.number, self._cursor.number)
         final = self._final_far_ahead(head)
         if final is not None:
             return self._fill(head, final)
@@ -159,10 +181,7 @@ class TipLoop:
         """The finalized block, when the way to it is worth taking in ranges and starts on our own cursor."""
         if head.number - self._cursor.number < WORTH_IT:
             return None
-        try:
-            final = self._chain.reader.header("finalized")
-        except RpcRefusedError:
-            return None
+        final, _ = self._finality.agreed(FINALIZED)
         if final is None or not self._backfill.is_worth_it(self._cursor, final):
             return None
         ours = self._chain.reader.header(self._cursor.number)
@@ -196,19 +215,22 @@ class TipLoop:
             self._may_have_pending_reverts = True
 
     def _headers_to(self, head: BlockHeader) -> Iterator[BlockHeader]:
-        """The next headers after the cursor, at most BLOCKS_A_ROUND; fewer when the node lags."""
+        """The next headers after the cursor, at most BLOCKS_A_ROUND; fewer when the node lags. Errors: BlockUnavailableError: none."""
         first = self._cursor.number + 1
         if head.number > first:
             last = min(head.number - 1, first + BLOCKS_A_ROUND - 1)
             for header in self._chain.reader.headers(range(first, last + 1)):
+                if header is None and self._cursor.number < first:  # none was taken yet
+                    raise BlockUnavailableError(first, "")
                 if header is None:
+                    self._chain.reader.rpc.distrust("lags")
                     return
                 yield header
         if head.number < first + BLOCKS_A_ROUND:
             yield head
 
     def _take(self, header: BlockHeader, seen_at: datetime) -> None:
-        block = fetch_block(self._chain.reader, header)
+        block = fetch_block(self._chain.reader, header, self._watch.may_concern, self._chain.sign)
         self._watch.wallets = self._wallets_paid_in(block)
         facts = facts_of(block, self._watch, self._chain.chain_id)
         published = published_rules(self._chain.reader, facts, self._patience)
@@ -229,15 +251,20 @@ class TipLoop:
             return repository.linked_wallets(session, payees)
 
     def _unwind(self, head: BlockHeader) -> Round:
-        with self._chain.database.read() as session:
-            fork = find_fork(session, self._chain, self._cursor)
+        try:
+            with self._chain.database.read() as session:
+                fork = find_fork(session, self._chain, self._cursor)
+        except FinalityBrokenError as broken:
+            self._pool.confirm_gone(broken.boundary, head)
+            raise
         if not fork.orphans:
-            # The node's next block did not fit, yet it holds our head: it is changing its mind. The next round sees.
-            return Round(head.number, self._cursor.number)
+            raise ForkUnclearError(f"its next block does not follow {self._cursor.number} {self._cursor.hash}, yet it holds that block")
+        self._pool.confirm_gone(fork.orphans[-1], head)
         old_head = self._cursor
         with self._chain.database.write() as session:
-            rows_reversed = unwind(session, self._chain, fork, old_head, self._clock())
+            rows_reversed, withdrawn = unwind(session, self._chain, fork, old_head, self._clock())
         self._cursor = fork.ancestor
+        self._owes_retry = self._owes_retry or withdrawn > 0
         self._watch = self._read_watch_list()
         self._chain.metrics.unwound(fork.ancestor.number, len(fork.orphans), rows_reversed)
         log.warning("reorg", ancestor=fork.ancestor.number, old_head=old_head.number, depth=len(fork.orphans), rows_reversed=rows_reversed)

@@ -83,8 +83,9 @@ def find_fork(session: Session, chain: ChainContext, at: Cursor) -> Fork:
     return Fork(ancestor, tuple(block for block in ours if block.number > ancestor.number))
 
 
-def unwind(session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, now: datetime) -> int:
-    """Reverse the orphans and set the cursor back to the ancestor; the number of ledger rows reversed. Does not commit.
+def unwind(session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, now: datetime) -> tuple[int, int]:
+    """Reverse the orphans and set the cursor back to the ancestor; how many ledger rows were reversed, and how many held facts
+    withdrawn. Does not commit.
 
     Errors: LeadershipLostError, CursorMovedError.
     """
@@ -97,11 +98,11 @@ def unwind(session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, n
     transfer_reports.replace_blocks(session, chain.chain_id, orphans, now)
     owed_notes.forgive(session, chain.chain_id, orphans)
     alerts.withdraw(session, chain.chain_id, orphans, now)
-    quarantine.withdraw(session, chain.chain_id, orphans, now)
+    withdrawn = quarantine.withdraw(session, chain.chain_id, orphans, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
     repository.add_reorg(session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now)
-    return rows_reversed
+    return rows_reversed, withdrawn
 
 
 def _boundary(session: Session, chain: ChainContext) -> Cursor:

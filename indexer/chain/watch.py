@@ -13,6 +13,7 @@ from core.chain.decode import decode_log
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import KnownVault, LinkedWallet
 from core.db.repositories.unregistered import unregistered_vaults
+from core.domain.blocks import RawLog
 from core.domain.events import KeeperChanged
 from core.domain.mandate.terms import ZERO_ADDRESS
 from indexer.chain.context import ChainContext
@@ -43,6 +44,11 @@ class WatchList:
         known = self.vaults[vault]
         others = tuple(past for past in known.agents if past != agent)
         self.vaults[vault] = replace(known, agents=(*others, agent))
+
+    def may_concern(self, log: RawLog) -> bool:
+        """False only for a log that no fact is made of, also if its block creates the vault or lists the adapter that it is of."""
+        known = log.address in self.vaults or log.address in self.adapters or log.address in (self.factory, self.usdc)
+        return known or (bool(log.topics) and log.topics[0] in events_by_topic())
 
     def copy(self) -> "WatchList":
         """A watch list of its own, to be moved on through blocks that may yet fail to commit."""

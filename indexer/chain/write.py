@@ -23,9 +23,9 @@ from core.domain.mandate.ledger import row_from_event
 from core.domain.mandate.terms import ZERO_ADDRESS, Rule
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import is_noted, note_block
-from indexer.chain.facts import BlockFacts, Found, Undecodable, created_by
+from indexer.chain.facts import OF_ONE_FACT, BlockFacts, Found, Undecodable, created_by
 from indexer.chain.payments import deposit_of
-from indexer.chain.quarantine import MAY_REFUSE, UNDECODABLE, Entry, Parties, Refusal, refusal_of, take
+from indexer.chain.quarantine import UNDECODABLE, Entry, Parties, Refusal, fault_of, take
 from indexer.chain.registry import new_vault, register
 from indexer.chain.watch import WatchList
 
@@ -177,11 +177,8 @@ def _entry(item: Found | Undecodable, parties: Parties, usdc: str) -> Entry | No
     keeper, owner, agent = parties
     try:
         row = row_from_event(item.event, item.ref, keeper, owner, agent, usdc=usdc)
-    except MAY_REFUSE as error:
-        fault = refusal_of(error)
-        if fault is None:
-            raise
-        return Entry(None, item.log, parties, fault)
+    except OF_ONE_FACT as error:
+        return Entry(None, item.log, parties, fault_of(error))
     return None if row is None else Entry(row, item.log, parties)
 
 

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,16 +13,15 @@ import pytest
 from api.client import Client, Wallet
 from api.client.examples.owner import sign_in
 from scripts.devstack import Ports, Stack
+from tests.acceptance.conftest import stack_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Stack]:
-    with tempfile.TemporaryDirectory(prefix="stack-") as parent:
-        Path(parent).chmod(0o755)  # Postgres runs as its own user and has its socket there
-        with Stack(Path(parent) / "s", Ports.free(), say=lambda line: None) as running:
-            yield running
+    with stack_folder() as folder, Stack(folder, Ports.free(), say=lambda line: None) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

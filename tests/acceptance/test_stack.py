@@ -6,66 +6,104 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psycopg
+import pytest
 
 from scripts.devstack import Ports
+from tests.acceptance.conftest import stack_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHIN_S = 120  # whatever else the machine does
 
 
-def start(directory: Path, ports: Ports) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "scripts.devstack"],
-        cwd=ROOT,
-        env={**os.environ, "STACK_DIR": str(directory), "PORT": str(ports.api), "RPC_PORT": str(ports.rpc)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+class RunningStack:
+    """`make up` as a process; what it has said so far is in `lines`."""
+
+    def __init__(self, directory: Path, ports: Ports) -> None:
+        self.directory = directory
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "scripts.devstack"],
+            cwd=ROOT,
+            env={**os.environ, "STACK_DIR": str(directory), "PORT": str(ports.api), "RPC_PORT": str(ports.rpc)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as said:
+            self.lines.extend(said)
+
+    def await_ready(self) -> dict[str, Any]:
+        """What it wrote into stack.json."""
+        facts = self.directory / "stack.json"
+        ends = time.monotonic() + WITHIN_S
+        while time.monotonic() < ends and self.process.poll() is None:
+            if facts.exists():
+                return dict(json.loads(facts.read_text()))
+            time.sleep(0.2)
+        self.process.kill()
+        raise AssertionError(f"no stack: {self.output()[-3000:]}")
+
+    def interrupt(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+
+    def output(self) -> str:
+        """All that it said, once it has ended."""
+        self.process.wait(timeout=WITHIN_S)
+        self._reader.join(timeout=WITHIN_S)
+        return "".join(self.lines)
 
 
-def await_stack(process: subprocess.Popen[str], directory: Path, within_s: float = WITHIN_S) -> dict[str, Any]:
-    ends = time.monotonic() + within_s
-    while time.monotonic() < ends and process.poll() is None:
-        if (directory / "stack.json").exists():
-            return dict(json.loads((directory / "stack.json").read_text()))
-        time.sleep(0.2)
-    process.kill()
-    raise AssertionError(f"no stack: {process.communicate()[0][-3000:]}")
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two stacks side by side and what each wrote of itself."""
+
+    stacks: tuple[RunningStack, RunningStack]
+    facts: tuple[dict[str, Any], dict[str, Any]]
 
 
-def stop(process: subprocess.Popen[str]) -> str:
-    process.send_signal(signal.SIGINT)
-    return process.communicate(timeout=WITHIN_S)[0]
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Pair]:
+    """Two stacks of one machine. Both must end on an interrupt and leave no stack.json."""
+    with stack_folder() as folder:
+        stacks = (RunningStack(folder / "one", Ports.free()), RunningStack(folder / "two", Ports.free()))
+        try:
+            yield Pair(stacks, (stacks[0].await_ready(), stacks[1].await_ready()))
+        finally:
+            for stack in stacks:
+                stack.interrupt()
+            outputs = [stack.output() for stack in stacks]
+        assert all("stopped" in output for output in outputs)
+        assert not any((stack.directory / "stack.json").exists() for stack in stacks)
 
 
-def test_two_stacks_run_side_by_side_and_end_on_interrupt(stack_directory: Path) -> None:
-    directories = (stack_directory / "one", stack_directory / "two")
-    processes = [start(directory, Ports.free()) for directory in directories]
-    try:
-        stacks = [await_stack(process, directory) for process, directory in zip(processes, directories, strict=True)]
+def test_two_stacks__run_side_by_side(pair: Pair) -> None:
+    one, two = pair.facts
 
-        assert stacks[0]["base_url"] != stacks[1]["base_url"]
-        assert [httpx.get(f"{stack['base_url']}/health/ready", timeout=5).status_code for stack in stacks] == [200, 200]
-        assert set(stacks[0]["contracts"]) >= {
-            "usdc",
-            "factory",
-            "vault_implementation",
-            "factory_validator",
-            "test_venue",
-            "test_venue_adapter",
-            "x402_adapter",
-        }
-    finally:
-        outputs = [stop(process) for process in processes]
-    assert all("stopped" in output for output in outputs)
-    assert not any((directory / "stack.json").exists() for directory in directories)
+    assert one["base_url"] != two["base_url"]
+    assert [httpx.get(f"{stack['base_url']}/health/ready", timeout=5).status_code for stack in pair.facts] == [200, 200]
+    assert set(one["contracts"]) >= {
+        "usdc",
+        "factory",
+        "vault_implementation",
+        "factory_validator",
+        "test_venue",
+        "test_venue_adapter",
+        "x402_adapter",
+    }
 
 
 def holder_of(stack: dict[str, Any], name: str) -> int:
@@ -76,41 +114,33 @@ def holder_of(stack: dict[str, Any], name: str) -> int:
     return int(row[0].rpartition(":")[2])
 
 
-def test_a_killed_process_is_started_again(stack_directory: Path) -> None:
-    process = start(stack_directory, Ports.free())
-    try:
-        stack = await_stack(process, stack_directory)
-        before = {name: holder_of(stack, name) for name in ("indexer", "keeper")}
-        for pid in before.values():
-            os.kill(pid, signal.SIGKILL)
+def test_a_killed_process_is_started_again(pair: Pair) -> None:
+    stack = pair.facts[0]
+    before = {name: holder_of(stack, name) for name in ("indexer", "keeper")}
+    for pid in before.values():
+        os.kill(pid, signal.SIGKILL)
 
-        ends = time.monotonic() + WITHIN_S
-        while time.monotonic() < ends and any(holder_of(stack, name) == pid for name, pid in before.items()):
-            time.sleep(0.2)
+    ends = time.monotonic() + WITHIN_S
+    while time.monotonic() < ends and any(holder_of(stack, name) == pid for name, pid in before.items()):
+        time.sleep(0.2)
 
-        assert all(holder_of(stack, name) != pid for name, pid in before.items())
-        assert httpx.get(f"{stack['base_url']}/health/ready", timeout=5).status_code == 200
-    finally:
-        output = stop(process)
-    assert "indexer ended with code -9; starting it again" in output
+    assert all(holder_of(stack, name) != pid for name, pid in before.items())
+    assert httpx.get(f"{stack['base_url']}/health/ready", timeout=5).status_code == 200
+    assert any("indexer ended with code -9; starting it again" in line for line in pair.stacks[0].lines)
 
 
-def test_a_killed_database_comes_back_and_the_stack_with_it(stack_directory: Path) -> None:
-    process = start(stack_directory, Ports.free())
-    try:
-        stack = await_stack(process, stack_directory)
-        os.kill(int((stack_directory / "postgres" / "cluster" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+def test_a_killed_database_comes_back_and_the_stack_with_it(pair: Pair) -> None:
+    stack, directory = pair.facts[1], pair.stacks[1].directory
+    os.kill(int((directory / "postgres" / "cluster" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
 
-        time.sleep(1)
-        ends = time.monotonic() + WITHIN_S
-        while time.monotonic() < ends and httpx.get(f"{stack['base_url']}/health/ready", timeout=10).status_code != 200:
-            time.sleep(0.3)
+    time.sleep(1)
+    ends = time.monotonic() + WITHIN_S
+    while time.monotonic() < ends and httpx.get(f"{stack['base_url']}/health/ready", timeout=10).status_code != 200:
+        time.sleep(0.3)
 
-        parts = httpx.get(f"{stack['base_url']}/health/ready", timeout=10).json()["parts"]
-        assert {name: part["status"] for name, part in parts.items()} == dict.fromkeys(parts, "ok")
-    finally:
-        output = stop(process)
-    assert "the database ended; starting it again" in output
+    parts = httpx.get(f"{stack['base_url']}/health/ready", timeout=10).json()["parts"]
+    assert {name: part["status"] for name, part in parts.items()} == dict.fromkeys(parts, "ok")
+    assert any("the database ended; starting it again" in line for line in pair.stacks[1].lines)
 
 
 def test_a_port_in_use__says_which_and_how_to_choose_another(stack_directory: Path) -> None:
@@ -118,10 +148,10 @@ def test_a_port_in_use__says_which_and_how_to_choose_another(stack_directory: Pa
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        process = start(stack_directory, Ports(api=port, rpc=Ports.free().rpc))
-        output = process.communicate(timeout=WITHIN_S)[0]
+        stack = RunningStack(stack_directory, Ports(api=port, rpc=Ports.free().rpc))
+        output = stack.output()
 
-    assert process.returncode == 1
+    assert stack.process.returncode == 1
     assert f"port {port}, meant for the API, is in use" in output
     assert f"PORT={port + 100} make up" in output
 

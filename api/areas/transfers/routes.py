@@ -9,7 +9,7 @@ OPERATIONS = (
         schemas.ReportTransfer,
         service.report,
         schemas.TransferReported,
-        refuses=("duplicate_transfer", "insufficient_idle"),
+        refuses=("duplicate_transfer", "insufficient_idle", "record_short"),
     ),
     Operation("transfers.balances", schemas.AgentBalances, service.balances, schemas.Balances, refuses=("not_owner",)),
 )

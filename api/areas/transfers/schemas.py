@@ -46,22 +46,29 @@ class Transfer(BaseModel):
     override_reason: str | None
 
 
-class Balance(BaseModel):
-    """The four states of one asset on one chain."""
+class Known(BaseModel):
+    """`data_issue` is there only when true: the record of the account is short of facts of the chain, for the reason beside it."""
+
+    data_issue: bool | None = None
+    data_issue_reason: str | None = None
+
+
+class Balance(Known):
+    """The four states of one asset on one chain. With `data_issue`, what facts of the chain move is null."""
 
     chain_id: int
     asset: str
-    idle: str
+    idle: str | None
     reserved: str
-    in_transit: str
-    delivered: str
+    in_transit: str | None
+    delivered: str | None
 
 
 class AgentBalances(Command):
     id: Annotated[str, Field(pattern=r"^[0-9]{1,18}$", description="the agent's user id, as a string")]
 
 
-class Balances(BaseModel):
+class Balances(Known):
     balances: list[Balance]
 
 

@@ -5,7 +5,8 @@ from typing import Any
 from api.areas.transfers.schemas import AgentBalances, ReportTransfer
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, Refusal
-from core.books import transfer_ledger, transfer_reports
+from core.books import readings, transfer_reports
+from core.books.readings import Reading
 from core.books.transfer_reports import Claim
 from core.db.repositories import identity, policies
 from core.db.repositories import transfers as repository
@@ -17,10 +18,11 @@ from core.domain.times import instant_text, instant_text_or_none
 from core.domain.transfers import Direction, FourStates, State
 
 ALLOW_OVERDRAFT = "allow_overdraft"
+OF_THE_CHAIN = ("idle", "in_transit", "delivered")  # what facts of the chain move
 
 
 def report(call: Call, caller: AgentCaller, command: ReportTransfer) -> Answer:
-    """Take the report and move its amount into transit. Errors: Refusal duplicate_transfer, insufficient_idle."""
+    """Take the report and move its amount into transit. Errors: Refusal duplicate_transfer, insufficient_idle, record_short."""
     if command.chain_id != call.deps.chain_id:
         raise InvalidParameterError("chain_id", f"transfers are read on chain {call.deps.chain_id}")
     claim = Claim(
@@ -34,7 +36,7 @@ def report(call: Call, caller: AgentCaller, command: ReportTransfer) -> Answer:
     added = transfer_reports.report(call.db, caller.account_id, claim, _override_reason(call, caller, claim), call.now)
     if added is None:
         raise _duplicate(call, caller, claim)
-    balance = transfer_ledger.load_balance(call.db, caller.account_id, claim.chain_id, claim.asset)
+    balance = readings.balance_now(call.db, caller.account_id, claim.chain_id, claim.asset)
     return Answer({"recorded": True, "transfer": transfer_view(added), "balance": balance_view(claim.chain_id, claim.asset, balance)})
 
 
@@ -46,8 +48,9 @@ def balances(call: Call, caller: AgentCaller | OwnerCaller, command: AgentBalanc
     own = agent.id if isinstance(caller, AgentCaller) else agent.owner_id
     if own is None or own != caller.account_id:
         raise Refusal("not_owner", f"Agent {agent.id} is not yours; its balances are for itself and its owner to read.")
-    found = transfer_ledger.load_balances(call.db, agent.id)
-    return Answer({"balances": [balance_view(chain_id, asset, balance) for (chain_id, asset), balance in found.items()]})
+    found = readings.balances_now(call.db, agent.id)
+    shown = [balance_view(chain_id, asset, Reading(balance, found.short)) for (chain_id, asset), balance in found.said.items()]
+    return Answer({"balances": shown} | found.data_issue)
 
 
 def _require_new(call: Call, caller: AgentCaller, claim: Claim) -> None:
@@ -69,16 +72,20 @@ def _duplicate(call: Call, caller: AgentCaller, claim: Claim) -> Refusal:
 
 
 def _override_reason(call: Call, caller: AgentCaller, claim: Claim) -> str | None:
-    """None within idle. Errors: insufficient_idle.
+    """None within idle. Errors: insufficient_idle; record_short while facts of the account are held back: what is idle is not known.
 
     Holds the book from here on, whatever the direction: two reports can't spend one idle, and two of one transaction, each
     holding what the other waits for, can't meet.
     """
-    idle_e6 = transfer_ledger.lock_balance(call.db, caller.account_id, claim.chain_id, claim.asset, call.now).idle_e6
-    if claim.direction is Direction.IN or claim.amount_e6 <= idle_e6:
+    balance = readings.lock_balance(call.db, caller.account_id, claim.chain_id, claim.asset, call.now)
+    idle_e6 = balance.said.idle_e6
+    if claim.direction is Direction.IN or (balance.short is None and claim.amount_e6 <= idle_e6):
         return None
     if _allows_overdraft(call, caller):
-        return f"{ALLOW_OVERDRAFT}: idle was {usdc_text(idle_e6)}"
+        return f"{ALLOW_OVERDRAFT}: idle was {usdc_text(idle_e6) if balance.short is None else 'not known'}"
+    if balance.short is not None:
+        detail = f"What is idle is not known. {balance.short.reason} Report it again once the balances carry no data_issue."
+        raise Refusal("record_short", detail, next_calls=(NextCall("transfers.balances", {"id": str(caller.account_id)}),))
     raise Refusal(
         "insufficient_idle",
         f"The report takes out {usdc_text(claim.amount_e6)} and {usdc_text(idle_e6)} is idle. Report what came in first and wait "
@@ -110,12 +117,15 @@ def transfer_view(report: TransferReport) -> dict[str, Any]:
     }
 
 
-def balance_view(chain_id: int, asset: str, balance: FourStates) -> dict[str, Any]:
-    return {
+def balance_view(chain_id: int, asset: str, balance: Reading[FourStates]) -> dict[str, Any]:
+    """Of a short ledger nobody knows what came in, went out or arrived; what is reserved is not the chain's to say."""
+    known = balance.said
+    view: dict[str, Any] = {
         "chain_id": chain_id,
         "asset": asset,
-        "idle": usdc_text(balance.idle_e6),
-        "reserved": usdc_text(balance.reserved_e6),
-        "in_transit": usdc_text(balance.in_transit_e6),
-        "delivered": usdc_text(balance.delivered_e6),
+        "idle": usdc_text(known.idle_e6),
+        "reserved": usdc_text(known.reserved_e6),
+        "in_transit": usdc_text(known.in_transit_e6),
+        "delivered": usdc_text(known.delivered_e6),
     }
+    return view if balance.short is None else view | dict.fromkeys(OF_THE_CHAIN) | balance.data_issue

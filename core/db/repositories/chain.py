@@ -16,8 +16,8 @@ from datetime import datetime
 from typing import Any
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import ColumnElement, and_, delete, exists, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import ColumnElement, and_, any_, cast, delete, exists, select, update
+from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, insert
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from core.db.copying import copy_lines, hex_array_cell, hex_cell
@@ -248,6 +248,13 @@ def canonical_hash(session: Session, chain_id: int, number: int) -> str | None:
 def block_time(session: Session, chain_id: int, block_hash: str) -> int | None:
     """Unix second of a block that we keep."""
     return session.scalar(select(ChainBlock.ts).where(ChainBlock.chain_id == chain_id, ChainBlock.hash == bytes_of(block_hash)))
+
+
+def block_times(session: Session, chain_id: int, block_hashes: Iterable[str]) -> dict[str, int]:
+    """As `block_time`, of several, by hash; a block that we do not keep is left out."""
+    wanted = cast([bytes_of(block_hash) for block_hash in block_hashes], ARRAY(BYTEA))
+    query = select(ChainBlock.hash, ChainBlock.ts).where(ChainBlock.chain_id == chain_id, ChainBlock.hash == any_(wanted))
+    return {hex_of(block_hash): at for block_hash, at in session.execute(query)}
 
 
 def oldest_block(session: Session, chain_id: int) -> Cursor:

@@ -12,13 +12,14 @@ from datetime import datetime
 from typing import Any
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import and_, exists, func, insert, select, text, update
+from sqlalchemy import and_, exists, func, insert, or_, select, text, update
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.dialects.postgresql import insert as pg_insert
-from sqlalchemy.exc import DataError, IntegrityError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
+from core.db.refused import refused_state
 from core.db.repositories.chain import not_orphaned
 from core.db.repositories.quarantine import IS_HELD, MANDATE
 from core.db.repositories.unregistered import unregistered_vaults
@@ -31,7 +32,6 @@ from core.domain.money import UsdcE6
 TERMINAL = ("done", "reverted", "superseded", "nonce_lost", "refused")
 NOT_SENT = ("reverted", "superseded", "nonce_lost", "refused")  # ends in which a mark never reached the chain's record
 ASKED_AGAIN = ("superseded", "nonce_lost")  # ends after which a request of the outbox is planned anew
-REFUSED_VALUE = (DataError, IntegrityError)  # SQLSTATE 22 and 23: what a column, or a constraint, does not take
 SHORT = "short"  # what a ledger that lacks facts says of its vault
 NOT_KEPT = "not_kept"  # source of a judgement whose worth the database did not take
 
@@ -131,7 +131,9 @@ def add_vault_marks(session: WriteSession, marks: Sequence[NewVaultMark], now: d
     try:
         with session.begin_nested():
             session.execute(insert(VaultMark), [_mark_row(mark, now) for mark in marks])
-    except REFUSED_VALUE:
+    except DBAPIError as error:
+        if refused_state(error) is None:
+            raise
         if len(marks) > 1:
             half = len(marks) // 2
             add_vault_marks(session, marks[:half], now)
@@ -181,6 +183,19 @@ def vaults_with_reverted_stop(session: Session, vaults: Collection[str]) -> froz
     return frozenset(to_checksum_address(vault) for vault in session.scalars(query.distinct()) if vault is not None)
 
 
+def reverted_since(session: Session, intents: Collection[Intent], since: datetime) -> dict[tuple[str, str], int]:
+    """How many intents like these, planned since then, were mined without effect; by subject and kind, none is left out."""
+    vaults = [_bytes(intent.vault) for intent in intents if intent.vault is not None]
+    query = (
+        select(KeeperIntent.subject, KeeperIntent.kind, func.count())
+        .where(or_(KeeperIntent.vault.in_(vaults), KeeperIntent.vault.is_(None)))
+        .where(KeeperIntent.kind.in_({intent.kind for intent in intents}), KeeperIntent.subject.in_({intent.subject for intent in intents}))
+        .where(KeeperIntent.state == "reverted", KeeperIntent.created_at > since)
+        .group_by(KeeperIntent.subject, KeeperIntent.kind)
+    )
+    return {(subject, kind): count for subject, kind, count in session.execute(query)}
+
+
 def add_intent(session: WriteSession, intent: NewIntent, epoch: int, now: datetime, state: str = "planned") -> Intent | None:
     """Write a planned intent, or one that ends as it begins; None when one of this subject and kind is live already, or when the
     database refuses what it says (SQLSTATE 22, 23)."""
@@ -193,7 +208,9 @@ def add_intent(session: WriteSession, intent: NewIntent, epoch: int, now: dateti
     try:
         with session.begin_nested():
             row = session.scalars(statement).one_or_none()
-    except REFUSED_VALUE:
+    except DBAPIError as error:
+        if refused_state(error) is None:
+            raise
         return None
     return None if row is None else _intent(row)
 

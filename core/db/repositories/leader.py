@@ -116,9 +116,10 @@ def require_epoch(db: Executor, name: str, epoch: int) -> None:
 def keep_out_writes(db: Executor, name: str) -> None:
     """Wait for the fenced transactions under way and keep new ones out until this one ends: for short work beside a leader.
 
-    The leader's beats wait meanwhile too. Errors: OperationalError when they take longer than a lock is waited for.
+    By the mark of the fence, not by the leader's row: its beats go on. A new leader ends this work like a fenced transaction.
+    Errors: OperationalError when it takes longer than a lock is waited for.
     """
-    db.execute(select(Leader.name).where(Leader.name == name).with_for_update())
+    db.execute(select(func.pg_advisory_xact_lock(_key("fence", name))))
 
 
 def leader_row(db: Executor, name: str) -> LeaderRow | None:

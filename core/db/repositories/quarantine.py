@@ -8,7 +8,7 @@ Laws
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sqlalchemy import and_, any_, cast, exists, func, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, insert
@@ -17,11 +17,13 @@ from sqlalchemy.types import BigInteger, Text
 
 from core.db.engine import WriteSession
 from core.db.repositories.chain import bytes_of, hex_of
+from core.db.tables.chain import ChainBlock
 from core.db.tables.quarantine import HELD, QuarantinedFact
 from core.domain.mandate.short import ShortLedger
 
 MANDATE, ACCOUNT = "mandate", "account"  # kinds of ledgers
 IS_HELD = text(HELD)
+LAST_SECOND = 253_402_300_799  # of the year 9999, with which calendars end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,10 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class HeldLedger:
-    """A ledger that is held back: how many facts, since which block, and why the first of them is."""
+    """A ledger that is held back: how many facts, since which block, and why the first of them is.
+
+    `from_at`: that block's unix second; None: the block is not kept.
+    """
 
     ledger: str
     ledger_id: int
@@ -68,6 +73,7 @@ class HeldLedger:
     since: datetime
     reason: str
     note: str
+    from_at: int | None
 
 
 def held_among(session: Session, ledger: str, ledger_ids: Collection[int]) -> set[int]:
@@ -144,17 +150,25 @@ def held_ledgers(session: Session, ledger: str | None = None, ledger_ids: Collec
     if ledger_ids is not None:
         counted = counted.where(fact.ledger_id == any_(cast(list(ledger_ids), ARRAY(BigInteger))))
     queues = counted.group_by(fact.ledger, fact.ledger_id).subquery()
-    query = select(queues.c.ledger, queues.c.ledger_id, queues.c.facts, fact.block_number, fact.created_at, fact.reason, fact.note)
-    query = query.select_from(queues).join(fact, fact.id == queues.c.first).order_by(fact.id)
+    query = select(
+        queues.c.ledger, queues.c.ledger_id, queues.c.facts, fact.block_number, fact.created_at, fact.reason, fact.note, ChainBlock.ts
+    )
+    of_block = and_(ChainBlock.chain_id == fact.chain_id, ChainBlock.hash == fact.block_hash)
+    query = query.select_from(queues).join(fact, fact.id == queues.c.first).outerjoin(ChainBlock, of_block).order_by(fact.id)
     return [HeldLedger(*row) for row in session.execute(query)]
 
 
-def shorts_of(session: Session, mandate_ids: Collection[int]) -> dict[int, ShortLedger]:
-    """By mandate what its ledger lacks; those that lack nothing are left out."""
-    if not mandate_ids:
+def shorts_of(session: Session, ledger: str, ledger_ids: Collection[int]) -> dict[int, ShortLedger]:
+    """By ledger of this kind what it lacks; those that lack nothing are left out."""
+    if not ledger_ids:
         return {}
-    found = held_ledgers(session, MANDATE, mandate_ids)
-    return {one.ledger_id: ShortLedger(one.facts, one.from_block) for one in found}
+    found = held_ledgers(session, ledger, ledger_ids)
+    return {one.ledger_id: ShortLedger(one.facts, one.from_block, _instant(one.from_at)) for one in found}
+
+
+def _instant(at: int | None) -> datetime | None:
+    """None also for what no calendar has."""
+    return datetime.fromtimestamp(at, UTC) if at is not None and at <= LAST_SECOND else None
 
 
 def held_counts(session: Session) -> tuple[int, int]:

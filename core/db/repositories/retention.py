@@ -8,14 +8,13 @@ from sqlalchemy import and_, delete, exists, func, or_, select, true, tuple_
 from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
+from core.db.repositories.keeper import NOT_SENT, TERMINAL
 from core.db.tables.custody import CustodialTransfer
 from core.db.tables.identity import IdempotencyRecord
 from core.db.tables.keeper import KeeperIntent, KeeperTx, Outbox, VaultMark
 
-FINISHED = ("done", "reverted", "superseded", "nonce_lost", "refused")
 ANSWERED = ("done", "reverted", "refused")  # ends after which a request is not planned anew
 KEPT_KINDS = ("stop", "second_stop")  # why a mandate was stopped is owed to its owner for as long as there is a record
-NOT_SENT = ("reverted", "superseded", "nonce_lost", "refused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def drop_finished_intents(session: WriteSession, before: datetime, limit: int) -
     is_needed = and_(KeeperIntent.kind == "mark", KeeperIntent.state.not_in(NOT_SENT), ~is_replaced)
     old = (
         select(KeeperIntent.id)
-        .where(KeeperIntent.state.in_(FINISHED), KeeperIntent.updated_at < before, KeeperIntent.outbox_id.is_(None))
+        .where(KeeperIntent.state.in_(TERMINAL), KeeperIntent.updated_at < before, KeeperIntent.outbox_id.is_(None))
         .where(KeeperIntent.kind.not_in(KEPT_KINDS), ~is_needed)
         .order_by(KeeperIntent.id)
         .limit(limit)
@@ -82,7 +81,7 @@ def drop_finished_requests(session: WriteSession, before: datetime, limit: int) 
     """
     of_it = KeeperIntent.outbox_id == Outbox.id
     is_answered = exists().where(of_it, KeeperIntent.state.in_(ANSWERED))
-    is_recent = exists().where(of_it, or_(KeeperIntent.state.not_in(FINISHED), KeeperIntent.updated_at >= before))
+    is_recent = exists().where(of_it, or_(KeeperIntent.state.not_in(TERMINAL), KeeperIntent.updated_at >= before))
     is_transfer = exists().where(CustodialTransfer.outbox_id == Outbox.id)
     old = select(Outbox.id).where(Outbox.created_at < before, is_answered, ~is_recent, ~is_transfer).order_by(Outbox.id).limit(limit)
     ids = session.scalars(old).all()

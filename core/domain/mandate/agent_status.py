@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.domain.mandate.lifecycle import ACTIVE, MarketMode, Status
+from core.domain.mandate.progress import data_issue
+from core.domain.mandate.short import ShortLedger
 from core.domain.mandate.state import MandateState
 from core.domain.money import usdc_text
 from core.domain.times import instant_text_or_none
@@ -14,11 +16,12 @@ MAX_ENDED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldMandate:
-    """One mandate that names the agent, with the fold of its book."""
+    """One mandate that names the agent, with the fold of its book. `short`: what the book lacks; then no number of it is known."""
 
     public_id: str
     market_mode: MarketMode
     state: MandateState
+    short: ShortLedger | None = None
 
 
 def agent_status(mandates: Iterable[HeldMandate]) -> dict[str, Any]:
@@ -40,8 +43,8 @@ def _active(held: HeldMandate) -> dict[str, Any]:
         "status": held.state.status.value,
         "vault": held.state.vault_address,
         "market_mode": held.market_mode.value,
-        "paused": held.state.paused,
-    }
+        "paused": None if held.short else held.state.paused,
+    } | data_issue(held.state, held.short)
 
 
 def _ended(held: HeldMandate) -> dict[str, Any]:
@@ -51,6 +54,6 @@ def _ended(held: HeldMandate) -> dict[str, Any]:
         "ended_at": instant_text_or_none(held.state.ended_at),
         "vault": held.state.vault_address,
         "market_mode": held.market_mode.value,
-        "net_usdc": usdc_text(held.state.realized_usdc_e6),
+        "net_usdc": None if held.short else usdc_text(held.state.realized_usdc_e6),
         "net_basis": "realized",
-    }
+    } | data_issue(held.state, held.short)

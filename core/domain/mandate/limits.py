@@ -304,7 +304,8 @@ class LimitsFacts:
 
 
 def limits_block(facts: LimitsFacts, now: int) -> dict[str, Any]:
-    """{allowed, used, breaches}; each number in used is {value, source, basis}.
+    """{allowed, used, breaches}; each number in used is {value, source, basis}. While the ledger is short, nobody knows how many
+    calls reverted or were refused: those counts are null. Flagged reports are the record's own.
 
     `allowed` is what was signed, empty caps as the budget. `used` is null with a basis while the agent could not act:
     mandate_not_working unless the status is working, mandate_ended from ends_at on; and with data_issue while the ledger is short.
@@ -356,8 +357,9 @@ def _cap_basis(terms: MandateTerms) -> str:
 
 
 def _breaches(facts: LimitsFacts) -> dict[str, Any]:
+    reverts, refusals = (None, None) if facts.is_short else (facts.reverts_count, facts.refusals_count)
     return {
-        "reverts": {"count": facts.reverts_count, "not_seen": None if facts.reverts_count is None else NOT_SEEN},
-        "refusals": {"count": facts.refusals_count},
+        "reverts": {"count": reverts, "not_seen": None if facts.reverts_count is None else NOT_SEEN},
+        "refusals": {"count": refusals},
         "violations": {"count": facts.violations_count, "codes": list(facts.violation_codes)},
     }

@@ -33,6 +33,7 @@ class LockReason(StrEnum):
     SETTLE_GRACE = "settle_grace"
     NOTHING_LEFT = "nothing_left"
     NO_VAULT = "no_vault"  # the record's own: the chain knows no vault to ask
+    DATA_ISSUE = "data_issue"  # the record's own: it is short, and the chain was not asked
 
 
 class StoppedBy(StrEnum):
@@ -57,12 +58,20 @@ class LockFacts:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """`until`: unix second from which the lock opens by itself; None without a lock by time."""
+    """`until`: unix second from which the lock opens by itself; None without a lock by time. `withdrawable` None: not known."""
 
-    withdrawable: bool
+    withdrawable: bool | None
     reason: LockReason | None
     until: int | None
     message: str
+
+
+UNKNOWN_LOCK: Final = Lock(
+    None,
+    LockReason.DATA_ISSUE,
+    None,
+    "The record is short of facts of the chain, and the chain cannot be asked now. Ask again: the vault on chain is the truth.",
+)
 
 
 # Stopping
@@ -147,6 +156,12 @@ def _no_vault_message(facts: LockFacts) -> str:
 
 # What stands beside the lock in a read
 
+UNKNOWN_CHAIN_STATE: Final[Mapping[str, Any]] = {"stopped": None, "settled": None, "agent": None, "agent_known": False}
+UNKNOWN_HOW_TO_ACT: Final = (
+    "The record is short of facts of the chain, and the chain cannot be asked now. Ask the vault before you act: "
+    "its check() says what it takes."
+)
+
 
 def chain_state(*, has_vault: bool, stopped: bool, settled: bool, agent: str | None, agent_known: bool) -> dict[str, Any]:
     """{stopped, settled, agent, agent_known}; without a vault the chain says nothing, so all is null.
@@ -154,7 +169,7 @@ def chain_state(*, has_vault: bool, stopped: bool, settled: bool, agent: str | N
     `agent`: the agent that the vault obeys, null when there is none (removed or stopped) or when it is not known.
     """
     if not has_vault:
-        return {"stopped": None, "settled": None, "agent": None, "agent_known": False}
+        return dict(UNKNOWN_CHAIN_STATE)
     shown = agent if agent_known and not (stopped or settled) and agent != ZERO_ADDRESS else None
     return {"stopped": stopped, "settled": settled, "agent": shown, "agent_known": agent_known or stopped or settled}
 

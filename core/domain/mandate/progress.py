@@ -17,7 +17,9 @@ from core.domain.mandate.fees import fees_block
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.lock import SETTLE_GRACE_S
 from core.domain.mandate.paper import unreturned_cost_usdc_e6
+from core.domain.mandate.seen import VaultSeen, as_seen
 from core.domain.mandate.short import ShortLedger
+from core.domain.mandate.short_progress import short_progress
 from core.domain.mandate.state import MandateFacts, MandateState, Position
 from core.domain.mandate.terms import MandateTerms
 from core.domain.mandate.unvalued import MONEY_OUT_UNVALUED
@@ -31,7 +33,8 @@ from core.domain.times import DAY_S, instant_text, utc_text
 class ProgressFacts:
     """`spread_bps`: what closing costs, None when nobody knows. `now`: unix seconds, latest block's (paper: the clock's).
 
-    `short`: since when the ledger lacks facts of the chain; None: it lacks none.
+    `short`: since when the ledger lacks facts of the chain; None: it lacks none. `seen`: what the chain says then, None when it was not
+    asked; `now` is its block's time.
     """
 
     facts: MandateFacts
@@ -39,16 +42,29 @@ class ProgressFacts:
     spread_bps: int | None
     now: int
     short: ShortLedger | None = None
+    seen: VaultSeen | None = None
 
 
 def progress_block(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
-    """The whole block. `data_issue` and its reason are there only when true, `positions_void` only when there are any."""
-    worth = worth_of(state, about.facts)
+    """The whole block. `data_issue` and its reason are there only when true, `positions_void` only when there are any.
+
+    Of a short ledger: what `short_progress` says is known.
+    """
+    if about.short is None:
+        return _block(state, worth_of(state, about.facts), about) | data_issue(state, None)
+    seen = about.seen
+    known, worth = (state, None) if seen is None else (as_seen(state, seen), seen.worth)
+    block = _block(known, worth or worth_of(known, about.facts), about, is_worth_known=worth is not None)
+    unknown = short_progress(block, is_seen=seen is not None, is_worth_seen=worth is not None)
+    return block | unknown | data_issue(state, about.short)
+
+
+def _block(state: MandateState, worth: Worth, about: ProgressFacts, *, is_worth_known: bool = True) -> dict[str, Any]:
     block: dict[str, Any] = {
         "status": state.status.value,
         "worth_est": usdc_text(worth.worth_usdc_e6),
         "worth_source": worth.source,
-        "worth_as_of": _worth_as_of(state, worth),
+        "worth_as_of": _worth_as_of(state, worth, about.now),
         "realized": usdc_text(state.realized_usdc_e6),
         "floor": usdc_text(about.terms.stop_floor),
         "public_stop": public_stop(state, about),
@@ -58,7 +74,7 @@ def progress_block(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
         "fees": fees_block(state, worth, about.terms.agent_fee_bps),
         "agent_fee_reserved": usdc_text(agent_fee_reserved_usdc_e6(state, worth, about.terms.agent_fee_bps)),
         **_leave_now(worth, about.spread_bps),
-        "rules": rules_list(state, about.terms, worth),
+        "rules": rules_list(state, about.terms, worth if is_worth_known else None),
         "next_event": next_event(state, about.terms, about.now),
         "day": day_of(state, about.terms, about.now),
         "horizon_days": about.terms.horizon_days,
@@ -66,13 +82,13 @@ def progress_block(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
     void = positions_void(state, about.facts)
     if void:
         block["positions_void"] = void
-    return block | data_issue(state, about.short)
+    return block
 
 
 def data_issue(state: MandateState, short: ShortLedger | None) -> dict[str, Any]:
     """{data_issue, data_issue_reason} when what is shown is not the whole truth, and why; empty when it is."""
     if short is not None:
-        return {"data_issue": True, "data_issue_reason": short.reason}
+        return short.issue
     if state.data_issue:
         return {"data_issue": True, "data_issue_reason": "A number in a report could not be read and counts as 0."}
     return {}
@@ -130,9 +146,9 @@ def positions_void(state: MandateState, facts: MandateFacts) -> list[dict[str, A
     ]
 
 
-def rules_list(state: MandateState, terms: MandateTerms, worth: Worth) -> list[dict[str, Any]]:
+def rules_list(state: MandateState, terms: MandateTerms, worth: Worth | None) -> list[dict[str, Any]]:
     """[{key, text, ok}]: a rule is false once a stored flag breaks it; the stop line once the mandate stopped at it, and while a
-    working one is estimated at the line or below: on paper nothing else would say so."""
+    working one is estimated at the line or below: on paper nothing else would say so. `worth` None: not known."""
     broken = {RULE_OF_CODE.get(code) for code in state.violation_codes}
     texts = {
         "budget": f"Spends no more than the budget of {usdc_text(terms.budget_usdc)} USDC and what came back",
@@ -147,7 +163,7 @@ def rules_list(state: MandateState, terms: MandateTerms, worth: Worth) -> list[d
         broken.add("stop_line")
     if state.stop_worth_usdc_e6 is not None and state.stop_worth_usdc_e6 <= terms.stop_floor:
         broken.add("stop_line")
-    if state.status is Status.WORKING and worth.worth_usdc_e6 <= terms.stop_floor:
+    if worth is not None and state.status is Status.WORKING and worth.worth_usdc_e6 <= terms.stop_floor:
         broken.add("stop_line")
     return [{"key": key, "text": text, "ok": key not in broken} for key, text in texts.items()]
 
@@ -206,7 +222,9 @@ def _reported(position: Position) -> dict[str, Any]:
     }
 
 
-def _worth_as_of(state: MandateState, worth: Worth) -> str | None:
+def _worth_as_of(state: MandateState, worth: Worth, now: int) -> str | None:
+    if worth.source == "chain":
+        return utc_text(now)
     if worth.source == "chain_mark" and state.mark is not None:
         return instant_text(state.mark.at)
     times: Sequence[datetime] = [position.mark_at for position in state.positions] if worth.source == "agent_mark" else []

@@ -2,23 +2,37 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class ShortLedger:
-    """`facts` that the ledger lacks, the first of them in block `from_block`. What the chain said before it is all there."""
+    """`facts` that the ledger lacks, the first of them in block `from_block`. What the chain said before it is all there.
+
+    `from_at`: that block's time; None: it is not known any more.
+    """
 
     facts: int
     from_block: int
+    from_at: datetime | None = None
 
     @property
     def reason(self) -> str:
         """For owners, agents and verifiers."""
         return (
             f"The record is short of facts of the chain ({self.facts}) from block {self.from_block} on; they are held back and not lost. "
-            "The vault on chain is the truth meanwhile."
+            "The chain itself is the truth meanwhile."
         )
+
+    @property
+    def issue(self) -> dict[str, Any]:
+        """What stands in every answer about the ledger."""
+        return {"data_issue": True, "data_issue_reason": self.reason}
+
+    def reaches_before(self, at: datetime) -> bool:
+        """Whether the state before `at` may lack something: it does unless the gap is known to begin at `at` or later."""
+        return self.from_at is None or self.from_at < at
 
     def to_json(self) -> dict[str, Any]:
         return {"facts": self.facts, "from_block": self.from_block}

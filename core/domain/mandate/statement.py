@@ -12,6 +12,7 @@ Laws
 - Reversed rows are left out of every week, also of the week in which they were reversed.
 - estimated = change of worth - net deposits - realized; net deposits = deposits - withdrawals.
 - Withdrawals are of the mandate's own cash; what was taken beyond it had been donated and is told apart.
+- Of a ledger that is short of facts no figure that they may move is given (short_statement.py).
 - On paper, what a stop gives back of void positions counts as received.
 """
 
@@ -25,6 +26,7 @@ from core.domain.mandate.outflows import busiest_day, outflows
 from core.domain.mandate.progress import data_issue
 from core.domain.mandate.rows import Kind, LedgerRow
 from core.domain.mandate.short import ShortLedger
+from core.domain.mandate.short_statement import short_statement, summed
 from core.domain.mandate.state import MandateFacts, MandateState
 from core.domain.mandate.steps import pause_actions, step_groups
 from core.domain.mandate.terms import MandateTerms
@@ -87,7 +89,8 @@ class WeekStatement:
     end: MandateState
     rows: tuple[LedgerRow, ...]  # effective: the week's, the day's before it, and what else belongs to their transactions
     actions: Mapping[int, str]  # core.domain.mandate.steps.pause_actions
-    short: ShortLedger | None = None  # what the ledger lacks now, in this week or another one
+    short: ShortLedger | None = None  # what the ledger lacks of the time before the week's end
+    is_start_known: bool = True  # it lacks nothing of the time before the week's start
 
     @property
     def week_rows(self) -> tuple[LedgerRow, ...]:
@@ -157,7 +160,7 @@ def flows_of(rows: Iterable[LedgerRow]) -> Flows:
 def statement_json(statement: WeekStatement) -> dict[str, Any]:
     """The answer of GET /mandate-wallet/mandates/{id}/statement."""
     about = statement.about
-    return {
+    answer = {
         "mandate_id": about.public_id,
         "agent_id": about.agent_id,
         "vault_address": about.vault_address,
@@ -169,19 +172,31 @@ def statement_json(statement: WeekStatement) -> dict[str, Any]:
         "breaches": _breaches(statement),
         "steps": _steps(statement),
         "disclosures": [dict(one) for one in DISCLOSURES],
-    } | data_issue(statement.end, statement.short)
+    }
+    return _as_known(answer, statement)
+
+
+def _as_known(answer: dict[str, Any], statement: WeekStatement) -> dict[str, Any]:
+    """What is known of it, and what is the matter where it is not all."""
+    if statement.short is not None:
+        answer = short_statement(answer, is_start_known=statement.is_start_known)
+    return answer | data_issue(statement.end, statement.short)
 
 
 def all_mandates_json(statements: Sequence[WeekStatement], week: IsoWeek, now: datetime) -> dict[str, Any]:
     """The answer of GET /mandate-wallet/me/statement: {period, totals, mandates[], disclosures[]}.
 
-    Totals are sums of the mandates' numbers; paper and test-network money is never added up: `totals` has one block each.
+    Totals are sums of the mandates' numbers; paper and test-network money is never added up: `totals` has one block each. A number
+    that one of them does not know is null in the totals too, which then say data_issue.
     """
     modes = sorted({statement.about.facts.market_mode.value for statement in statements})
+    lines = [_short(statement) for statement in statements]
+    of_mode = {mode: [one for one in statements if one.about.facts.market_mode.value == mode] for mode in modes}
+    shown = {mode: [line for line in lines if line["market_mode"] == mode] for mode in modes}
     return {
         "period": _period(week, min(now, week.end_at)),
-        "totals": {mode: _totals([one for one in statements if one.about.facts.market_mode.value == mode]) for mode in modes},
-        "mandates": [_short(statement) for statement in statements],
+        "totals": {mode: _totals(of_mode[mode], shown[mode]) for mode in modes},
+        "mandates": lines,
         "disclosures": [dict(one) for one in DISCLOSURES],
     }
 
@@ -273,7 +288,7 @@ def _steps(statement: WeekStatement) -> list[dict[str, Any]]:
 
 def _short(statement: WeekStatement) -> dict[str, Any]:
     about = statement.about
-    return {
+    answer = {
         "mandate_id": about.public_id,
         "agent_id": about.agent_id,
         "vault_address": about.vault_address,
@@ -282,13 +297,14 @@ def _short(statement: WeekStatement) -> dict[str, Any]:
         "market_mode": about.facts.market_mode.value,
         **{key: value for key, value in _numbers(statement).items() if key != "period"},
         "breaches": _breaches(statement),
-    } | data_issue(statement.end, statement.short)
+    }
+    return _as_known(answer, statement)
 
 
-def _totals(statements: Sequence[WeekStatement]) -> dict[str, Any]:
+def _totals(statements: Sequence[WeekStatement], lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """`lines`: what is said of each of them."""
     flows = Flows(**{name: sum(getattr(statement.flows, name) for statement in statements) for name in Flows.__dataclass_fields__})
-    return {
-        "mandates": len(statements),
+    sums = {
         "worth": {
             "start": usdc_text(sum(one.worth_start.worth_usdc_e6 for one in statements)),
             "end": usdc_text(sum(one.worth_end.worth_usdc_e6 for one in statements)),
@@ -303,3 +319,4 @@ def _totals(statements: Sequence[WeekStatement]) -> dict[str, Any]:
             "estimated": usdc_text(sum(one.estimated_usdc_e6 for one in statements)),
         },
     }
+    return {"mandates": len(statements), **summed(sums, lines)}

@@ -111,6 +111,7 @@ class Judgement:
     cash_usdc_e6: int
     outflows: Sequence[Outflow]
     now: int
+    is_short: bool = False  # the ledger lacks facts of the chain: its cash, and that it does not work yet, are held against nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def _life(against: Judgement) -> _Found:
         return {"mandate_stopped": {"status": against.status.value}}
     if against.status is Status.SETTLED or against.now >= against.terms.ends_at:
         return {"mandate_ended": {"ends_at": utc_text(against.terms.ends_at)}}
-    if against.status is not Status.WORKING:
+    if against.status is not Status.WORKING and not against.is_short:
         return {"mandate_not_working": {"status": against.status.value}}
     return {}
 
@@ -183,7 +184,7 @@ def _caps(report: Report, against: Judgement) -> _Found:
         found["over_per_tx_cap"] = {"per_tx_cap_usdc": usdc_text(terms.per_tx_cap)}
     if amount > left_today:
         found["over_daily_cap"] = {"daily_cap_usdc": usdc_text(terms.daily_cap), "left_today_usdc": usdc_text(left_today)}
-    if amount > against.cash_usdc_e6 and not _is_proven(report, against):
+    if not against.is_short and amount > against.cash_usdc_e6 and not _is_proven(report, against):
         found["over_budget"] = {"left_total_usdc": usdc_text(max(0, against.cash_usdc_e6))}
     for facts in found.values():
         facts["requested_usdc"] = usdc_text(amount)

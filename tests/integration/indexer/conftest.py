@@ -23,8 +23,10 @@ from core.domain.mandate.unvalued import PositionRules
 from indexer.chain.context import ChainContext
 from indexer.chain.tip import Round, TipLoop
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
+from tests.integration.indexer.refusing import Refusals
 from tests.personas import OWNER
 
+Book = tuple["Issued", str]  # a mandate and its vault
 DRAFTED_AT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
@@ -209,3 +211,17 @@ def working(follower: Follower) -> tuple[Issued, str]:
     follower.catch_up()
     assert follower.state(mandate).cash_usdc_e6 == 1_000 * USDC
     return mandate, vault
+
+
+@pytest.fixture
+def refusals(follower: Follower) -> Refusals:
+    return Refusals(follower.database)
+
+
+@pytest.fixture
+def books(follower: Follower) -> list[Book]:
+    """Three mandates at work."""
+    issued = [follower.issue(f"m_4k2v7c3xq{letter}", nonce=nonce) for nonce, letter in enumerate("abc", start=1)]
+    found = [(mandate, follower.deployed.create_vault(mandate.terms)) for mandate in issued]
+    follower.catch_up()
+    return found

@@ -127,6 +127,16 @@ def test_work_beside_a_leader__waits_for_its_transaction_and_it_for_ours(followe
                 leadership.fence(other)
 
 
+def test_work_beside_a_leader__does_not_hold_up_its_heartbeat(follower: Follower) -> None:
+    """A spare ends a leader that was silent for two seconds."""
+    leadership: Leadership = follower.leadership
+    with follower.database.write() as session:
+        leader.keep_out_writes(session, health.INDEXER)
+        begun = time.monotonic()
+        leadership.beat({"state": "following"})
+        assert time.monotonic() - begun < 1
+
+
 def test_a_round_that_hangs__is_ended_by_the_watchdog_and_one_that_gets_on_is_not(
     indexer: Indexer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,7 +24,7 @@ from indexer.chain.payments import deposit_key
 from indexer.chain.retry import retry_all
 from indexer.held import retry_held
 from tests.integration.chain_fixtures import USDC
-from tests.integration.indexer.conftest import Follower, Issued, now_utc
+from tests.integration.indexer.conftest import Book, Follower, now_utc
 from tests.integration.indexer.refusing import DISK_FULL, TOO_LARGE, Refusals, counted, facts, held
 from tests.integration.indexer.test_deposits import Watched
 from tests.integration.indexer.test_payments import link
@@ -32,21 +32,6 @@ from tests.personas import AGENT, DEPLOYER, STRANGER
 
 # Logs what it is sent: four topics and the data.
 FORGING = "0x" + "60803610602057" + "606035604035602035600035" + "60803603" + "806080600037" + "6000a4" + "5b00"
-Book = tuple[Issued, str]  # a mandate and its vault
-
-
-@pytest.fixture
-def refusals(follower: Follower) -> Refusals:
-    return Refusals(follower.database)
-
-
-@pytest.fixture
-def books(follower: Follower) -> list[Book]:
-    """Three mandates at work."""
-    issued = [follower.issue(f"m_4k2v7c3xq{letter}", nonce=nonce) for nonce, letter in enumerate("abc", start=1)]
-    found = [(mandate, follower.deployed.create_vault(mandate.terms)) for mandate in issued]
-    follower.catch_up()
-    return found
 
 
 def key_of(receipt: Receipt, vault: str) -> str:

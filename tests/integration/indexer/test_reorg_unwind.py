@@ -12,6 +12,7 @@ from sqlalchemy import select
 from core.chain import calldata
 from core.db.repositories import chain as repository
 from core.db.tables.chain import ChainBlock, Reorg, Vault
+from indexer.chain import finality
 from indexer.chain.unwind import FinalityBrokenError
 from tests.integration.chain_fixtures import USDC, deploy_contracts, start_anvil
 from tests.integration.indexer.conftest import Follower, Issued
@@ -164,14 +165,16 @@ def test_sixty_blocks_with_forty_moves__are_healed_at_once(follower: Follower) -
     follower.assert_sound(mandate, vault)
 
 
-def test_below_what_was_final__the_indexer_halts_and_writes_nothing(follower: Follower) -> None:
+def test_below_what_was_final__the_indexer_halts_and_writes_nothing(follower: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finality, "CONFIRMED_S", 0)
     anvil = start_anvil("--slots-in-an-epoch", "1")
     try:
         follower.deployed = deploy_contracts(anvil)
         follower.chain = follower.context(follower.deployed.reader)
         anvil.mine(20)
         follower.catch_up()
-        follower.tip.note_finality()
+        for _ in range(2):
+            follower.tip.note_finality()
         before = follower.tip.cursor
         anvil.reorg(10)
         for _ in range(2):

@@ -16,6 +16,7 @@ from sqlalchemy import text
 from core.db.leadership import Leadership
 from core.db.repositories import audit as findings
 from core.db.repositories.audit import AuditPosition
+from core.db.repositories.chain import FINALIZED, Cursor, cursor
 from core.domain.mandate.refusals import NOT_SEEN
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain, deploy_contracts, free_port, start_anvil
 from tests.integration.indexer.conftest import Follower, Issued
@@ -240,6 +241,11 @@ def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
     assert ask(command="acknowledge", arguments=(str(finding.id),)).returncode == 1
 
 
+def final_below(follower: Follower) -> Cursor | None:
+    with follower.database.read() as session:
+        return cursor(session, FINALIZED)
+
+
 def audited(follower: Follower) -> AuditPosition | None:
     with follower.database.read() as session:
         return findings.audit_position(session, CHAIN_ID)
@@ -264,9 +270,9 @@ def test_a_reorg_below_finalized__halts_the_process_which_names_the_block(
         chain = deploy_contracts(anvil)
         anvil.mine(20)
         assert chain.contracts == follower.deployed.contracts  # the deployment record of `settings` holds for this chain too
-        port = str(free_port())
-        with running(settings, RPC_URLS=anvil.url, INDEXER_METRICS_PORT=port):
-            until(lambda: says(follower, "finalized"))
+        port, urls = str(free_port()), ",".join([anvil.url, anvil.url.replace("127.0.0.1", "localhost")])
+        with running(settings, RPC_URLS=urls, INDEXER_METRICS_PORT=port):
+            until(lambda: final_below(follower) is not None)
             anvil.reorg(10)
             until(lambda: says(follower, "halted_below"))
             shown = httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text

@@ -18,6 +18,7 @@ from core.db.tables.chain import Adapter, ChainBlock, RawLog, Vault, VaultAgent
 from core.db.tables.mandate import MandateEvent
 from core.domain.blocks import BlockHeader, Receipt
 from core.domain.mandate.terms import UNPINNED, RuleKind
+from indexer.chain import finality
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
 from indexer.chain.rules import RULES_ROUNDS
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
@@ -249,9 +250,15 @@ def test_receipts_that_are_not_there__nothing_is_written_and_the_next_round_asks
     follower.assert_sound(mandate, vault)
 
 
-def test_the_finalized_height__is_written_down_and_only_rises(follower: Follower) -> None:
+def test_the_finalized_height__is_written_down_once_it_was_said_for_a_while_and_only_rises(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finality, "CONFIRMED_S", 0)
     follower.deployed.anvil.mine(80)
     follower.catch_up()
+    follower.tip.note_finality()
+    with follower.database.read() as session:
+        assert repository.cursor(session, "finalized") is None
     follower.tip.note_finality()
     with follower.database.read() as session:
         first = repository.cursor(session, "finalized")

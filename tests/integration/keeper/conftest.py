@@ -174,10 +174,11 @@ class Stage:
         outbox: OutboxPlanner | None = None,
         marks_a_day: int = MARKS_A_DAY,
         paths: Sequence[str] = ("",),
+        wire: Wire | None = None,
     ) -> KeeperProcess:
         """Start one. `die_after`: it is killed as soon as an intent's new state was committed. Signer None: a dry run.
         `before_signing` happens once, between the decision and the signature."""
-        wire = Wire()
+        wire = wire or Wire()
         rpc = Rpc([self.chain.anvil.url + path for path in paths], transport=wire)
         reader = ChainReader(rpc, self.chain.contracts)
         observer = Observer(reader, self.chain.chain_id, 10)

@@ -17,7 +17,8 @@ from core.db.tables.keeper import KeeperEnded
 from core.db.tables.mandate import Mandate
 from core.domain.money import UsdcE6
 from keeper.last_resort import FALLEN_S, UNKNOWN_S
-from keeper.sender import SECOND_AFTER_BLOCKS, SWALLOWED_BLOCKS
+from keeper.sender import SECOND_AFTER_BLOCKS
+from keeper.swallowed import SWALLOWED_BLOCKS
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, SWALLOWS, USDC, Stage, intent
 from tests.personas import DEPLOYER, KEEPER, STRANGER
 

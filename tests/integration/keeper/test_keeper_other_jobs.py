@@ -13,6 +13,7 @@ from core.db.tables.keeper import KeeperTx
 from core.domain.events import ProceedsReceived, Settled
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KilledError, Stage
+from tests.integration.keeper.liars import LyingWire, counts, says, together
 from tests.personas import DEPLOYER, KEEPER, STRANGER
 
 DAY_S = 86_400
@@ -129,6 +130,30 @@ def deliveries(stage: Stage) -> list[KeeperTx]:
 def state_of(stage: Stage, key: str = "close:m_keeperstop:p1") -> RequestState:
     with stage.database.read() as session:
         return outbox.states_of(session, [key])[key]
+
+
+def test_relay_closing__a_node_denies_that_it_was_mined__is_delivered_once(stage: Stage, relay: str) -> None:
+    denies = together(says("eth_getTransactionReceipt", None), says("eth_getTransactionByHash", None))
+    keeper = stage.keeper(paths=("/a", "/b"), wire=LyingWire({"/a": denies}))
+    ask(stage, delivery(stage, relay, 10 * USDC))
+    for _ in range(4):
+        keeper.run()
+        stage.pass_time(stage.chain.now + 2)
+    assert [tx.state for tx in deliveries(stage)] == ["mined"]
+    assert keeper.rpc.stats()[0].failures["distrust: denies"] > 0
+
+
+def test_relay_closing__signed_on_a_count_too_high__is_not_signed_anew_and_holds_up_no_stop(stage: Stage, relay: str) -> None:
+    keeper = stage.keeper(paths=("/a",), wire=(wire := LyingWire({"/a": counts(2**40)})))
+    ask(stage, delivery(stage, relay, 10 * USDC))
+    keeper.run()
+    wire.lies = {}
+    stage.set_price(PRICE_AT_FLOOR)
+    for _ in range(3):
+        keeper.run()
+        stage.pass_time(stage.chain.now + 2)
+    assert stage.status() == "stopped"
+    assert [tx.nonce for tx in deliveries(stage)] == [2**40]
 
 
 def test_relay_closing__is_delivered_once_as_proceeds(stage: Stage, relay: str) -> None:

@@ -119,7 +119,7 @@ def test_as_anyone__is_what_anyone_may_send() -> None:
 # Order
 
 
-def test_filling__is_a_transfer_of_nothing_to_oneself_that_goes_before_stops() -> None:
+def test_filling__is_a_transfer_of_nothing_to_oneself_that_goes_after_stops() -> None:
     new = filling(KEEPER, "stop", 7, 84532, HEAD)
     assert (new.subject, new.kind, new.role, new.to, new.data, new.vault) == (
         f"nonce:{KEEPER.lower()}:7",
@@ -129,8 +129,8 @@ def test_filling__is_a_transfer_of_nothing_to_oneself_that_goes_before_stops() -
         b"",
         None,
     )
-    first = replace(intent(intent_id=9), kind="fill")
-    assert sorted([intent(intent_id=1), first], key=order_of)[0] is first
+    filling_, stop = replace(intent(intent_id=1), kind="fill"), intent(intent_id=9)
+    assert sorted([filling_, stop], key=order_of)[0] is stop
 
 
 def test_order_of__stops_first_then_settlements_then_requests_then_marks() -> None:

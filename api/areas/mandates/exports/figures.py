@@ -57,6 +57,20 @@ def figures(statement: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [leaf for block in BLOCKS if block in statement for leaf in leaves(statement[block], f"{block}.")]
 
 
+ISSUE = ("data_issue", "data_issue_reason")  # beside the figures of a statement and of totals: told as a caution, not as a figure
+
+
+def issue_of(block: Mapping[str, Any]) -> str | None:
+    """Why the figures are not the whole truth, as a caution; None when they are."""
+    if not block.get("data_issue"):
+        return None
+    return f"DATA ISSUE: these figures are not the whole truth. {block['data_issue_reason']} What is not known has no figure."
+
+
+def figures_of_total(total: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return [(name, value) for name, value in leaves(total) if name not in ISSUE]
+
+
 def said(value: Any) -> str:
     """A figure as people read it. Unknown is said, never 0."""
     if value is None:

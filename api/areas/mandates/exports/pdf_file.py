@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from api.areas.mandates.exports.figures import UNKNOWN, WORDS, figures, leaves, said
+from api.areas.mandates.exports.figures import UNKNOWN, WORDS, figures, figures_of_total, issue_of, said
 from api.kernel.pdf import pdf_of
 from api.kernel.pdf.letters import drawable
 
@@ -30,7 +30,7 @@ def statement_pdf(statement: Mapping[str, Any], head: str, caution: str) -> byte
     values = {
         "statement": statement,
         "head": head,
-        "caution": caution,
+        "cautions": [one for one in (caution, issue_of(statement)) if one is not None],
         "halves": [_blocks(statement, half) for half in HALVES],
         "steps": [{**step, "why": _short(step["why"]), "note": _short(step["note"])} for step in steps[:STEPS_SHOWN]],
         "steps_in_all": len(steps),
@@ -41,12 +41,15 @@ def statement_pdf(statement: Mapping[str, Any], head: str, caution: str) -> byte
 
 def all_statements_pdf(whole: Mapping[str, Any], cautions: Mapping[str, str]) -> bytes:
     """All mandates of a week. Errors: Refusal temporarily_unavailable."""
-    totals = {mode: [(WORDS.get(name, name), said(value)) for name, value in leaves(total)] for mode, total in whole["totals"].items()}
+    totals = {
+        mode: [(WORDS.get(name, name), said(value)) for name, value in figures_of_total(total)] for mode, total in whole["totals"].items()
+    }
     values = {
         "whole": whole,
         "mandates": whole["mandates"][:MANDATES_SHOWN],
         "cautions": cautions,
         "totals": totals,
+        "issues": {mode: issue_of(total) for mode, total in whole["totals"].items()},
         "unknown": UNKNOWN,
     }
     return pdf_of(TEMPLATES, "all_statements", values)

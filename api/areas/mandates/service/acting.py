@@ -6,12 +6,13 @@ from typing import Any
 
 from api.areas.mandates.schemas import ExecuteCall, MandatePath
 from api.areas.mandates.service.access import held_by, is_on_board, named_to, not_found
+from api.areas.mandates.service.current import Current, current_by, current_of
 from api.areas.mandates.service.drafts import require_accepting
 from api.areas.mandates.service.key_limits import require_within_key_limits
 from api.areas.mandates.service.limits_now import Standing, limits_view, standing_of, vault_model
 from api.areas.mandates.service.owner_calls import built, cancel_terms_call, stop_call_of
 from api.areas.mandates.service.paying import paying_call
-from api.areas.mandates.service.views import chain_now, is_paper, mandate_view, rules_of, terms_of, vault_of
+from api.areas.mandates.service.views import is_paper, mandate_view, rules_of, terms_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from core.books import mandate_ledger
@@ -76,13 +77,13 @@ def execute_call(call: Call, caller: AgentCaller, command: ExecuteCall) -> Answe
     """The vault's execute call, with what the vault would say to it. The call is there even when the answer is no.
 
     `check.source` is chain when the vault itself was asked at the latest block, ledger when the record's model answered
-    (dry_run false, or the chain is out of reach). Errors: InvalidNumberError for an amount above 0 of an exit; Refusal
-    mandate_budget_exceeded above the mandate's own cash, spend_limit_reached above what the owner lets the key spend,
-    server_guard for a resource that the terms do not list.
+    (dry_run false, or the chain is out of reach). The model knows nothing of a short ledger: ok is null then, source none.
+    Errors: InvalidNumberError for an amount above 0 of an exit; Refusal mandate_budget_exceeded above the mandate's own cash,
+    spend_limit_reached above what the owner lets the key spend, server_guard for a resource that the terms do not list.
     """
     mandate = named_to(call, caller, command.id)
-    vault = _vault_to_call(mandate)
     standing = standing_of(call, mandate)
+    vault = _vault_to_call(mandate, current_by(call, mandate, standing.reading))
     _require_in_budget(standing, command.amount_usdc)
     require_within_key_limits(call, caller, command.amount_usdc)
     inner, payment = _inner(call, standing, vault, command)
@@ -90,7 +91,8 @@ def execute_call(call: Call, caller: AgentCaller, command: ExecuteCall) -> Answe
     wallet = caller.wallet_address or ZERO_ADDRESS
     check, gas = _checked(call, standing, vault, inner, wallet, ask_chain=command.dry_run)
     shown = {"vault_address": vault, "target": inner.target, "amount_usdc": usdc_text(command.amount_usdc)} | payment
-    return Answer(built(call, vault, data) | shown | {"gas": gas, "check": check | {"remaining": limits_view(standing)["used"]}})
+    shown |= {"gas": gas, "check": check | {"remaining": limits_view(standing)["used"]}}
+    return Answer(built(call, vault, data) | shown | standing.reading.data_issue)
 
 
 def _inner(call: Call, standing: Standing, vault: str, command: ExecuteCall) -> tuple[calldata.Call, dict[str, Any]]:
@@ -111,16 +113,21 @@ def _require_free(standing: Standing, inner: calldata.Call) -> None:
         raise InvalidNumberError("amount_usdc", usdc_text(inner.max_spend), "this function is an exit and spends nothing; send 0")
 
 
-def _vault_to_call(mandate: Mandate) -> str:
-    vault = vault_of(mandate)
+def _vault_to_call(mandate: Mandate, current: Current) -> str:
+    """Errors: Refusal wrong_status; RpcError of a short ledger that knows no vault, while the chain cannot be asked."""
+    vault = current.vault
     if is_paper(mandate):
         raise Refusal("wrong_status", "A paper mandate has no vault to call; report what you did with POST .../events.")
     if vault is None:
+        current.require_known()
         raise Refusal("wrong_status", f"The mandate is {mandate.status} and has no vault yet; its owner deploys it first.")
     return vault
 
 
 def _require_in_budget(standing: Standing, amount_usdc_e6: int) -> None:
+    """What a short ledger holds for the cash refuses nothing: the vault does."""
+    if standing.short is not None:
+        return
     cash = max(0, standing.state.cash_usdc_e6)
     if standing.status is Status.WORKING and amount_usdc_e6 > cash:
         raise Refusal(
@@ -139,6 +146,8 @@ def _checked(
             return _checked_by_chain(call, vault, inner, wallet)
         except RpcError:
             pass  # the model of the record answers instead, and says so
+    if standing.short is not None:
+        return {"ok": None, "reason": limits.DATA_ISSUE, "source": "none"}, None
     model = vault_model(standing, vault)
     refused = check_call(model, wallet, [limits.Call(inner.target, inner.max_spend, hex_bytes(inner.data))], standing.now)
     return _verdict(None if refused is None else refused.reason, "ledger"), None
@@ -217,16 +226,18 @@ def stop(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) ->
     that only proposed a draft stops nothing: the mandate may name another.
     """
     mandate = held_by(call, caller, command.id, lock=True)
-    next_status(Status(mandate.status), Move.STOP, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
+    current = current_of(call, mandate)
+    next_status(current.status, Move.STOP, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
     by = StoppedBy.OWNER if isinstance(caller, OwnerCaller) else StoppedBy.AGENT
-    check_stop(by, terms_of(mandate).ends_at, chain_now(call, mandate), has_vault=mandate.vault_address is not None)
+    check_stop(by, terms_of(mandate).ends_at, current.now, has_vault=current.vault is not None)
     stop_call = None
-    if mandate.vault_address is None:
+    if current.vault is None:
+        current.require_known()  # there may be a vault, which a stop in the record alone would not stop
         mandate_ledger.append(call.db, mandate.id, stop_row(by=ReportedBy(by.value), reason=by.value, now=call.now), call.now)
     else:
-        stop_call = stop_call_of(call, mandate, by)
+        stop_call = stop_call_of(call, mandate, current, by)
         if by is StoppedBy.AGENT:
             note = stop_request_note(why=None, fact=uuid.uuid4().hex, now=call.now)
             mandate_ledger.append(call.db, mandate.id, note, call.now)
-    cancel_call = cancel_terms_call(call, mandate) if isinstance(caller, OwnerCaller) else None
+    cancel_call = cancel_terms_call(call, mandate, current.vault) if isinstance(caller, OwnerCaller) else None
     return Answer({"status": mandate.status, "mandate": mandate_view(call, mandate), "call": stop_call, "cancel_call": cancel_call})

@@ -6,9 +6,28 @@ from api.areas.mandates.schemas import AlertsQuery
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call
 from api.kernel.pagination import page_of
-from core.db.repositories.alerts import alerts_of_owner
+from core.db.repositories.alerts import KEEPER_CHANGE, PUBLIC_STOP_OFF, RECORD_HELD, alerts_of_owner
 from core.db.tables.alerts import OwnerAlert
 from core.domain.times import instant_text, instant_text_or_none
+
+# By kind: what it means for the owner, and what to do. The facts are in `event` and `args`.
+SAID = {
+    RECORD_HELD: {
+        "message": "From this block on the record of this mandate lacks facts of the chain; they are held back and not lost. Its numbers "
+        "are not known until they are taken. Your money is in the vault, whose limits and stop line hold as before.",
+        "next_step": "Nothing has to be done: the service takes the facts, and this alert is then withdrawn. To get out meanwhile, use "
+        "stop-call, unwind-call, close-all-plan and withdraw-call as always: they go by the chain.",
+    },
+    PUBLIC_STOP_OFF: {
+        "message": "Money went out where no adapter values it: only the keeper, you and the agent can stop the mandate while it is there.",
+        "next_step": "Read progress.public_stop for how much is out. If that is not what you want, use stop-call.",
+    },
+    KEEPER_CHANGE: {
+        "message": "Who may mark and stop your vaults changes, or is about to. Nobody but you can withdraw.",
+        "next_step": "If you do not expect this change, stop your mandates by stop-call and withdraw.",
+    },
+}
+UNSAID = {"message": None, "next_step": None}
 
 
 def alerts(call: Call, caller: OwnerCaller, command: AlertsQuery) -> Answer:
@@ -23,6 +42,7 @@ def _view(alert: OwnerAlert) -> dict[str, Any]:
     return {
         "id": alert.id,
         "kind": alert.kind,
+        **SAID.get(alert.kind, UNSAID),
         "mandate_id": alert.payload.get("mandate_id"),
         "event": alert.payload.get("event"),
         "args": alert.payload.get("args"),

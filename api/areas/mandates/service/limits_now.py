@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from api.areas.mandates.service.views import chain_now, is_paper, rules_of, state_of, terms_of, vault_of
+from api.areas.mandates.service.views import chain_now, is_paper, reading_of, rules_of, terms_of, vault_of
 from api.kernel.operation import Call
+from core.books.readings import Reading
 from core.db.repositories import mandate_rows
 from core.db.repositories.mandate_rows import mandate_facts
-from core.db.repositories.quarantine import shorts_of
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import Kind, MandateState
 from core.domain.mandate.lifecycle import Status
@@ -31,11 +31,18 @@ class Standing:
     """A mandate as of its newest row. `now`: unix seconds of the latest block, for paper of the clock."""
 
     mandate: Mandate
-    state: MandateState
+    reading: Reading[MandateState]
     terms: MandateTerms
     outflows: tuple[Outflow, ...]
     now: int
-    short: ShortLedger | None = None
+
+    @property
+    def state(self) -> MandateState:
+        return self.reading.said
+
+    @property
+    def short(self) -> ShortLedger | None:
+        return self.reading.short
 
     @property
     def window(self) -> SpendWindow:
@@ -55,8 +62,7 @@ def standing_of(call: Call, mandate: Mandate) -> Standing:
     now = chain_now(call, mandate)
     day_start = datetime.fromtimestamp(now - DAY_S, UTC) - timedelta(seconds=1)
     rows = mandate_rows.standing_since(call.db, mandate.id, day_start, (Kind.MOVE, Kind.BUY))
-    short = shorts_of(call.db, [mandate.id]).get(mandate.id)
-    return Standing(mandate, state_of(call, mandate), terms_of(mandate), outflows(rows, mandate_facts(mandate)), now, short)
+    return Standing(mandate, reading_of(call, mandate), terms_of(mandate), outflows(rows, mandate_facts(mandate)), now)
 
 
 def limits_view(standing: Standing) -> dict[str, Any]:

@@ -2,22 +2,17 @@
 
 A call is {to, data, value, chain_id}: `value` is in wei and always "0". Where nothing can be sent now, `data` is null and
 `reason`, `what_happens` and `locked_until` say why, what would happen and from when on.
+
+All are made of `current_of`: where the ledger is short, of what the chain says, and they carry `data_issue`. What protects the owner
+whatever is true (to stop, to remove the agent) is built even when the chain cannot be asked; everything else is refused then.
 """
 
 from typing import Any
 
 from api.areas.mandates.schemas import DeployQuery, DepositQuery, MandatePath, SetAgentQuery, WithdrawQuery
 from api.areas.mandates.service.access import owned
-from api.areas.mandates.service.views import (
-    chain_now,
-    digest_of,
-    is_paper,
-    rules_of,
-    signature_of,
-    state_of,
-    terms_of,
-    vault_of,
-)
+from api.areas.mandates.service.current import Current, current_of
+from api.areas.mandates.service.views import digest_of, is_paper, rules_of, signature_of, terms_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from core.chain import calldata
@@ -27,7 +22,7 @@ from core.db.tables.mandate import Mandate
 from core.domain.errors import InvalidNumberError, SettleGraceError
 from core.domain.mandate.ledger import MandateState
 from core.domain.mandate.lifecycle import ACTIVE, MarketMode, Status
-from core.domain.mandate.lock import LockFacts, StoppedBy, check_stop, lock_of
+from core.domain.mandate.lock import UNKNOWN_LOCK, Lock, LockFacts, StoppedBy, check_stop, lock_of
 from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms
 from core.domain.money import UsdcE6, bps_of_down, usdc_text
 from core.domain.times import utc_text
@@ -38,6 +33,9 @@ STOP_HAPPENS = (
 )
 GRACE_HAPPENS = "The end date has passed and the agent's fee is settled first; from locked_until on you can withdraw without a stop."
 RECORD_GRACE_HAPPENS = "The end date has passed; from locked_until on POST .../stop ends the mandate in the record."
+MAY_BE_STOPPED = (
+    "The record is short and the chain cannot be asked now: if the vault is stopped already, the call reverts and changes nothing."
+)
 RECORD_STOP_HAPPENS = "There is no vault to stop: POST .../stop ends the mandate in the record at once."
 
 
@@ -60,9 +58,9 @@ def deploy_call(call: Call, caller: OwnerCaller, command: DeployQuery) -> Answer
     budget. authorization: the EIP-3009 document to sign; asked again with its signature, the creation that carries it.
     """
     mandate = owned(call, caller, command.id)
-    _require_signed(mandate)
-    vault = vault_of(mandate) or call.deps.chain.predict_vault(digest_of(mandate))
-    shown = {"vault_address": vault, "digest": digest_of(mandate), "fund": command.fund}
+    current = _require_signed(call, mandate)
+    vault = current.vault or call.deps.chain.predict_vault(digest_of(mandate))
+    shown = {"vault_address": vault, "digest": digest_of(mandate), "fund": command.fund} | current.data_issue
     if command.fund == "approve":
         return Answer(_approved(call, mandate, vault) | shown)
     if command.fund == "authorization":
@@ -70,11 +68,14 @@ def deploy_call(call: Call, caller: OwnerCaller, command: DeployQuery) -> Answer
     return Answer(_creation(call, mandate, calldata.NO_FUNDING) | shown)
 
 
-def _require_signed(mandate: Mandate) -> None:
+def _require_signed(call: Call, mandate: Mandate) -> Current:
+    """Errors: Refusal wrong_status; RpcError of a short ledger while the chain cannot be asked."""
     if is_paper(mandate):
         raise Refusal("wrong_status", "A paper mandate has no vault; it works from the signature on.")
-    if mandate.status != Status.SIGNED.value:
-        raise Refusal("wrong_status", f"The mandate is {mandate.status}; a vault is made and funded while it is signed.")
+    current = current_of(call, mandate).require_known()
+    if current.status is not Status.SIGNED:
+        raise Refusal("wrong_status", f"The mandate is {current.status}; a vault is made and funded while it is signed.")
+    return current
 
 
 def _creation(call: Call, mandate: Mandate, funding: calldata.Funding) -> dict[str, Any]:
@@ -106,24 +107,24 @@ def _authorized(call: Call, mandate: Mandate, vault: str, signature: str | None)
 def deposit_call(call: Call, caller: OwnerCaller, command: DepositQuery) -> Answer:
     """Approval and deposit, in order. The vault takes no more than what is missing to the budget."""
     mandate = owned(call, caller, command.id)
-    _require_signed(mandate)
-    vault = vault_of(mandate)
+    current = _require_signed(call, mandate)
+    vault = current.vault
     if vault is None:
         what = "There is no vault yet: deploy-call makes it, and can fund it in the same transaction."
-        return Answer(nothing_to_send(call, None, "no_vault", what) | {"calls": [], "vault_address": None})
-    missing = terms_of(mandate).budget_usdc - state_of(call, mandate).deposited_usdc_e6
+        return Answer(nothing_to_send(call, None, "no_vault", what) | {"calls": [], "vault_address": None} | current.data_issue)
+    missing = terms_of(mandate).budget_usdc - current.state.deposited_usdc_e6
     if command.amount_usdc > missing:
         raise InvalidNumberError("amount_usdc", usdc_text(command.amount_usdc), f"the vault takes at most {usdc_text(missing)} more")
     calls = [
         built(call, call.deps.contracts["usdc"], calldata.approve(vault, command.amount_usdc)),
         built(call, vault, calldata.deposit(command.amount_usdc)),
     ]
-    return Answer(calls[1] | {"calls": calls, "vault_address": vault})
+    return Answer(calls[1] | {"calls": calls, "vault_address": vault} | current.data_issue)
 
 
-def cancel_terms_call(call: Call, mandate: Mandate) -> dict[str, Any] | None:
+def cancel_terms_call(call: Call, mandate: Mandate, vault: str | None) -> dict[str, Any] | None:
     """The call that keeps signed terms from ever becoming a vault; None when no signature for the chain is out."""
-    if is_paper(mandate) or mandate.signature is None or mandate.vault_address is not None:
+    if is_paper(mandate) or mandate.signature is None or vault is not None:
         return None
     what = "Your signature is out: send this call so that no vault can ever be made of these terms."
     return built(call, call.deps.contracts["factory"], calldata.cancel_terms(terms_of(mandate))) | {"what_happens": what}
@@ -135,20 +136,26 @@ def cancel_terms_call(call: Call, mandate: Mandate) -> dict[str, Any] | None:
 def set_agent_call(call: Call, caller: OwnerCaller, command: SetAgentQuery) -> Answer:
     """Without agent_wallet: remove the agent, which pauses. With it: set the agent, which resumes, until the end date."""
     mandate = owned(call, caller, command.id)
-    vault = vault_of(mandate)
+    current = current_of(call, mandate)
+    return Answer(_agent_call(call, mandate, current, command.agent_wallet) | current.data_issue)
+
+
+def _agent_call(call: Call, mandate: Mandate, current: Current, wallet: str | None) -> dict[str, Any]:
+    """Errors: RpcError, for a new agent of a short ledger while the chain cannot be asked."""
+    vault = current.vault
     if vault is None:
-        return Answer(nothing_to_send(call, None, "no_vault", "There is no vault yet whose agent could change."))
-    if Status(mandate.status) not in ACTIVE:
-        return Answer(nothing_to_send(call, vault, "mandate_ended", "The mandate has ended; its vault never has an agent again."))
-    if command.agent_wallet is None:
+        return nothing_to_send(call, None, "no_vault", "There is no vault yet whose agent could change.")
+    if current.status not in ACTIVE:
+        return nothing_to_send(call, vault, "mandate_ended", "The mandate has ended; its vault never has an agent again.")
+    if wallet is None:
         what = "The vault obeys no agent until you set one again; the mandate is paused, its limits and positions stay."
-        return Answer(built(call, vault, calldata.remove_agent()) | {"action": "pause", "what_happens": what})
+        return built(call, vault, calldata.remove_agent()) | {"action": "pause", "what_happens": what}
     ends_at = terms_of(mandate).ends_at
-    if chain_now(call, mandate) >= ends_at:
+    if current.require_known().now >= ends_at:
         what = f"The end date has passed at {utc_text(ends_at)}; the vault takes no new agent from then on, and none could act."
-        return Answer(nothing_to_send(call, vault, "mandate_ended", what))
-    what = f"The vault obeys {command.agent_wallet} inside the signed limits; the day's window is not reset."
-    return Answer(built(call, vault, calldata.set_agent(command.agent_wallet)) | {"action": "resume", "what_happens": what})
+        return nothing_to_send(call, vault, "mandate_ended", what)
+    what = f"The vault obeys {wallet} inside the signed limits; the day's window is not reset."
+    return built(call, vault, calldata.set_agent(wallet)) | {"action": "resume", "what_happens": what}
 
 
 # Leaving
@@ -156,48 +163,63 @@ def set_agent_call(call: Call, caller: OwnerCaller, command: SetAgentQuery) -> A
 
 def stop_call(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
     mandate = owned(call, caller, command.id)
-    return Answer(stop_call_of(call, mandate, StoppedBy.OWNER))
+    return Answer(stop_call_of(call, mandate, current_of(call, mandate), StoppedBy.OWNER))
 
 
-def stop_call_of(call: Call, mandate: Mandate, by: StoppedBy) -> dict[str, Any]:
+def stop_call_of(call: Call, mandate: Mandate, current: Current, by: StoppedBy) -> dict[str, Any]:
     """The vault's stop call, or why there is none to send now (decisions 37)."""
-    vault = vault_of(mandate)
-    if Status(mandate.status) not in ACTIVE:
-        return nothing_to_send(call, vault, "mandate_not_working", f"The mandate is {mandate.status}; there is nothing to stop.")
+    return _stop_call(call, mandate, current, by) | current.data_issue
+
+
+def _stop_call(call: Call, mandate: Mandate, current: Current, by: StoppedBy) -> dict[str, Any]:
+    vault = current.vault
+    if current.status not in ACTIVE:
+        return nothing_to_send(call, vault, "mandate_not_working", f"The mandate is {current.status}; there is nothing to stop.")
     try:
-        check_stop(by, terms_of(mandate).ends_at, chain_now(call, mandate), has_vault=vault is not None)
+        check_stop(by, terms_of(mandate).ends_at, current.now, has_vault=vault is not None)
     except SettleGraceError as grace:
         what = RECORD_GRACE_HAPPENS if vault is None else GRACE_HAPPENS
         return nothing_to_send(call, vault, "settle_grace", what, utc_text(grace.until))
     if vault is None:
+        current.require_known()  # there may be a vault that the record does not know
         return nothing_to_send(call, None, "no_vault", RECORD_STOP_HAPPENS)
-    return built(call, vault, calldata.stop(by.value)) | {"reason": None, "what_happens": STOP_HAPPENS, "locked_until": None}
+    what = STOP_HAPPENS if current.unseen is None else f"{STOP_HAPPENS} {MAY_BE_STOPPED}"
+    return built(call, vault, calldata.stop(by.value)) | {"reason": None, "what_happens": what, "locked_until": None}
 
 
 def withdraw_call(call: Call, caller: OwnerCaller, command: WithdrawQuery) -> Answer:
-    """USDC of the vault to `to` (default: the owner's wallet); without an amount all that is not owed as a fee."""
+    """USDC of the vault to `to` (default: the owner's wallet); without an amount all that is not owed as a fee.
+
+    Errors: InvalidNumberError; RpcError of a short ledger while the chain cannot be asked.
+    """
     mandate = owned(call, caller, command.id)
-    state, vault = state_of(call, mandate), vault_of(mandate)
-    lock = lock_of(lock_facts(mandate, state), chain_now(call, mandate))
-    if vault is None or not lock.withdrawable:
+    current = current_of(call, mandate).require_known()
+    lock = lock_now(mandate, current)
+    if current.vault is None or not lock.withdrawable:
         until = None if lock.until is None else utc_text(lock.until)
-        return Answer(nothing_to_send(call, vault, str(lock.reason), lock.message, until) | {"amount_usdc": None})
-    most, source = withdrawable_now(call, vault, terms_of(mandate), state)
+        nothing = nothing_to_send(call, current.vault, str(lock.reason), lock.message, until)
+        return Answer(nothing | {"amount_usdc": None} | current.data_issue)
+    most, source = withdrawable_now(call, current.vault, mandate, current)
     amount = most if command.amount_usdc is None else command.amount_usdc
     if amount > most:
         raise InvalidNumberError("amount_usdc", usdc_text(amount), f"at most {usdc_text(most)} can be withdrawn now")
     to = command.to or caller.wallet_address
-    sent = built(call, vault, calldata.withdraw(call.deps.contracts["usdc"], to, amount))
-    what = f"{usdc_text(amount)} USDC go to {to}."
-    return Answer(sent | {"amount_usdc": usdc_text(amount), "reason": None, "source": source, "what_happens": what, "locked_until": None})
+    sent = built(call, current.vault, calldata.withdraw(call.deps.contracts["usdc"], to, amount))
+    said = {"amount_usdc": usdc_text(amount), "source": source, "what_happens": f"{usdc_text(amount)} USDC go to {to}."}
+    return Answer(sent | said | {"reason": None, "locked_until": None} | current.data_issue)
 
 
-def withdrawable_now(call: Call, vault: str, terms: MandateTerms, state: MandateState) -> tuple[int, str]:
-    """What the vault would pay out, donated USDC included; the ledger's word while the chain cannot be asked."""
+def withdrawable_now(call: Call, vault: str, mandate: Mandate, current: Current) -> tuple[int, str]:
+    """What the vault would pay out, donated USDC included; the ledger's word while the chain cannot be asked.
+
+    Errors: RpcError of a short ledger, which has no such word.
+    """
+    if current.seen is not None:
+        return current.seen.withdrawable_usdc_e6, "chain"
     try:
         return max(0, call.deps.chain.usdc_balance(vault) - call.deps.chain.fee_owed(vault)), "chain"
     except RpcError:
-        return withdrawable_usdc_e6(terms, state), "ledger"
+        return withdrawable_usdc_e6(terms_of(mandate), current.require_known().state), "ledger"
 
 
 def withdrawable_usdc_e6(terms: MandateTerms, state: MandateState) -> UsdcE6:
@@ -216,14 +238,18 @@ def fee_owed_usdc_e6(terms: MandateTerms, state: MandateState) -> UsdcE6:
     return UsdcE6(max(0, bps_of_down(gain, terms.agent_fee_bps) - state.paid_out_usdc_e6))
 
 
-def lock_facts(mandate: Mandate, state: MandateState) -> LockFacts:
-    terms = terms_of(mandate)
-    return LockFacts(
-        status=Status(mandate.status),
+def lock_now(mandate: Mandate, current: Current) -> Lock:
+    """Whether the owner can withdraw now; not known of a short ledger while the chain cannot be asked."""
+    if current.unseen is not None:
+        return UNKNOWN_LOCK
+    terms, state, seen = terms_of(mandate), current.state, current.seen
+    facts = LockFacts(
+        status=current.status,
         market_mode=MarketMode(mandate.market_mode),
-        has_vault=mandate.vault_address is not None,
+        has_vault=current.vault is not None,
         ends_at=terms.ends_at,
-        withdrawable_usdc_e6=withdrawable_usdc_e6(terms, state),
+        withdrawable_usdc_e6=withdrawable_usdc_e6(terms, state) if seen is None else seen.withdrawable_usdc_e6,
         stopped_at=None if state.stopped_at is None else int(state.stopped_at.timestamp()),
         stopped_by=None if state.stopped_by is None else StoppedBy(state.stopped_by),
     )
+    return lock_of(facts, current.now)

@@ -4,8 +4,9 @@ from typing import Any
 
 from api.areas.mandates.schemas import BoardQuery, ListQuery, MandatePath, OffersQuery, PageQuery
 from api.areas.mandates.service.access import readable_by
+from api.areas.mandates.service.current import Current, current_by
 from api.areas.mandates.service.limits_now import Standing, limits_view, standing_of
-from api.areas.mandates.service.owner_calls import lock_facts
+from api.areas.mandates.service.owner_calls import lock_now
 from api.areas.mandates.service.policy import current_policy
 from api.areas.mandates.service.reports import event_view
 from api.areas.mandates.service.steps_now import above_asking_line, pending_consents, steps_of
@@ -14,8 +15,9 @@ from api.areas.mandates.service.views import (
     digest_of,
     is_paper,
     mandate_view,
+    reading_of,
+    readings_of,
     signature_of,
-    states_of,
     targets_of,
     terms_of,
 )
@@ -28,14 +30,20 @@ from core.chain.signatures import recovered_address
 from core.chain.typed_data import terms_digest
 from core.db.repositories import identity, mandate_rows, mandates
 from core.db.repositories.mandate_rows import mandate_facts
-from core.db.repositories.quarantine import shorts_of
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.agent_status import HeldMandate, agent_status
 from core.domain.mandate.clauses import card_footer, card_header, clauses
 from core.domain.mandate.ledger import MandateState
 from core.domain.mandate.lifecycle import MarketMode, Status
-from core.domain.mandate.lock import chain_state, how_to_act, lock_of, lock_to_json, settle_note
-from core.domain.mandate.progress import ProgressFacts, data_issue, progress_block
+from core.domain.mandate.lock import (
+    UNKNOWN_CHAIN_STATE,
+    UNKNOWN_HOW_TO_ACT,
+    chain_state,
+    how_to_act,
+    lock_to_json,
+    settle_note,
+)
+from core.domain.mandate.progress import ProgressFacts, progress_block
 from core.domain.mandate.steps import consent_status
 from core.domain.money import usdc_text_or_none
 from core.domain.times import instant_text
@@ -51,11 +59,12 @@ APPROVALS_SHOWN = 200
 def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
     mandate = readable_by(call, caller, command.id)
     standing = standing_of(call, mandate)
+    current = current_by(call, mandate, standing.reading)
     steps, next_cursor = _steps(call, mandate, PageQuery(id=command.id))
-    progress = _progress(call, standing)
+    progress = _progress(call, standing, current)
     return Answer(
         {
-            "mandate": mandate_view(call, mandate, standing.state) | data_issue(standing.state, standing.short),
+            "mandate": mandate_view(call, mandate, standing.reading, current.seen),
             **_card(call, mandate, standing.state),
             "terms_status": _terms_status(call, mandate),
             "limits": limits_view(standing),
@@ -63,7 +72,7 @@ def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) ->
             "fees": progress["fees"],
             "steps": steps,
             "next_cursor": next_cursor,
-            **_locks(call, standing),
+            **_locks(standing, current),
         }
     )
 
@@ -105,31 +114,35 @@ def _terms_status(call: Call, mandate: Mandate) -> dict[str, Any] | None:
     }
 
 
-def _progress(call: Call, standing: Standing) -> dict[str, Any]:
+def _progress(call: Call, standing: Standing, current: Current) -> dict[str, Any]:
     about = ProgressFacts(
         facts=mandate_facts(standing.mandate),
         terms=standing.terms,
         spread_bps=spread_bps(call, standing.mandate),
-        now=standing.now,
+        now=current.now,
         short=standing.short,
+        seen=current.seen,
     )
     return progress_block(standing.state, about)
 
 
-def _locks(call: Call, standing: Standing) -> dict[str, Any]:
-    mandate, state = standing.mandate, standing.state
-    has_vault = mandate.vault_address is not None
-    note = settle_note(standing.status, agent_fee_bps=standing.terms.agent_fee_bps, has_vault=has_vault)
+def _locks(standing: Standing, current: Current) -> dict[str, Any]:
+    mandate, state, has_vault = standing.mandate, current.state, current.vault is not None
+    block = {"lock": lock_to_json(lock_now(mandate, current))}
+    if current.unseen is not None:
+        return block | {"chain_state": UNKNOWN_CHAIN_STATE, "how_to_act": UNKNOWN_HOW_TO_ACT}
+    note = settle_note(current.status, agent_fee_bps=standing.terms.agent_fee_bps, has_vault=has_vault)
+    is_past_end = current.now >= standing.terms.ends_at
     return {
-        "lock": lock_to_json(lock_of(lock_facts(mandate, state), standing.now)),
+        **block,
         "chain_state": chain_state(
             has_vault=has_vault,
             stopped=state.stopped_at is not None,
-            settled=state.settled_at is not None,
+            settled=current.status is Status.SETTLED if current.seen else state.settled_at is not None,
             agent=state.agent_on_chain,
             agent_known=state.agent_known,
         ),
-        "how_to_act": how_to_act(standing.status, paused=state.paused, is_past_end=standing.is_past_end, is_paper=is_paper(mandate)),
+        "how_to_act": how_to_act(current.status, paused=state.paused, is_past_end=is_past_end, is_paper=is_paper(mandate)),
     } | ({} if note is None else {"settle_note": note})
 
 
@@ -139,7 +152,7 @@ def _locks(call: Call, standing: Standing) -> dict[str, Any]:
 def steps(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer:
     mandate = readable_by(call, caller, command.id)
     page, next_cursor = _steps(call, mandate, command)
-    return Answer({"steps": page, "next_cursor": next_cursor})
+    return Answer({"steps": page, "next_cursor": next_cursor} | reading_of(call, mandate).data_issue)
 
 
 def _steps(call: Call, mandate: Mandate, command: PageQuery) -> tuple[list[dict[str, Any]], str | None]:
@@ -156,7 +169,7 @@ def ledger(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) ->
     page = page_of(call, "mandates.ledger", command)
     rows = mandate_rows.ledger_rows_before(call.db, mandate.id, page.before, page.limit + 1)
     shown, next_cursor = page.cut(rows, lambda row: row.seq)
-    return Answer({"events": [event_view(row) for row in shown], "next_cursor": next_cursor})
+    return Answer({"events": [event_view(row) for row in shown], "next_cursor": next_cursor} | reading_of(call, mandate).data_issue)
 
 
 def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
@@ -181,7 +194,7 @@ def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePat
         }
         for row in rows
     ]
-    return Answer({"items": items})
+    return Answer({"items": items} | reading_of(call, mandate).data_issue)
 
 
 # Lists
@@ -213,13 +226,8 @@ def board(call: Call, caller: Nobody, command: BoardQuery) -> Answer:
 
 def _shown(call: Call, page: Page, found: list[Mandate], name: str, *, with_card: bool) -> dict[str, Any]:
     shown, next_cursor = page.cut(found, lambda one: one.id)
-    states, shorts = states_of(call, shown), shorts_of(call.db, [one.id for one in shown])
-    items = [
-        mandate_view(call, one, states[one.id])
-        | data_issue(states[one.id], shorts.get(one.id))
-        | (_card(call, one, states[one.id]) if with_card else {})
-        for one in shown
-    ]
+    readings = readings_of(call, shown)
+    items = [mandate_view(call, one, readings[one.id]) | (_card(call, one, readings[one.id].said) if with_card else {}) for one in shown]
     return {name: items, "next_cursor": next_cursor}
 
 
@@ -228,9 +236,17 @@ def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
     held = mandates.mandates_of_agent(call.db, caller.account_id, mandates.LIVE, None, ACTIVE_SHOWN)
     held += mandates.ended_mandates_of_agent(call.db, caller.account_id, ENDED_SHOWN)
     named = [one for one in held if one.agent_id == caller.account_id]
-    states = states_of(call, named)
+    readings = readings_of(call, named)
     status = agent_status(
-        [HeldMandate(public_id=one.public_id, market_mode=MarketMode(one.market_mode), state=states[one.id]) for one in named]
+        [
+            HeldMandate(
+                public_id=one.public_id,
+                market_mode=MarketMode(one.market_mode),
+                state=readings[one.id].said,
+                short=readings[one.id].short,
+            )
+            for one in named
+        ]
     )
     return Answer(
         {

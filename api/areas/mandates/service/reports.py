@@ -68,7 +68,7 @@ def event(call: Call, caller: AgentCaller, command: ReportEvent) -> Answer:
         chain_id=mandate.chain_id,
     )
     appended = mandate_ledger.append(call.db, mandate.id, row, call.now)
-    return _stored(mandate, appended.row, violation)
+    return _stored(standing, appended.row, violation)
 
 
 def _require_signed(mandate: Mandate) -> None:
@@ -91,12 +91,14 @@ def _judgement(standing: Standing) -> Judgement:
         cash_usdc_e6=standing.state.cash_usdc_e6,
         outflows=standing.outflows,
         now=standing.now,
+        is_short=standing.short is not None,
     )
 
 
-def _stored(mandate: Mandate, row: LedgerRow, violation: Violation | None) -> Answer:
+def _stored(standing: Standing, row: LedgerRow, violation: Violation | None) -> Answer:
     codes = [] if violation is None else list(violation.codes)
-    body: dict[str, Any] = {"mandate_id": mandate.public_id, "recorded": True, "violation": bool(codes), "codes": codes}
+    body: dict[str, Any] = {"mandate_id": standing.mandate.public_id, "recorded": True, "violation": bool(codes), "codes": codes}
+    body |= standing.reading.data_issue
     if violation is not None:
         body["violation_detail"] = {"codes": codes, "detail": dict(violation.detail)}
     return Answer(body | {"event": event_view(row)}, status=202 if codes else 200)

@@ -2,8 +2,9 @@
 
 from api.areas.mandates.schemas import MandatePath, SignTerms
 from api.areas.mandates.service.access import owned
+from api.areas.mandates.service.current import current_of
 from api.areas.mandates.service.owner_calls import cancel_terms_call
-from api.areas.mandates.service.views import digest_of, mandate_view, rules_of, terms_of, vault_of
+from api.areas.mandates.service.views import digest_of, mandate_view, rules_of, terms_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from core.books import mandate_ledger
@@ -56,12 +57,13 @@ def sign(call: Call, caller: OwnerCaller, command: SignTerms) -> Answer:
 def cancel(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
     """Drop a draft, or a signed mandate without a vault; for the latter the answer has the call that voids the signature."""
     mandate = owned(call, caller, command.id, lock=True)
-    facts = MoveFacts(market_mode=MarketMode(mandate.market_mode), has_vault=vault_of(mandate) is not None)
-    next_status(Status(mandate.status), Move.CANCEL, facts)
+    current = current_of(call, mandate).require_known()
+    facts = MoveFacts(market_mode=MarketMode(mandate.market_mode), has_vault=current.vault is not None)
+    next_status(current.status, Move.CANCEL, facts)
     if mandate.signature is None:
         # A draft has no book yet: nothing was signed that a row could tell of.
         mandate.status, mandate.ended_at, mandate.updated_at = Status.CANCELLED.value, call.now, call.now
         call.db.flush()
     else:
         mandate_ledger.append(call.db, mandate.id, cancel_row(call.now), call.now)
-    return Answer({"mandate": mandate_view(call, mandate), "cancel_call": cancel_terms_call(call, mandate)})
+    return Answer({"mandate": mandate_view(call, mandate), "cancel_call": cancel_terms_call(call, mandate, current.vault)})

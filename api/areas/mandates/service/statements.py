@@ -9,23 +9,24 @@ from api.areas.mandates.exports.figures import caution
 from api.areas.mandates.exports.files import exported, exported_all
 from api.areas.mandates.schemas import AllWeeksQuery, MandatePath, WeekQuery
 from api.areas.mandates.service.access import owned
-from api.areas.mandates.service.owner_calls import lock_facts, stop_call_of, withdrawable_now
+from api.areas.mandates.service.current import Current, current_of
+from api.areas.mandates.service.owner_calls import lock_now, stop_call_of, withdrawable_now
 from api.areas.mandates.service.steps_now import with_their_txs
 from api.areas.mandates.service.venues import NO_POSITIONS, AdapterPositions, adapter_positions, spread_bps
-from api.areas.mandates.service.views import chain_now, is_paper, state_of, terms_of, vault_of
+from api.areas.mandates.service.views import is_paper, terms_of, vault_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
-from core.books import mandate_ledger, mandate_record
+from core.books import mandate_record
+from core.books.readings import mandates_before
 from core.chain import calldata
 from core.chain.rpc import RpcError
 from core.db.repositories import mandate_rows, mandates
 from core.db.repositories.mandate_rows import mandate_facts
-from core.db.repositories.quarantine import shorts_of
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.close_plan import OwnerCall, PlanFacts, close_all_plan
 from core.domain.mandate.ledger import MandateState
 from core.domain.mandate.lifecycle import Status
-from core.domain.mandate.lock import StoppedBy, lock_of
+from core.domain.mandate.lock import StoppedBy
 from core.domain.mandate.statement import StatementOf, WeekStatement, all_mandates_json, statement_json
 from core.domain.mandate.steps import pause_actions
 from core.domain.mandate.weeks import IsoWeek, week_from_text, week_of
@@ -77,20 +78,21 @@ def _week(text: str | None, now: datetime) -> IsoWeek:
 def _weeks_of(call: Call, found: Sequence[Mandate], week: IsoWeek) -> list[WeekStatement]:
     """The numbers of a week. What only its steps need is left out: other rows of its transactions, and pauses."""
     ids, day_before = [mandate.id for mandate in found], week.start_at - timedelta(days=1)
-    start = mandate_ledger.load_before(call.db, ids, week.start_at)
-    end = mandate_ledger.load_before(call.db, ids, week.end_at)
+    start = mandates_before(call.db, ids, week.start_at)
+    end = mandates_before(call.db, ids, week.end_at)
     rows = mandate_rows.standing_between(call.db, ids, day_before, week.end_at)
-    as_of, shorts = min(call.now, week.end_at), shorts_of(call.db, ids)
+    as_of = min(call.now, week.end_at)
     return [
         WeekStatement(
             about=_about(mandate),
             week=week,
             as_of=as_of,
-            start=start[mandate.id],
-            end=_end_of(mandate, end[mandate.id], week),
+            start=start[mandate.id].said,
+            end=_end_of(mandate, end[mandate.id].said, week),
             rows=tuple(rows[mandate.id]),
             actions={},
-            short=shorts.get(mandate.id),
+            short=end[mandate.id].short,
+            is_start_known=start[mandate.id].short is None,
         )
         for mandate in found
     ]
@@ -119,28 +121,28 @@ def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
     mandate = owned(call, caller, command.id)
     if mandate.status in ("draft", "cancelled"):
         raise Refusal("wrong_status", f"The mandate is {mandate.status}; there is nothing to close.")
-    state = state_of(call, mandate)
-    positions = _positions(call, mandate, state)
+    current = current_of(call, mandate)
+    positions = _positions(call, mandate, current)
     plan = PlanFacts(
         facts=mandate_facts(mandate),
         terms=terms_of(mandate),
-        state=state,
+        state=current.state,
         positions=() if positions is None else positions.known,
         relay_positions_read=positions is not None and positions.is_complete,
-        stop_call=_call_of(stop_call_of(call, mandate, StoppedBy.OWNER)),
-        withdraw_call=None if positions is None or positions.has_closable else _withdrawal(call, caller, mandate, state),
+        stop_call=_call_of(stop_call_of(call, mandate, current, StoppedBy.OWNER)),
+        withdraw_call=None if positions is None or positions.has_closable else _withdrawal(call, caller, mandate, current),
         spread_bps=spread_bps(call, mandate),
-        now=chain_now(call, mandate),
+        now=current.now,
     )
-    return Answer({"mandate_id": mandate.public_id, **close_all_plan(plan)})
+    return Answer({"mandate_id": mandate.public_id, **close_all_plan(plan)} | current.data_issue)
 
 
-def _positions(call: Call, mandate: Mandate, state: MandateState) -> AdapterPositions | None:
+def _positions(call: Call, mandate: Mandate, current: Current) -> AdapterPositions | None:
     """None: the chain cannot be asked."""
     if is_paper(mandate):
         return NO_POSITIONS
     try:
-        return adapter_positions(call, mandate, state)
+        return adapter_positions(call, mandate, current)
     except RpcError:
         return None
 
@@ -149,10 +151,9 @@ def _call_of(built: dict[str, Any]) -> OwnerCall | None:
     return None if built["data"] is None else OwnerCall(built["to"], built["data"])
 
 
-def _withdrawal(call: Call, caller: OwnerCaller, mandate: Mandate, state: MandateState) -> OwnerCall | None:
+def _withdrawal(call: Call, caller: OwnerCaller, mandate: Mandate, current: Current) -> OwnerCall | None:
     """The withdrawal of all, once no step is left that brings money home; before that its amount is not known."""
-    vault = vault_of(mandate)
-    if vault is None or not lock_of(lock_facts(mandate, state), chain_now(call, mandate)).withdrawable:
+    if current.vault is None or not lock_now(mandate, current).withdrawable:
         return None
-    amount, _ = withdrawable_now(call, vault, terms_of(mandate), state)
-    return OwnerCall(vault, calldata.withdraw(call.deps.contracts["usdc"], caller.wallet_address, amount))
+    amount, _ = withdrawable_now(call, current.vault, mandate, current)
+    return OwnerCall(current.vault, calldata.withdraw(call.deps.contracts["usdc"], caller.wallet_address, amount))

@@ -11,9 +11,10 @@ from typing import Any
 
 from api.areas.mandates.schemas import UnwindCall
 from api.areas.mandates.service.access import party_of
+from api.areas.mandates.service.current import Current, current_of
 from api.areas.mandates.service.limits_now import limits_view, standing_of
 from api.areas.mandates.service.owner_calls import built, nothing_to_send
-from api.areas.mandates.service.views import is_paper, rules_of, state_of, vault_of
+from api.areas.mandates.service.views import is_paper, rules_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call
 from core.chain import calldata
@@ -64,9 +65,9 @@ def spread_bps(call: Call, mandate: Mandate) -> int | None:
     return None if others or is_paper(mandate) else TEST_VENUE_SPREAD_BPS
 
 
-def adapter_positions(call: Call, mandate: Mandate, state: MandateState) -> AdapterPositions:
+def adapter_positions(call: Call, mandate: Mandate, current: Current) -> AdapterPositions:
     """What the mandate's adapters hold for the vault now. Errors: RpcUnreachableError when the chain cannot be asked."""
-    vault, adapters = vault_of(mandate), valuing_adapters(mandate)
+    vault, state, adapters = current.require_known().vault, current.state, valuing_adapters(mandate)
     if vault is None or not adapters:
         return NO_POSITIONS
     readings = call.deps.chain.adapter_readings(adapters, vault)
@@ -112,25 +113,29 @@ def unwind_call(call: Call, caller: AgentCaller | OwnerCaller, command: UnwindCa
     remains of the limits stands beside it: an unwind takes nothing from them.
     """
     mandate = party_of(call, caller, command.id)
-    state, vault = state_of(call, mandate), vault_of(mandate)
-    adapter = _adapter_named(mandate, state, command)
+    current = current_of(call, mandate).require_known()
+    return Answer(_unwind(call, mandate, current, _adapter_named(mandate, current.state, command)) | current.data_issue)
+
+
+def _unwind(call: Call, mandate: Mandate, current: Current, adapter: str | None) -> dict[str, Any]:
+    vault = current.vault
     if vault is None:
-        return Answer(nothing_to_send(call, None, "no_vault", "There is no vault, so there is nothing to unwind.") | _unsent(adapter))
+        return nothing_to_send(call, None, "no_vault", "There is no vault, so there is nothing to unwind.") | _unsent(adapter)
     if adapter is None:
-        return Answer(nothing_to_send(call, vault, "no_known_exit_adapter", "No adapter can close this position.") | _unsent(None))
+        return nothing_to_send(call, vault, "no_known_exit_adapter", "No adapter can close this position.") | _unsent(None)
     units = call.deps.chain.adapter_readings([adapter], vault)[adapter].units
     if units is None:
         what = "The adapter does not say what it holds for this vault. Ask again; if it stays so, the adapter is out of order."
-        return Answer(nothing_to_send(call, vault, "adapter_not_read", what) | _unsent(adapter))
+        return nothing_to_send(call, vault, "adapter_not_read", what) | _unsent(adapter)
     if units == 0:
         what = "The adapter holds no position for this vault."
-        return Answer(nothing_to_send(call, vault, "nothing_to_unwind", what) | _unsent(adapter))
+        return nothing_to_send(call, vault, "nothing_to_unwind", what) | _unsent(adapter)
     data = _unwind_data(adapter, units)
     check, gas = _checked(call, vault, data, mandate)
     remaining = limits_view(standing_of(call, mandate))["used"]
     sent = built(call, vault, data) | {"reason": None, "what_happens": UNWIND_HAPPENS, "locked_until": None}
     shown = {"adapter": adapter, "units": str(units), "who_signs": "owner", "gas": gas}
-    return Answer(sent | shown | {"check": check | {"remaining": remaining}})
+    return sent | shown | {"check": check | {"remaining": remaining}}
 
 
 def _adapter_named(mandate: Mandate, state: MandateState, command: UnwindCall) -> str | None:

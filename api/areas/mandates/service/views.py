@@ -5,16 +5,20 @@ from dataclasses import replace
 from typing import Any
 
 from api.kernel.operation import Call
-from core.books import mandate_ledger
+from core.books.readings import Reading, mandates_now
 from core.db.repositories import identity, mandates
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import LedgerRow, MandateState
 from core.domain.mandate.lifecycle import MarketMode, Status
+from core.domain.mandate.progress import data_issue
 from core.domain.mandate.record import row_body
+from core.domain.mandate.seen import VaultSeen, as_seen
 from core.domain.mandate.targets import Target, stored_targets, targets_to_json
 from core.domain.mandate.terms import MandateTerms, Rule, rules_from_json, terms_from_json
 from core.domain.money import usdc_text, usdc_text_or_none
 from core.domain.times import instant_text_or_none
+
+PAUSES = ("paused", "paused_at", "last_paused_at", "last_resumed_at")
 
 
 def terms_of(mandate: Mandate) -> MandateTerms:
@@ -45,15 +49,15 @@ def is_paper(mandate: Mandate) -> bool:
     return mandate.market_mode == MarketMode.PAPER.value
 
 
-def state_of(call: Call, mandate: Mandate) -> MandateState:
-    """The fold of the book; a draft has no rows, so its status (draft, cancelled) is the mandate's own."""
-    return states_of(call, [mandate])[mandate.id]
+def reading_of(call: Call, mandate: Mandate) -> Reading[MandateState]:
+    """The fold of the ledger; a draft has no rows, so its status (draft, cancelled) is the mandate's own."""
+    return readings_of(call, [mandate])[mandate.id]
 
 
-def states_of(call: Call, found: Collection[Mandate]) -> dict[int, MandateState]:
-    """The same of many mandates, by their internal ids, in one SELECT."""
-    heads = mandate_ledger.load_heads(call.db, [mandate.id for mandate in found])
-    return {mandate.id: replace(heads[mandate.id], status=Status(mandate.status)) for mandate in found}
+def readings_of(call: Call, found: Collection[Mandate]) -> dict[int, Reading[MandateState]]:
+    """The same of many mandates, by their internal ids, in two SELECTs."""
+    readings = mandates_now(call.db, [mandate.id for mandate in found])
+    return {one.id: Reading(replace(readings[one.id].said, status=Status(one.status)), readings[one.id].short) for one in found}
 
 
 def chain_now(call: Call, mandate: Mandate) -> int:
@@ -71,9 +75,30 @@ def row_view(row: LedgerRow) -> dict[str, Any]:
     return {"id": row.seq, **row_body(row), "prev_hash": row.prev_hash, "row_hash": row.row_hash}
 
 
-def mandate_view(call: Call, mandate: Mandate, state: MandateState | None = None) -> dict[str, Any]:
-    """The mandate's fields of wallet spec 2.1, and the pause flags of 2.7."""
-    state = state_of(call, mandate) if state is None else state
+def mandate_view(
+    call: Call, mandate: Mandate, reading: Reading[MandateState] | None = None, seen: VaultSeen | None = None
+) -> dict[str, Any]:
+    """The mandate's fields of wallet spec 2.1, the pause flags of 2.7, and `data_issue` with its reason where there is one.
+
+    Of a short ledger `seen` is what the chain says; without it the status is the ledger's last word, and pauses are not known.
+    """
+    reading = reading_of(call, mandate) if reading is None else reading
+    view = _view(mandate, reading.said) | data_issue(reading.said, reading.short)
+    if reading.short is None:
+        return view
+    if seen is None:
+        return view | dict.fromkeys(PAUSES)
+    state = as_seen(reading.said, seen)
+    chain = {
+        "status": state.status.value,
+        "vault_address": seen.vault,
+        "paused": state.paused,
+        "ended_at": instant_text_or_none(state.ended_at),
+    }
+    return view | dict.fromkeys(PAUSES) | chain
+
+
+def _view(mandate: Mandate, state: MandateState) -> dict[str, Any]:
     vault = vault_of(mandate)
     return {
         "id": mandate.public_id,

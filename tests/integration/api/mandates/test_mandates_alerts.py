@@ -30,6 +30,8 @@ def test_an_alert__says_what_changed_and_where(stage: Stage) -> None:
     assert alert.pop("id") > 0
     assert alert == {
         "kind": "keeper_change",
+        "message": "Who may mark and stop your vaults changes, or is about to. Nobody but you can withdraw.",
+        "next_step": "If you do not expect this change, stop your mandates by stop-call and withdraw.",
         "mandate_id": None,
         "event": "KeeperProposed",
         "args": {"proposedKeeper": KEEPER, "eta": "1800000000"},

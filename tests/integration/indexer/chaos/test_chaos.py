@@ -26,6 +26,7 @@ from tests.integration.chaos.postgres import dsn_of, url_of
 from tests.integration.chaos.server import Server
 from tests.integration.chaos.traps import TEST, Traps
 from tests.integration.indexer.chaos.conftest import SEEDS
+from tests.integration.indexer.chaos.habits import HabitualNode, due_habit
 from tests.integration.indexer.chaos.lies import due_lies
 from tests.integration.indexer.chaos.people import MIMIC, Crowd
 from tests.integration.indexer.chaos.provider import FaultyNode
@@ -61,7 +62,7 @@ def test_after_any_story__the_tables_are_those_of_the_canonical_chain(
 
 @contextmanager
 def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, folder: Path) -> Iterator[Story]:
-    """A chain with the contracts and two mandates, two bad nodes in front of it, and a crew that is still to start."""
+    """A chain with the contracts and two mandates, three bad nodes in front of it, and a crew that is still to start."""
     luck = random.Random(seed)
     genesis = int(time.time()) - luck.choice((0, HOUR_S))
     with ExitStack() as stack:
@@ -79,7 +80,8 @@ def staged(seed: int, server: EmbeddedPostgres, name: str, nursery: Nursery, fol
         nodes[liar(seed)].lies = due_lies(seed)
         for node in nodes:
             node.endless = strangers.endless
-        servers = [Server(node) for node in nodes]
+        habitual = HabitualNode("habitual", due_habit(seed), port)
+        servers = [Server(node) for node in (habitual, *nodes)]
         for one in servers:
             stack.callback(one.stop)
         crew = Crew(nursery, _settings(chain, url_of(server, name), servers, folder), folder)

@@ -16,6 +16,7 @@ from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.integration.chaos.server import DropError
 from tests.integration.indexer.chaos import lies
 from tests.integration.indexer.chaos.fold import CREATED, TRANSFER, Expected, fold
+from tests.integration.indexer.chaos.habits import Habit, HabitualNode, due_habit
 from tests.integration.indexer.chaos.lies import Lie, due_lies, tell
 from tests.integration.indexer.chaos.provider import FaultyNode
 from tests.integration.indexer.chaos.story import due_harm, has_history
@@ -160,6 +161,32 @@ def test_a_liar__tells_each_of_its_lies__and_the_other_node_none(lived: Deployed
                     node.answer(json.dumps(calls if len(calls) > 1 else calls[0]).encode(), ask)
         assert set(liar.faults) & set(Lie) == set(due_lies(seed))
         assert not set(honest.faults) & set(Lie)
+
+
+# Habits
+
+
+@pytest.mark.parametrize("first", range(1, 5))
+def test_four_seeds_in_a_row__have_every_habit(first: int) -> None:
+    assert {due_habit(seed) for seed in range(first, first + 4)} == set(Habit)
+
+
+@pytest.mark.parametrize("habit", Habit)
+def test_a_habit__is_in_each_of_the_same_answers_and_in_no_other(lived: DeployedChain, ask: Ask, habit: Habit) -> None:
+    node = HabitualNode("habitual", habit, 0)
+    latest = {"jsonrpc": "2.0", "id": 1, "method": "eth_getBlockByNumber", "params": ["latest", False]}
+    receipts = {**latest, "method": "eth_getBlockReceipts", "params": ["latest"]}
+    number = {**latest, "method": "eth_blockNumber", "params": []}
+    changed = {
+        call["method"]: {json.loads(node.answer(json.dumps(call).encode(), ask).body) != ask(call) for _ in range(5)}
+        for call in (latest, receipts, number)
+    }
+    heads, all_of_them = {Habit.HANGING_HEAD, Habit.NO_HEAD, Habit.EXPIRED}, {Habit.EXPIRED}
+    assert changed == {
+        "eth_getBlockByNumber": {habit in heads},
+        "eth_getBlockReceipts": {habit in {Habit.NO_RECEIPTS, Habit.EXPIRED}},
+        "eth_blockNumber": {habit in all_of_them},
+    }
 
 
 # Strangers

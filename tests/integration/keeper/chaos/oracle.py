@@ -12,9 +12,9 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 from sqlalchemy import text
 
+from core.chain import results
 from core.chain.decode import decode_log
 from core.chain.reader import refusal_name
-from core.chain.results import receipt_of
 from core.chain.rpc import RpcRevertedError
 from core.db.engine import Database
 from core.domain.blocks import Receipt
@@ -112,7 +112,8 @@ class Oracle:
             block = world.chain.rpc.call("eth_getBlockByNumber", [hex(number), True])
             raws = world.chain.rpc.call("eth_getBlockReceipts", [block["hash"]]) or []
             for raw, body in zip(raws, block["transactions"], strict=True):
-                receipt = receipt_of(raw)
+                receipt = results.receipt(json.dumps(raw).encode())
+                assert receipt is not None
                 if receipt.sender in self.signers:
                     found.ours.append((int(body["nonce"], 16), receipt))
                     found.paid.append((receipt.tx_hash, int(raw["effectiveGasPrice"], 16), int(block["baseFeePerGas"], 16)))

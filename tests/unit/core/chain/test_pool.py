@@ -145,7 +145,7 @@ def test_too_many_results__is_an_answer_and_slows_nobody() -> None:
     world = World("a", "b")
     world.nodes["a"] = refusing(code=-32005, message="query returned more than 10000 results")
     with pytest.raises(RpcRefusedError, match="more than 10000 results"):
-        world.call()
+        world.rpc.call("eth_getLogs", [{}])
     assert (world.order, world.stats("a").calls_per_s) == (["a"], 1_000)
 
 
@@ -291,7 +291,7 @@ def test_pinned__a_revert_is_an_answer_and_pins_too() -> None:
     world.nodes["a"] = refusing(code=3, message="execution reverted")
     with world.rpc.pinned():
         with pytest.raises(RpcRefusedError):
-            world.call()
+            world.rpc.call("eth_call", [{}])
         world.nodes["a"] = good
         world.call()
     assert world.order == ["a", "a"]

@@ -8,7 +8,8 @@ from sqlalchemy.exc import DBAPIError, NoResultFound, OperationalError, Statemen
 from core.chain.abi import AbiDecodeError
 from core.db.repositories.leader import LeadershipLostError
 from core.domain.errors import InvalidParameterError
-from indexer.chain.quarantine import refusal_of
+from indexer.chain.facts import OF_ONE_FACT
+from indexer.chain.quarantine import fault_of, refusal_of
 
 
 def wrapped(error: psycopg.Error) -> DBAPIError:
@@ -54,7 +55,8 @@ def test_text_that_psycopg_does_not_send__is_refused() -> None:
     assert refusal_of(psycopg.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")) is not None
 
 
-OF_THE_DOMAIN = [ValueError(), KeyError(), RecursionError(), OverflowError(), UnicodeError(), InvalidParameterError("$", "no")]
+OF_THE_DOMAIN = [ValueError(), OverflowError(), UnicodeError(), InvalidParameterError("$", "no")]
+OF_OUR_CODE = [TypeError(), AttributeError(), AssertionError(), KeyError("usdc"), RecursionError(), NotImplementedError()]
 
 
 @pytest.mark.parametrize("error", OF_THE_DOMAIN)
@@ -63,6 +65,18 @@ def test_what_a_pure_function_raises__is_refused_by_the_domain(error: Exception)
         refusal = refusal_of(raised)
         assert refusal is not None
         assert refusal.reason == "domain"
+
+
+@pytest.mark.parametrize("error", OF_OUR_CODE)
+def test_a_defect_of_ours__refuses_no_data(error: Exception) -> None:
+    assert refusal_of(error) is None
+    assert refusal_of(StatementError("bind", "insert", {}, error)) is None
+
+
+@pytest.mark.parametrize("error", [*OF_THE_DOMAIN, *OF_OUR_CODE[:-1]])
+def test_of_one_fact__either_is_that_facts_trouble(error: Exception) -> None:
+    assert isinstance(error, OF_ONE_FACT)
+    assert fault_of(error).reason == "domain"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,96 @@
+"""What nodes say to a transaction before it is signed: would it pass, and for how much gas.
+
+Laws
+- The node that is asked decides. In favour of what stops a vault the others are asked as well where it refuses, and where a stop reverted
+  before: it is sent when it would pass at any of them, with the most gas that any of them names.
+- No word makes a stop run out of gas at less than STOP_GAS, as long as the purse pays for that much.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from core.chain.abi import hex_text
+from core.chain.reader import refusal_name
+from core.chain.rpc import Request, Rpc, RpcError, RpcRevertedError
+from core.db.repositories.keeper import Intent
+from keeper.apart import settled_apart
+from keeper.attempts import Slot
+from keeper.funds import STOP_GAS
+from keeper.sight import OTHERS_S
+from keeper.state import STOPS, Head, Kind
+
+GAS_MARGIN_PERCENT = 125  # of the estimate: a price may move what a venue's valuation costs
+FILLER_GAS = 21_000
+TRIAL_GAS = 10_000_000  # that a node spends on one trial: a vault whose adapters burn more cannot be acted on by that call
+ERROR_CHARACTERS = 300
+SAVING = (*STOPS, Kind.REMOVE)
+
+log = structlog.get_logger("keeper")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """An intent as it would be sent by a signer, and what was said to it: gas units, or why not."""
+
+    intent: Intent
+    signer: str
+    slot: Slot | None
+    gas: int | None
+    refused: RpcError | None
+
+    def gas_limits(self) -> list[int]:
+        """What may be sent along, most first; the less is for a purse that does not pay for more."""
+        assert self.gas is not None
+        return sorted({self.gas, STOP_GAS}, reverse=True) if self.intent.kind in STOPS else [self.gas]
+
+    @property
+    def why(self) -> str | None:
+        """The refusal's name, or its words."""
+        return (refusal_name(self.refused.revert_data) if isinstance(self.refused, RpcRevertedError) else None) or str(self.refused)
+
+
+def tried(rpc: Rpc, intents: Sequence[tuple[Intent, str, Slot | None]], head: Head, reverted: Collection[str]) -> list[Trial]:
+    """Each as an eth_call at the head's hash and as a gas estimate. `reverted`: vaults whose stop reverted before."""
+    if not intents:
+        return []
+    requests = [_requests(intent, signer, head) for intent, signer, _ in intents]
+    answers = settled_apart(rpc, [request for pair in requests for request in pair])
+    trials = [_trial(*intent, *pair) for intent, pair in zip(intents, zip(answers[::2], answers[1::2], strict=True), strict=True)]
+    doubtful = [
+        n for n, one in enumerate(trials) if one.intent.kind in (*STOPS, Kind.REMOVE) and (one.gas is None or one.intent.vault in reverted)
+    ]
+    if not doubtful:
+        return trials
+    said = rpc.batch_of_others([request for n in doubtful for request in requests[n]], OTHERS_S)
+    for others in said.values():
+        for n, pair in zip(doubtful, zip(others[::2], others[1::2], strict=True), strict=True):
+            other = _trial(*intents[n], *pair)
+            trials[n] = max(trials[n], other, key=lambda one: one.gas or 0)
+    return trials
+
+
+def _requests(intent: Intent, signer: str, head: Head) -> tuple[Request, Request]:
+    call = {"from": signer, "to": intent.to, "data": hex_text(intent.data), "gas": hex(TRIAL_GAS)}
+    return ("eth_call", [call, {"blockHash": head.hash}]), ("eth_estimateGas", [call])
+
+
+def _trial(intent: Intent, signer: str, slot: Slot | None, called: Any, estimated: Any) -> Trial:
+    if isinstance(called, RpcError):
+        return Trial(intent, signer, slot, None, called)
+    gas = _gas_of(estimated)
+    if gas is None:
+        log.warning("gas not estimated", intent=intent.id, error=str(estimated)[:ERROR_CHARACTERS], gas=STOP_GAS)
+        return Trial(intent, signer, slot, STOP_GAS, None)
+    return Trial(intent, signer, slot, gas * GAS_MARGIN_PERCENT // 100, None)
+
+
+def _gas_of(estimated: Any) -> int | None:
+    """None for an error, and for what is no number of gas units that a transaction could have."""
+    try:
+        gas = int(estimated, 16)
+    except (TypeError, ValueError):
+        return None
+    return gas if FILLER_GAS <= gas <= TRIAL_GAS else None

@@ -1,0 +1,195 @@
+"""While a record is held back, the owner gets out by what the chain says, and reads the chain's numbers or none."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from eth_account import Account
+from starlette.testclient import TestClient
+
+from api.kernel.operation import Deps
+from api.main import create_app
+from core.chain import calldata
+from core.db.engine import Database
+from tests.integration.api.conftest import BASE_URL, Clock
+from tests.integration.api.document.live import Live
+from tests.integration.api.mandates.stage import Stage, StageChain
+from tests.integration.chain_fixtures import DeployedChain
+from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
+from tests.integration.indexer.refusing import Refusals
+from tests.personas import AGENT, KEEPER, OWNER
+
+
+@dataclass
+class Held:
+    """A mandate at work whose record is held back from its second move on. The vault bought for 10, 20 (held), 5 and 100."""
+
+    live: Live
+    mandate_id: str
+    vault: str
+
+    @property
+    def stage(self) -> Stage:
+        return self.live.stage
+
+    def stop_by_keeper(self) -> None:
+        """The price falls to 0.4: of 135 spent 54 is left, so that the vault is worth 919."""
+        self.live.price(400_000)
+        self.live.send(KEEPER, {"to": self.vault, "data": calldata.stop("keeper")})
+        assert self.live.deployed.reader.status(self.vault) == "stopped"
+
+    def read(self) -> dict[str, Any]:
+        return self.live.read(self.mandate_id)
+
+    def owners(self, call: str, **query: Any) -> dict[str, Any]:
+        return self.live.owners(self.mandate_id, call, **query)
+
+    def plan(self) -> dict[str, Any]:
+        return self.stage.get(f"/mandates/{self.mandate_id}/close-all-plan", self.stage.owner)
+
+
+@pytest.fixture
+def live(
+    deps: Deps,
+    deployed: DeployedChain,
+    database: Database,
+    clock: Clock,
+    chain: StageChain,
+    follower: Follower,  # noqa: F811
+) -> Iterator[Live]:
+    clock.now = datetime.now(UTC)
+    real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
+    with TestClient(create_app(real), base_url=BASE_URL) as client:
+        owner, agent = Account.from_key(OWNER.private_key), Account.from_key(AGENT.private_key)
+        people = Stage(client, database, clock, chain, owner_wallet=owner, agent_wallet=agent).enter()
+        yield Live(people, deployed, follower)
+
+
+@pytest.fixture
+def held(live: Live) -> Held:
+    mandate_id, vault = live.working()
+    refusals = Refusals(live.follower.database)
+    live.execute(mandate_id, "buy(uint256)", 10)
+    receipt = live.deployed.buy(vault, 20_000_000)
+    log = next(log for log in receipt.logs if log.address == vault)
+    refusals.add(f"log:{receipt.tx_hash}:{log.log_index}")
+    live.deployed.buy(vault, 5_000_000)
+    live.deployed.buy(vault, 100_000_000)
+    live.follower.catch_up()
+    return Held(live, mandate_id, vault)
+
+
+def test_the_alert__says_what_it_means_and_what_to_do(held: Held) -> None:
+    (alert,) = held.stage.get("/me/alerts", held.stage.owner)["alerts"]
+    assert (alert["kind"], alert["mandate_id"]) == ("record_held", held.mandate_id)
+    assert "Your money is in the vault" in alert["message"]
+    assert "withdraw-call as always" in alert["next_step"]
+
+
+# Getting out of a vault that is stopped
+
+
+def test_stop_call__of_a_vault_that_is_stopped__has_nothing_to_send(held: Held) -> None:
+    held.stop_by_keeper()
+    call = held.owners("stop-call")
+    assert (call["data"], call["reason"], call["data_issue"]) == (None, "mandate_not_working", True)
+
+
+def test_the_owner__unwinds_and_withdraws_all_by_built_calls(held: Held) -> None:
+    held.stop_by_keeper()
+    unwind = held.stage.post(f"/mandates/{held.mandate_id}/unwind-call", held.stage.owner)
+    assert (unwind["check"]["ok"], unwind["data_issue"]) == (True, True)
+    held.live.send(OWNER, unwind)
+    call = held.owners("withdraw-call")
+    assert (call["amount_usdc"], call["source"], call["data_issue"]) == ("919.000000", "chain", True)
+    held.live.send(OWNER, call)
+    assert held.live.deployed.reader.usdc_balance(held.vault) == 0
+    assert held.owners("withdraw-call")["reason"] == "nothing_left"
+
+
+def test_the_plan_of_leaving__begins_with_what_is_next_on_chain(held: Held) -> None:
+    held.stop_by_keeper()
+    plan = held.plan()
+    assert [step["type"] for step in plan["steps"]] == ["unwind", "withdraw"]
+    assert (plan["gets_back_est"], plan["data_issue"]) == ("919.000000", True)
+
+
+def test_a_stop__of_a_vault_that_is_stopped__is_refused(held: Held) -> None:
+    held.stop_by_keeper()
+    answer = held.stage.call("POST", f"/mandates/{held.mandate_id}/stop", held.stage.owner, {})
+    assert (answer.status_code, answer.json()["service"]["reason"]) == (409, "wrong_status")
+
+
+def test_set_agent_call__of_a_vault_that_is_stopped__has_nothing_to_send(held: Held) -> None:
+    held.stop_by_keeper()
+    call = held.owners("set-agent-call")
+    assert (call["data"], call["reason"], call["data_issue"]) == (None, "mandate_ended", True)
+
+
+# Getting out of one that works
+
+
+def test_the_owner_of_a_working_vault__stops_by_the_built_call(held: Held) -> None:
+    call = held.owners("stop-call")
+    assert call["data_issue"] is True
+    held.live.send(OWNER, call)
+    assert held.live.deployed.reader.status(held.vault) == "stopped"
+
+
+def test_withdraw_call__of_a_working_vault__is_locked(held: Held) -> None:
+    call = held.owners("withdraw-call")
+    assert (call["data"], call["reason"], call["data_issue"]) == (None, "working", True)
+
+
+def test_a_vault_whose_creation_is_held__is_found_by_its_terms(live: Live) -> None:
+    live.deployed.mint(OWNER.address, 1_000_000_000)
+    mandate_id = live.stage.signed()
+    refusals = Refusals(live.follower.database)
+    asked = live.owners(mandate_id, "deploy-call", fund="approve")
+    live.deployed.succeed(OWNER, asked["calls"][0]["to"], asked["calls"][0]["data"])
+    receipt = live.deployed.succeed(OWNER, asked["calls"][1]["to"], asked["calls"][1]["data"])
+    for log in receipt.logs:
+        refusals.add(f"log:{receipt.tx_hash}:{log.log_index}")
+    live.follower.catch_up()
+    call = live.owners(mandate_id, "stop-call")
+    assert (call["to"], call["data_issue"]) == (asked["vault_address"], True)
+    live.send(OWNER, call)
+    live.send(OWNER, live.owners(mandate_id, "withdraw-call"))
+    assert live.deployed.reader.usdc_balance(asked["vault_address"]) == 0
+
+
+# What is shown
+
+
+def test_a_read__shows_the_chains_numbers(held: Held) -> None:
+    held.stop_by_keeper()
+    read = held.read()
+    progress = read["progress"]
+    assert (progress["worth_est"], progress["worth_source"]) == ("919.000000", "chain")
+    assert (progress["cash"], progress["positions_est"], progress["leave_now_est"]) == ("865.000000", "54.000000", "919.000000")
+    assert progress["fees"]["net_after_fees_est"]["value"] == "-81.000000"
+    assert (read["mandate"]["status"], progress["status"]) == ("stopped", "stopped")
+    assert progress["public_stop"] == {"on": None, "reason": "mandate_not_working", "at_cost_usdc": "0.000000"}
+    assert read["lock"]["withdrawable"] is True
+    assert read["chain_state"] == {"stopped": True, "settled": False, "agent": None, "agent_known": True}
+    assert read["how_to_act"] == "The mandate is stopped. The agent cannot act."
+
+
+def test_a_read__states_nothing_that_only_the_missing_facts_could_tell(held: Held) -> None:
+    read = held.read()
+    progress = read["progress"]
+    assert {rule["ok"] for rule in progress["rules"]} == {None}
+    assert (progress["realized"], progress["fees"]["tools"], progress["fees"]["realized_total"]) == (None, None, None)
+    breaches = read["limits"]["breaches"]
+    assert (breaches["reverts"]["count"], breaches["refusals"]["count"]) == (None, None)
+
+
+def test_execute_call__of_a_vault_that_is_stopped__is_told_by_the_chain(held: Held) -> None:
+    held.stop_by_keeper()
+    body = {"target": held.live.adapter, "function": "buy(uint256)", "args": ["1000000"], "amount_usdc": "1.000000"}
+    asked = held.stage.post(f"/mandates/{held.mandate_id}/execute-call", held.stage.agent, body)
+    assert (asked["check"]["ok"], asked["check"]["source"], asked["data_issue"]) == (False, "chain", True)
+    unasked = held.stage.post(f"/mandates/{held.mandate_id}/execute-call", held.stage.agent, body | {"dry_run": False})
+    assert (unasked["check"]["ok"], unasked["check"]["reason"], unasked["check"]["source"]) == (None, "data_issue", "none")
