@@ -50,7 +50,7 @@ class Ended:
 
     def _agreed(self, vaults: Sequence[str]) -> list[tuple[str, str]]:
         with self._database.read() as session:
-            recorded = rows.recorded_statuses(session, vaults)
+            recorded = rows.recorded_statuses(session, self._observer.chain_id, vaults)
         said = [(vault, ENDS[status]) for one in self._observer.safe_statuses(vaults) for vault, status in one.items() if status in ENDS]
         voices = Counter(said) + Counter((vault, recorded[vault]) for vault in vaults if vault in recorded)
         return [end for end, count in voices.items() if count >= NEEDED and end in said]

@@ -14,8 +14,8 @@ Laws
 - Signed bytes are committed before they are sent. No state leads from `signed` back to `planned`: a crash at any point costs
   a resend. An attempt that waits too long is replaced at its own nonce by a dearer one, so at most one of them is mined.
 - One live intent a subject and kind (a unique index). A stop is never held up by a mark of any vault.
-- `done` is more than a receipt: the block is safe, the vault says so and the record has the event. A mark needs only a
-  later block, since the next one says more than it did.
+- `done` is more than a receipt: the block is safe, the vault says so and the record has the event, unless it lacks facts. A mark needs
+  only a later block, since the next one says more than it did.
 - Nothing here sends.
 """
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.db.repositories.keeper import Intent, Tx
+from core.db.repositories.keeper import SHORT, Intent, Tx
 from core.domain.blocks import Receipt
 from keeper.attempts import Lost, Mined, Pending, Verdict
 from keeper.intents import ON_CHAIN, PENDING, State
 from keeper.state import STOPS, Kind, VaultStatus
 
 SUCCESS = 1
-RECORDED_AS_ENDED = ("stopped", "settled")
+RECORDED_AS_ENDED = ("stopped", "settled", SHORT)  # a ledger that lacks facts can't say it: the vault's own word is enough
 EFFECT: Mapping[str, frozenset[VaultStatus]] = {  # what a vault must be once the transaction is on chain
     **dict.fromkeys(STOPS, frozenset({VaultStatus.STOPPED, VaultStatus.SETTLED})),
     Kind.SETTLE: frozenset({VaultStatus.SETTLED}),

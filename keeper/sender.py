@@ -143,7 +143,7 @@ class Sender:
         if not vaults:
             return {}, {}
         with self._database.read() as session:
-            recorded = rows.recorded_statuses(session, vaults)
+            recorded = rows.recorded_statuses(session, self._observer.chain_id, vaults)
         return {vault: numbers.status for vault, numbers in self._observer.numbers(vaults, sight.head).items()}, recorded
 
     # What is signed

@@ -243,11 +243,6 @@ def _whole_bytes(text: str) -> str:
 # Values that were read as plain JSON before
 
 
-def header_of(raw: Mapping[str, Any]) -> BlockHeader:
-    """A block as plain JSON. Errors: ValueError."""
-    return _header(msgspec.convert(raw, _Block))
-
-
 def log_of(raw: Mapping[str, Any]) -> RawLog:
     """A log as plain JSON. Errors: ValueError."""
     return _log(msgspec.convert(raw, _Log))

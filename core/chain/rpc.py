@@ -134,28 +134,37 @@ class Rpc:
         """
         return self._batch(requests, parse, is_settled=True, within_s=within_s)
 
-    def batch_of_others(self, requests: Sequence[Request], within_s: float) -> dict[str, list[Any | RpcRefusedError]]:
+    def batch_of_others(
+        self, requests: Sequence[Request], within_s: float, parse: Sequence[Parse[Any]] | None = None
+    ) -> dict[str, list[Any | RpcRefusedError]]:
         """As `batch_of_each`, without the node that this thread's `pinned` block asks."""
-        return self.batch_of_each(requests, within_s, [name for name in self.names if name != self.pinned_name])
+        return self.batch_of_each(requests, within_s, [name for name in self.names if name != self.pinned_name], parse)
 
     def batch_of_each(
-        self, requests: Sequence[Request], within_s: float, among: Collection[str] | None = None
+        self,
+        requests: Sequence[Request],
+        within_s: float,
+        among: Collection[str] | None = None,
+        parse: Sequence[Parse[Any]] | None = None,
     ) -> dict[str, list[Any | RpcRefusedError]]:
         """What each node (`among` these) says, by its name, a failed call as its error in place. One that failed a moment ago, is over
         budget, or gives no answer within `within_s` is left out; one that only rests is asked.
         """
         asked = [node for node in self._nodes if among is None or node.name in among]
-        told = {node.name: self._told_by(node, requests, within_s) for node in asked}
+        told = {node.name: self._told_by(node, requests, parse, within_s) for node in asked}
         return {name: answers for name, answers in told.items() if len(answers) == len(requests)}
 
-    def _told_by(self, node: Provider, requests: Sequence[Request], within_s: float) -> list[Any | RpcRefusedError]:
+    def _told_by(
+        self, node: Provider, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None, within_s: float
+    ) -> list[Any | RpcRefusedError]:
         """What one node says; fewer answers than requests when it fails."""
         until, answers = self._clock() + within_s, list[Any]()
         while len(answers) < len(requests) and self._clock() < until:
             entry = node.enter(len(requests) - len(answers), even_if_resting=True)
             if not entry.passed:
                 break
-            bodies, asked = self._asked(requests[len(answers) :][: entry.calls], None)
+            part = slice(len(answers), len(answers) + entry.calls)
+            bodies, asked = self._asked(requests[part], None if parse is None else parse[part])
             try:
                 answers += node.ask(entry, bodies, _reader_of(asked), until - self._clock())
             except BatchTooLargeError:
@@ -274,7 +283,7 @@ class Rpc:
         while untried and self._clock() < begun + deadline_s:
             found = self._enter(untried, wanted, begun + deadline_s / 2)
             if found is None:
-                told.append("over budget")
+                told.append("over budget, see RPC_REQUESTS_PER_S")
                 break
             node, entry = found
             left_s = begun + deadline_s - self._clock()

@@ -97,10 +97,13 @@ class IndexerFacts:
 
 
 def judge_indexer(facts: IndexerFacts) -> Verdict:
-    """The worst thing that is true of the indexer."""
-    for health, note in _troubles(facts):
-        return Verdict(health, facts.lag_s, facts.lag_blocks, note)
-    return Verdict(Health.OK, facts.lag_s, facts.lag_blocks)
+    """The worst thing that is true of the indexer, and beside it what a person has to do whatever else is wrong."""
+    troubles = _troubles(facts)
+    if not troubles:
+        return Verdict(Health.OK, facts.lag_s, facts.lag_blocks)
+    lasting = [trouble for trouble in (_holds_back(facts), _contradicted(facts)) if trouble is not None]
+    told = [note for _, note in dict.fromkeys((troubles[0], *lasting))]
+    return Verdict(troubles[0][0], facts.lag_s, facts.lag_blocks, " ".join(told))
 
 
 def _troubles(facts: IndexerFacts) -> list[tuple[Health, str]]:

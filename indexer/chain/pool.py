@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
+from core.chain import results
 from core.chain.reader import ChainReader, block_argument
-from core.chain.results import header_of
 from core.db.repositories.chain import Cursor
 from core.domain.blocks import BlockHeader
 from core.domain.errors import OutsideError
@@ -78,8 +78,8 @@ class Pool:
     def others(self, heights: Sequence[Any]) -> dict[str, list[BlockHeader | None]]:
         """The headers at these heights or tags, by each other node that answers now; None: it has none, or refuses."""
         requests = [("eth_getBlockByNumber", [height, False]) for height in heights]
-        said = self._rpc.batch_of_others(requests, WITHIN_S)
-        return {name: [header_of(answer) if isinstance(answer, dict) else None for answer in answers] for name, answers in said.items()}
+        said = self._rpc.batch_of_others(requests, WITHIN_S, [results.header] * len(requests))
+        return {name: [answer if isinstance(answer, BlockHeader) else None for answer in answers] for name, answers in said.items()}
 
     def _gets_on(self, name: str, latest: BlockHeader, head: BlockHeader) -> bool:
         number, since = self._heads.get(name, (-1, self._clock()))

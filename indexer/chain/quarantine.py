@@ -28,6 +28,7 @@ from core.books.transfer_ledger import NewTransfer
 from core.chain.abi import AbiDecodeError
 from core.db.engine import WriteSession
 from core.db.refused import constraint_of, refused_state
+from core.db.repositories import alerts
 from core.db.repositories.quarantine import MANDATE, NewHeld
 from core.domain.blocks import RawLog
 from core.domain.errors import MandateError
@@ -170,10 +171,13 @@ class _Taking:
     def _hold(self, ledger_id: int, entries: Sequence[Entry], why: Refusal) -> None:
         facts = [held_fact(entry, why if at == 0 else WAITS) for at, entry in enumerate(entries)]
         self.chain.books.hold(self.session, self.chain.chain_id, self.ledger, ledger_id, facts, self.now)
-        if why is not WAITS:
-            first = facts[0]
-            at = {"block": first.block_number, "tx_hash": first.tx_hash, "log_index": first.log_index}
-            log.error("fact held back", ledger=self.ledger, ledger_id=ledger_id, **at, reason=why.reason, note=why.note, queue=len(facts))
+        first = facts[0]
+        at = {"block": first.block_number, "tx_hash": first.tx_hash, "log_index": first.log_index, "queue": len(facts)}
+        book = alerts.book_name(self.session, self.ledger, ledger_id)
+        if why is WAITS:
+            log.info("facts wait behind one that is held", book=book, **at)
+        else:
+            log.error("fact held back", book=book, **at, reason=why.reason, note=why.note)
 
 
 def _rows(entries: Sequence[Entry]) -> list[NewRow | NewTransfer]:

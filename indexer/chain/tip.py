@@ -22,6 +22,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from core.chain.rpc import AnswerTooLargeError, RpcRefusedError
+from core.db.repositories import alerts
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import FINALIZED, TIP, Cursor, LinkedWallet
 from core.domain.blocks import BlockHeader
@@ -146,7 +147,9 @@ class TipLoop:
         retried = retry_all(self._chain, self._clock())
         for one in retried:
             why = None if one.refusal is None else one.refusal.note
-            log.warning("held facts tried again", ledger=one.ledger, ledger_id=one.ledger_id, released=one.released, still_held=why)
+            with self._chain.database.read() as session:
+                book = alerts.book_name(session, one.ledger, one.ledger_id)
+            log.warning("held facts tried again", book=book, released=one.released, still_held=why)
         self._owes_retry = any(one.refusal is BLOCK_UNKNOWN for one in retried)
 
     def close(self) -> None:

@@ -34,6 +34,11 @@ def public_ids_of(session: Session, mandate_ids: Collection[int]) -> dict[int, s
     return {row.id: row.public_id for row in session.execute(select(Mandate.id, Mandate.public_id).where(Mandate.id.in_(mandate_ids)))}
 
 
+def book_name(session: Session, ledger: str, ledger_id: int) -> str:
+    """As a person names a ledger to `retry --book`: a mandate's public id, or account:ID."""
+    return public_ids_of(session, {ledger_id}).get(ledger_id, str(ledger_id)) if ledger == "mandate" else f"{ledger}:{ledger_id}"
+
+
 def add(session: WriteSession, kind: str, owner_ids: Sequence[int], row: NewRow, payload: Mapping[str, Any], now: datetime) -> None:
     """Tell each owner of the log that the ledger's row is made of, unless an alert of it stands already.
 

@@ -20,13 +20,19 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.db.refused import refused_state
+from core.db.repositories.chain import not_orphaned
+from core.db.repositories.quarantine import IS_HELD, MANDATE
+from core.db.repositories.unregistered import unregistered_vaults
+from core.db.tables.chain import Vault
 from core.db.tables.keeper import LIVE_STATES, KeeperIntent, KeeperTx, Outbox, VaultMark
-from core.db.tables.mandate import Mandate, MandateHead
+from core.db.tables.mandate import MandateHead
+from core.db.tables.quarantine import QuarantinedFact
 from core.domain.money import UsdcE6
 
 TERMINAL = ("done", "reverted", "superseded", "nonce_lost", "refused")
 NOT_SENT = ("reverted", "superseded", "nonce_lost", "refused")  # ends in which a mark never reached the chain's record
 ASKED_AGAIN = ("superseded", "nonce_lost")  # ends after which a request of the outbox is planned anew
+SHORT = "short"  # what a ledger that lacks facts says of its vault
 NOT_KEPT = "not_kept"  # source of a judgement whose worth the database did not take
 
 
@@ -105,11 +111,17 @@ class NewVaultMark:
 # Judgements
 
 
-def recorded_statuses(session: Session, vaults: Collection[str]) -> dict[str, str]:
-    """What the books of the vaults' mandates say, by vault: `stopped` and `settled` mean that the indexer saw the event."""
-    query = select(Mandate.vault_address, MandateHead.status).join(Mandate, Mandate.id == MandateHead.mandate_id)
-    found = session.execute(query.where(Mandate.vault_address.in_([_bytes(vault) for vault in vaults])))
-    return {to_checksum_address(address): status for address, status in found if address is not None}
+def recorded_statuses(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, str]:
+    """What the ledgers of the vaults' mandates say, by vault: `stopped` and `settled` mean that the indexer saw the event; SHORT: the
+    ledger lacks facts, so that the chain alone can say."""
+    wanted = [_bytes(vault) for vault in vaults]
+    if not wanted:
+        return {}
+    is_short = exists().where(QuarantinedFact.ledger == MANDATE, QuarantinedFact.ledger_id == Vault.mandate_id, IS_HELD)
+    query = select(Vault.address, MandateHead.status, is_short).join(MandateHead, MandateHead.mandate_id == Vault.mandate_id)
+    query = query.where(Vault.chain_id == chain_id, Vault.address.in_(wanted), not_orphaned(Vault.chain_id, Vault.created_block_hash))
+    found = {to_checksum_address(address): SHORT if short else status for address, status, short in session.execute(query)}
+    return found | {one.address: SHORT for one in unregistered_vaults(session, chain_id)}
 
 
 def add_vault_marks(session: WriteSession, marks: Sequence[NewVaultMark], now: datetime) -> None:

@@ -111,7 +111,7 @@ def test_once__another_keeper_leads__fails(stage: Stage, start: Start) -> None:
     [
         ({"KEEPER_PRIVATE_KEY": "no key"}, "write 32 bytes as hex"),
         ({"KEEPER_KEYSTORE": "/nowhere.json"}, "not both"),
-        ({"DEPLOYMENT_FILE": "/nowhere.json"}, "no deployment record"),
+        ({"DEPLOYMENT_FILE": "/nowhere.json"}, "is not a deployment record"),
         ({"CUSTODY_KEY": "no key"}, "CUSTODY_KEY: write each key as 32 bytes in hex"),
     ],
 )
@@ -138,10 +138,17 @@ def test_reseal__seals_every_wallet_anew_or_none(stage: Stage, start: Start) -> 
         assert set(session.scalars(select(CustodialWallet.key_version))) == {version_of(new)}
 
 
-def test_once__wrong_chain__fails_with_both_ids(start: Start) -> None:
-    said, _ = (process := start("once", CHAIN_ID="8453")).communicate(timeout=WITHIN_S)
+@pytest.mark.parametrize("command", ["once", "run", "status"])
+def test_another_chain_than_the_deployments__is_refused_with_both_ids(start: Start, command: str) -> None:
+    said, _ = (process := start(command, CHAIN_ID="8453")).communicate(timeout=WITHIN_S)
+    assert process.returncode == 2
+    assert "CHAIN_ID: it is 8453, the record in DEPLOYMENT_FILE is of chain 84532" in said
+
+
+def test_status__without_a_database__says_so_in_one_line(start: Start) -> None:
+    said, _ = (process := start("status", DATABASE_URL="postgresql+psycopg://127.0.0.1:1/none")).communicate(timeout=WITHIN_S)
     assert process.returncode == 1
-    assert "84532, CHAIN_ID is 8453" in said
+    assert said.splitlines() == ["The database does not answer; check DATABASE_URL and that it is migrated (OperationalError)."]
 
 
 def test_run__database_down__keeps_trying_and_ends_well_on_sigterm(start: Start) -> None:

@@ -1,0 +1,126 @@
+"""`retry`, `acknowledge` and `status` as processes: the answer on stdout, everything else on stderr, an exit code that says which it is."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from tests.integration.chain_fixtures import CHAIN_ID, ROOT
+from tests.integration.indexer.conftest import Follower, Issued
+from tests.integration.indexer.refusing import Refusals
+from tests.integration.indexer.test_quarantine import buy
+
+NOWHERE = "postgresql+psycopg://127.0.0.1:1/none"
+NO_DATABASE = "The database does not answer; check DATABASE_URL and that it is migrated (OperationalError)."
+WITHIN_S = 60.0
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run(follower: Follower, database_url: str, tmp_path: Path) -> Run:
+    """`run(*arguments, **changed_variables)`."""
+    contracts = [{"name": name, "address": address} for name, address in follower.deployed.contracts.items()]
+    record = {"chain_id": CHAIN_ID, "block": follower.deployed.start_block, "commit": "0" * 40, "contracts": contracts}
+    (tmp_path / "deployment.json").write_text(json.dumps(record))
+    settings = {
+        "DATABASE_URL": database_url,
+        "RPC_URLS": follower.deployed.anvil.url,
+        "DEPLOYMENT_FILE": str(tmp_path / "deployment.json"),
+        "LOG_FORMAT": "json",
+    }
+
+    def start(*arguments: str, **changes: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "indexer.main", *arguments]
+        environment = os.environ | settings | changes
+        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+
+    return start
+
+
+@pytest.fixture
+def held(follower: Follower) -> tuple[Issued, Refusals]:
+    """A mandate whose ledger lacks two facts."""
+    mandate = follower.issue()
+    book = mandate, follower.deployed.create_vault(mandate.terms)
+    follower.catch_up()
+    refusals = Refusals(follower.database)
+    refusals.add(buy(follower, book))
+    buy(follower, book)
+    follower.catch_up()
+    return mandate, refusals
+
+
+def is_silent(done: "subprocess.CompletedProcess[str]") -> bool:
+    """No traceback, no SQL, no value."""
+    return not any(word in done.stdout + done.stderr for word in ("Traceback", "SELECT", "psycopg."))
+
+
+def test_retry__answers_on_stdout_and_logs_on_stderr(run: Run, held: tuple[Issued, Refusals]) -> None:
+    mandate, refusals = held
+    done = run("retry")
+    assert (done.returncode, done.stdout.splitlines()) == (
+        1,
+        [f"{mandate.public_id}: 0 of 2 facts are in the ledger now, the others are still held. The database refuses it (SQLSTATE 23514)."],
+    )
+    assert [json.loads(line)["event"] for line in done.stderr.splitlines()] != []
+    refusals.drop()
+    done = run("retry", "--book", mandate.public_id)
+    assert (done.returncode, done.stdout) == (0, f"{mandate.public_id}: 2 of 2 facts are in the ledger now\n")
+    assert (done.stderr, run("retry").stdout) == ("", "Nothing is held.\n")
+
+
+def test_retry__of_what_a_constraint_refuses__names_it(run: Run, follower: Follower, held: tuple[Issued, Refusals]) -> None:
+    mandate, refusals = held
+    refusals.drop()
+    with follower.database.write() as session:
+        session.execute(text(f"alter table mandate_event add constraint no_more check (mandate_id <> {mandate.id}) not valid"))
+    assert run("retry").stdout.endswith("The database refuses it (SQLSTATE 23514, constraint no_more).\n")
+
+
+@pytest.mark.parametrize("book", ["account:" + "9" * 23, "account:x", "m_nobodys234", "'; drop table leader"])
+def test_retry__of_a_ledger_that_there_is_not__says_what_to_write(run: Run, book: str) -> None:
+    done = run("retry", "--book", book)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no mandate has this public id; write one, or account:ID" in done.stderr
+    assert is_silent(done)
+
+
+def test_without_a_database__each_says_so_in_a_line(run: Run) -> None:
+    tried, closed, shown = (run(*command, DATABASE_URL=NOWHERE) for command in (("retry",), ("acknowledge", "1"), ("status",)))
+    assert [(done.returncode, done.stdout, done.stderr) for done in (tried, closed, shown)] == [
+        (2, "", f"Nothing was tried. {NO_DATABASE}\n"),
+        (2, "", f"Nothing was closed. {NO_DATABASE}\n"),
+        (1, "", f"{NO_DATABASE}\n"),
+    ]
+
+
+def test_settings_that_cannot_work__end_every_command_with_one_line_and_two(run: Run) -> None:
+    for command in (("run",), ("status",), ("retry",), ("acknowledge", "1"), ()):
+        done = run(*command, INDEXER_WATCHDOG_S="inf")
+        [line] = (done.stdout + done.stderr).splitlines()
+        assert (done.returncode, json.loads(line)["event"]) == (2, "configuration refused")
+        assert json.loads(line)["error"].startswith("INDEXER_WATCHDOG_S: ")
+
+
+def test_acknowledge__an_id_that_no_table_has__is_refused(run: Run) -> None:
+    done = run("acknowledge", "9" * 30)
+    assert done.returncode == 2
+    assert is_silent(done)
+    assert run("acknowledge", "7").returncode == 1
+
+
+def test_status__of_another_chain_or_without_a_node__is_not_healthy(run: Run, follower: Follower) -> None:
+    follower.catch_up()
+    follower.leadership.beat({"state": "following"})
+    other = run("status", CHAIN_ID="1")
+    assert (other.returncode, "CHAIN_ID: it is 1, the record" in other.stderr) == (2, True)
+    done = run("status", "--json", RPC_URLS="http://127.0.0.1:1")
+    said = json.loads(done.stdout)
+    assert (done.returncode, said["status"]) == (1, "degraded")
+    assert "No node of RPC_URLS answers" in said["note"]
