@@ -60,7 +60,7 @@ def test_it_is_held__and_its_owner_operators_and_readers_are_told(follower: Foll
     [alert] = owner_alerts(follower)
     assert alert.payload["mandate_id"] == mandate.public_id
     with follower.database.read() as session:
-        assert quarantine.shorts_of(session, [mandate.id, other[0].id]).keys() == {mandate.id}
+        assert quarantine.shorts_of(session, quarantine.MANDATE, [mandate.id, other[0].id]).keys() == {mandate.id}
     assert unregistered(follower) == [vault]
     follower.assert_sound(*other)
 
