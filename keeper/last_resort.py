@@ -47,7 +47,7 @@ class LastResort:
         if state.is_stale(now):
             return []
         working = [reading for reading in state.vaults if reading.status is VaultStatus.WORKING]
-        self._note(working)
+        self._note([reading for reading in state.vaults if reading.status in (VaultStatus.WORKING, None)])
         due = [reading for reading in working if self._may_ask(reading)]
         near = self._near_the_floor([reading for reading in due if self._is_long(self._unknown_since.get(reading.vault), UNKNOWN_S)])
         reasons = [(reading, why) for reading in due if (why := self._why(reading, near)) is not None]
@@ -55,13 +55,14 @@ class LastResort:
         self._asked_at |= {action.to: self._looked_at for action in actions}
         return actions
 
-    def _note(self, working: Collection[VaultReading]) -> None:
+    def _note(self, readings: Collection[VaultReading]) -> None:
+        """Of vaults that may be working: a tick that could not read even the status begins nothing anew."""
         now, was = self._clock(), self._looked_at
         self._looked_at = now
         if now - was > GAP_S:
             self._fallen_since, self._unknown_since = {}, {}
-        unknown = {r.vault for r in working if r.worth_usdc_e6 is None}
-        fallen = {r.vault for r in working if (above := r.above_floor_usdc_e6()) is not None and above <= 0}
+        unknown = {r.vault for r in readings if r.worth_usdc_e6 is None}
+        fallen = {r.vault for r in readings if (above := r.above_floor_usdc_e6()) is not None and above <= 0}
         unread = unknown & self._fallen_since.keys()  # one that waits to be read is not above its floor
         self._fallen_since = {vault: self._fallen_since.get(vault, now) for vault in fallen | unread}
         self._unknown_since = {vault: self._unknown_since.get(vault, now) for vault in unknown}

@@ -31,7 +31,7 @@ VAULTS_A_BATCH = 120  # up to three calls each: one HTTP request
 PART_S = 1.0  # that a part of a batch that failed may take
 NEAR_BPS = 500  # of the floor above it: a vault that was read there last is looked at again soon
 ALONE_A_LOOK = 400  # vaults in trouble whose status is read by itself
-ALONE_REST_S = 60.0  # after not even that was answered
+ALONE_REST_S, MOST_ALONE_REST_S = 2.0, 300.0  # after not even that was answered: twice as long each time
 
 _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper", "pendingKeeper"))
 NOBODY = "0x" + "00" * 20
@@ -53,7 +53,7 @@ class Observer:
         self._reader = reader
         self._clock = clock
         self._floors: dict[str, UsdcE6] = {}
-        self._alone_from = clock()
+        self._alone_from, self._alone_rest_s = clock(), ALONE_REST_S
         self._far: set[str] = set()  # vaults that were well above their floor when they were read last
 
     def head(self, now: UnixSeconds) -> Head:
@@ -183,10 +183,13 @@ class Observer:
         if self._clock() < self._alone_from:
             return {}
         try:
-            return views.statuses(partial(self._ask, within_s=PART_S), vaults, head.hash)
+            found = views.statuses(partial(self._ask, within_s=PART_S), vaults, head.hash)
         except RpcError:
-            self._alone_from = self._clock() + ALONE_REST_S
+            self._alone_from = self._clock() + self._alone_rest_s
+            self._alone_rest_s = min(2 * self._alone_rest_s, MOST_ALONE_REST_S)
             return {}
+        self._alone_rest_s = ALONE_REST_S
+        return found
 
     def newest_statuses(self, vaults: Sequence[str], head: Head) -> dict[str, VaultStatus]:
         """Of those that answer, at the head's hash. Errors: RpcError."""

@@ -29,6 +29,7 @@ from keeper.views import Numbers
 ASKED_S = 1.0  # that a node may take
 SILENT_S = 60.0  # a node without an opinion for so long is as good as not configured
 REST_S = 60.0
+FAILED_S = 10.0  # so long a vault stays unreadable at a node that failed at it, and is not asked again at once
 VAULTS_A_PART = 40
 AGAIN_S, MOST_AGAIN_S = 60.0, 3_600.0
 NEWEST: Request = ("eth_getBlockByNumber", ["latest", False])
@@ -78,6 +79,7 @@ class Witnesses:
         self._max_head_age_s = max_head_age_s
         self._clock = clock
         self._heard_at = dict.fromkeys(rpc.names, clock())
+        self._unreadable_at: dict[tuple[str, str], float] = {}  # by node and vault
 
     @property
     def are_several(self) -> bool:
@@ -86,14 +88,25 @@ class Witnesses:
     def said(self, floors: Mapping[str, UsdcE6], head: Head, among: Collection[str] | None = None) -> dict[str, Said]:
         """Of each vault of `floors`. `head`: ours, by which a node's own is recent or not. `among`: names of nodes; None: all."""
         opinions: defaultdict[str, list[Opinion]] = defaultdict(list)
-        for name in self._rpc.names:
-            if (among is None or name in among) and self._is_recent(name, head):
-                self._heard_at[name] = self._clock()
-                for vault, opinion in self._opinions(name, floors):
-                    opinions[vault].append(opinion)
+        for name in self._rpc.names if among is None else among:
+            for vault, opinion in self._heard(name, floors, head).items():
+                opinions[vault].append(opinion)
         needed = 2 if self._present > 1 else 1
         counts = {vault: Counter(opinions[vault]) for vault in floors}
         return {v: Said(one[Opinion.FALLEN], one[Opinion.ABOVE], one[Opinion.UNREADABLE], needed) for v, one in counts.items()}
+
+    def _heard(self, name: str, floors: Mapping[str, UsdcE6], head: Head) -> dict[str, Opinion]:
+        """What the node says now; it failed at what it called unreadable a moment ago, and may be left alone for that."""
+        now, found = self._clock(), dict[str, Opinion]()
+        if self._is_recent(name, head):
+            self._heard_at[name] = now
+            found = dict(self._opinions(name, floors))
+        for vault, opinion in found.items():
+            self._unreadable_at.pop((name, vault), None)
+            if opinion is Opinion.UNREADABLE:
+                self._unreadable_at[name, vault] = now
+        failed = {v for v in floors if v not in found and now - self._unreadable_at.get((name, v), now - FAILED_S) < FAILED_S}
+        return found | dict.fromkeys(failed, Opinion.UNREADABLE)
 
     def ask_of(self, name: str, requests: Sequence[Request], within_s: float = ASKED_S) -> list[Any]:
         """As Rpc.batch_settled, of this node alone."""

@@ -153,7 +153,7 @@ def test_run__a_node_whose_refusals_quote_a_nul__ends_no_process(
             row = leader_row(session, "keeper")
         return "" if row is None else str(row.status.get("error"))
 
-    wait_until(lambda: "x00" in said())
+    wait_until(lambda: "a ? b" in said())
     assert process.poll() is None
 
 
