@@ -273,7 +273,7 @@ class _LastDeployment:
     def on(self, anvil: Anvil) -> DeployedChain:
         if time.monotonic() - self.made_at > FRESH_S:
             made = deploy_contracts(anvil)
-            self.state, self.contracts = anvil.rpc.call("anvil_dumpState", [True]), made.contracts
+            self.state, self.contracts = anvil.rpc.call("anvil_dumpState", [True]), dict(made.contracts)
             self.start_block, self.made_at = made.start_block, time.monotonic()
             return made
         assert anvil.rpc.call("anvil_loadState", [self.state])

@@ -83,7 +83,7 @@ def execute_call(call: Call, caller: AgentCaller, command: ExecuteCall) -> Answe
     """
     mandate = named_to(call, caller, command.id)
     standing = standing_of(call, mandate)
-    vault = _vault_to_call(mandate, current_by(call, mandate, standing.reading))
+    vault = _vault_to_call(mandate, current_by(call, mandate, standing.reading, standing.now))
     _require_in_budget(standing, command.amount_usdc)
     require_within_key_limits(call, caller, command.amount_usdc)
     inner, payment = _inner(call, standing, vault, command)

@@ -48,12 +48,12 @@ class Current:
 
 def current_of(call: Call, mandate: Mandate) -> Current:
     """Asks the chain only where the ledger is short."""
-    return current_by(call, mandate, reading_of(call, mandate))
+    return current_by(call, mandate, reading_of(call, mandate), chain_now(call, mandate))
 
 
-def current_by(call: Call, mandate: Mandate, reading: Reading[MandateState]) -> Current:
-    """The same of a mandate whose ledger was read."""
-    vault, now = vault_of(mandate), chain_now(call, mandate)
+def current_by(call: Call, mandate: Mandate, reading: Reading[MandateState], now: int) -> Current:
+    """The same of a mandate whose ledger was read. `now`: unix seconds of the latest block."""
+    vault = vault_of(mandate)
     if reading.short is None or is_paper(mandate):
         return Current(vault, reading.said, now, reading.short)
     try:

@@ -59,7 +59,7 @@ APPROVALS_SHOWN = 200
 def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
     mandate = readable_by(call, caller, command.id)
     standing = standing_of(call, mandate)
-    current = current_by(call, mandate, standing.reading)
+    current = current_by(call, mandate, standing.reading, standing.now)
     steps, next_cursor = _steps(call, mandate, PageQuery(id=command.id))
     progress = _progress(call, standing, current)
     return Answer(
