@@ -38,12 +38,11 @@ def register(session: WriteSession, chain: ChainContext, vaults: Sequence[tuple[
     return refused
 
 
-def register_held(session: WriteSession, chain: ChainContext, raw: RawLog, mandate_id: int) -> Refusal | None:
-    """Register the vault of ours that a held log creates, if it creates one; why it is refused again."""
+def register_held(session: WriteSession, chain: ChainContext, raw: RawLog, mandate_id: int, at: int) -> Refusal | None:
+    """Register the vault of ours that a held log creates, if it creates one; why it is refused again. `at`: the time of its block."""
     made = created_by(raw) if raw.address == chain.factory else None
     if made is None:
         return None
-    at = repository.block_time(session, chain.chain_id, raw.block_hash) or 0
     named = replace(made, public_id=alerts.public_ids_of(session, {mandate_id})[mandate_id])
     header = BlockHeader(raw.block_number, raw.block_hash, "", at, 0, ())
     return _register_one(session, chain, header, new_vault(named, chain.factory, mandate_id))

@@ -105,7 +105,7 @@ def _entry(session: WriteSession, chain: ChainContext, of: tuple[str, int], held
         ledger, ledger_id = of
         if ledger == ACCOUNT:
             return Entry(deposit_of(payment_of(raw, ledger_id), raw.block_number, raw.block_hash, chain.chain_id), raw)
-        refused = register_held(session, chain, raw, ledger_id)
+        refused = register_held(session, chain, raw, ledger_id, at)
         if refused is not None:
             return Entry(None, raw, None, refused)
         row = _row_of(raw, fact["parties"], at, chain)

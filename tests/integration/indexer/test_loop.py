@@ -175,13 +175,15 @@ def test_a_database_that_is_away_before_it_leads__is_waited_for(
     assert counted(metrics, "OperationalError") == 2
 
 
-def test_a_retry_that_is_frozen__keeps_the_leader_from_beating_for_less_than_a_spare_waits(follower: Follower, database_url: str) -> None:
-    """Its transaction, which no beat passes, is ended by the database itself."""
+def test_a_retry_that_is_frozen__holds_up_the_leaders_writes_for_less_than_a_spare_waits(follower: Follower, database_url: str) -> None:
+    """Beats pass it at once, writes when the database itself has ended it."""
     frozen = Database(database_url, bounds=BESIDE)
     with frozen.write_session() as session:
         leader.keep_out_writes(session, health.INDEXER)
         begun = time.monotonic()
         follower.leadership.beat({"state": "following"})
+        with follower.database.write() as other:
+            follower.leadership.fence(other)
         assert time.monotonic() - begun < SILENT_S
         with pytest.raises(SQLAlchemyError, match="idle-in-transaction timeout"):
             leader.keep_out_writes(session, health.INDEXER)

@@ -124,6 +124,6 @@ def test_the_retry_of_a_long_queue__asks_for_all_times_at_once(follower: Followe
     with counted(follower.database) as sent:
         [done] = retry_all(follower.chain, now_utc())
     assert done.released == 61
-    assert sum("chain_block" in statement for statement in sent) == 1
+    assert sum("chain_block.hash = ANY" in statement for statement in sent) == 1
     assert len(sent) < 40, sent
     follower.assert_sound(*first)

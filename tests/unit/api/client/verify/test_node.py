@@ -66,7 +66,7 @@ def test_batches__grow_to_300_calls(node: Node, fake: FakeNode) -> None:
 def test_a_batch_that_is_too_large__is_asked_again_in_parts(node: Node, fake: FakeNode) -> None:
     fake.most = 10
     assert sorted(node.blocks(range(20))) == list(range(20))
-    assert max(size for size in fake.sizes[1:3]) <= 8
+    assert fake.sizes == [20, 10, 10]
 
 
 def test_a_node_that_refuses_single_calls__is_told_with_the_part(node: Node, fake: FakeNode) -> None:
