@@ -70,7 +70,17 @@ def test_a_defect_in_the_writing_of_ledgers__fails_the_round_and_holds_no_ledger
     assert [(reasons(follower, book), moves(follower, book)) for book in books] == [([], 1)] * 3
 
 
-@pytest.mark.parametrize("fact", ['{"row": {"kind": "move"}}', '{"log": {"topics": []}}', '{"log": 7}', "{}", "no JSON", "[" * 100_000])
+UNREADABLE = {
+    "a row without its fields": '{"row": {"kind": "move"}}',
+    "a log without its fields": '{"log": {"topics": []}}',
+    "no log": '{"log": 7}',
+    "neither": "{}",
+    "no JSON": "no JSON",
+    "too deep": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("fact", UNREADABLE.values(), ids=list(UNREADABLE))
 def test_a_held_row_that_todays_code_cannot_read__keeps_no_other_ledger_from_being_tried(
     follower: Follower, books: Sequence[Book], refusals: Refusals, fact: str
 ) -> None:
