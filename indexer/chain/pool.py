@@ -46,6 +46,7 @@ class Pool:
         self._contradictions = Counter[str | None]()
         self._heads = dict[str, tuple[int, datetime]]()  # of each witness: its height, and since when it is that
         self._alone_since: datetime | None = None
+        self._known_gone: str | None = None  # the block that the others did not hold either, when they were asked last
 
     def contradicts(self) -> None:
         """The node of this round can't be believed: it rests, twice as long as the last time."""
@@ -56,7 +57,7 @@ class Pool:
     def got_on(self) -> None:
         """A round with this node wrote blocks."""
         self._contradictions.pop(self._rpc.pinned_name, None)
-        self._alone_since = None
+        self._alone_since = self._known_gone = None
 
     def confirm_gone(self, block: Cursor, head: BlockHeader) -> None:
         """Whether no other node that gets on holds this block of ours. `head`: of the node that says it is gone.
@@ -66,10 +67,11 @@ class Pool:
         said = self.others([block_argument("latest"), block_argument(block.number)])
         for name, (latest, ours) in said.items():
             if latest is not None and ours is not None and ours.hash == block.hash and self._gets_on(name, latest, head):
-                self._alone_since = None
+                self._alone_since = self._known_gone = None
                 raise DisputedError(f"{name} holds our block {block.number} {block.hash}, and {self._rpc.pinned_name} does not")
         if said or len(self._rpc.stats()) == 1:
-            self._alone_since = None
+            self._alone_since, self._known_gone = None, block.hash
+        if block.hash == self._known_gone:
             return
         self._alone_since = self._alone_since or self._clock()
         if (self._clock() - self._alone_since).total_seconds() < ALONE_S:

@@ -126,7 +126,7 @@ def test_what_the_migration_leaves__is_no_fault_and_is_folded_again_at_the_next_
     mandate = fill(database, "m_aaaaaaaaaa", HELD + 1)
     make_older(database, mandate, HELD + 1)
     rewind(database)
-    migrate.upgrade(database_url)
+    migrate.upgrade(database_url, "0004")
     with database.read() as session:
         assert mandate_refold.older_books(session) == [mandate]
         assert mandate_ledger.verify(session, mandate) == []
@@ -141,7 +141,7 @@ def test_one_more_row_of_such_a_book__heals_its_weeks_as_well(database: Database
     mandate = fill(database, "m_aaaaaaaaaa", HELD + 1)
     make_older(database, mandate, HELD + 1)
     rewind(database)
-    migrate.upgrade(database_url)
+    migrate.upgrade(database_url, "0004")
     with database.write() as session:
         mandate_ledger.append(session, mandate, fee(HELD + 1, ReportedBy.AGENT, 9), LATER)
     assert {state["version"] for state in states(database, mandate).values()} == {4}

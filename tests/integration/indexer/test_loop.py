@@ -149,7 +149,7 @@ def test_a_round_that_hangs__is_ended_by_the_watchdog_and_one_that_gets_on_is_no
             self.chain.sign()
         assert not left.is_set(), "it gave signs all the time"
         hangs.wait(WITHIN_S)
-        return Round(None, 0)
+        return Round(0, 0)
 
     monkeypatch.setattr(TipLoop, "round", slow)
     thread = Thread(target=indexer.run, daemon=True)
