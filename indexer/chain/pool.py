@@ -78,9 +78,12 @@ class Pool:
             raise UnconfirmedError(f"our block {block.number} {block.hash} is said to be gone, and no other node answers")
 
     def others(self, heights: Sequence[Any]) -> dict[str, list[BlockHeader | None]]:
-        """The headers at these heights or tags, by each other node that answers now; None: it has none, or refuses."""
+        """The headers at these heights or tags, by each other node that answers now; None: it has none, or refuses. One that rests was
+        wrong a moment ago, and is no witness.
+        """
         requests = [("eth_getBlockByNumber", [height, False]) for height in heights]
-        said = self._rpc.batch_of_others(requests, WITHIN_S, [results.header] * len(requests))
+        awake = [node.name for node in self._rpc.stats() if not node.is_open and node.name != self._rpc.pinned_name]
+        said = self._rpc.batch_of_each(requests, WITHIN_S, awake, [results.header] * len(requests))
         return {name: [answer if isinstance(answer, BlockHeader) else None for answer in answers] for name, answers in said.items()}
 
     def _gets_on(self, name: str, latest: BlockHeader, head: BlockHeader) -> bool:

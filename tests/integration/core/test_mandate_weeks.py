@@ -95,7 +95,7 @@ def test_checkpoint_of_another_version__is_folded_from_the_rows(write: WriteSess
     mandate_ledger.append_many(write, mandate.id, [deposit(1, MONDAY), deposit(2, MONDAY + WEEK)], LATER)
     write.execute(update(MandateWeek).values(state={"version": 0}))
     assert cash_before(write, mandate, MONDAY + WEEK) == 1_000_000
-    assert any("another version" in fault for fault in mandate_ledger.verify(write, mandate.id))
+    assert mandate_ledger.verify(write, mandate.id) == []  # to be folded again, which is no fault
 
 
 def test_late_row_over_checkpoints_of_another_version__folds_them_again(write: WriteSession, mandate: Mandate) -> None:

@@ -105,4 +105,5 @@ class Clocked:
         return sum(count for why, count in self.rpc.stats()[node].failures.items() if why.startswith("distrust"))
 
     def close(self) -> None:
+        self.tip.close()
         self.rpc.close()

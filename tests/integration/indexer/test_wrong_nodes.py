@@ -181,9 +181,9 @@ def test_a_false_finalized_that_is_said_once__halts_nothing_for_good(
     clocked = Clocked(follower, *hosts)
     said_once_then_two_blocks_undone(clocked, final(clocked))
     clocked.rounds(30)
-    clocked.close()
     assert (clocked.is_at_head, clocked.reorgs) == (True, 1)
     assert follower.story(mandate)[-1] == "deposit"
+    clocked.close()
 
 
 def test_what_is_still_called_final__is_not_unwound_and_the_rounds_fail(follower: Follower, alone: Clocked) -> None:
