@@ -26,7 +26,7 @@ GAS_MARGIN_PERCENT = 125  # of the estimate: a price may move what a venue's val
 FILLER_GAS = 21_000
 TRIAL_GAS = 10_000_000  # that a node spends on one trial: a vault whose adapters burn more cannot be acted on by that call
 ERROR_CHARACTERS = 300
-SAVING = (*STOPS, Kind.REMOVE)
+SAVING = (*STOPS, Kind.REMOVE)  # what ends a loss: any node that lets it pass is enough
 
 log = structlog.get_logger("keeper")
 
@@ -59,9 +59,7 @@ def tried(rpc: Rpc, intents: Sequence[tuple[Intent, str, Slot | None]], head: He
     requests = [_requests(intent, signer, head) for intent, signer, _ in intents]
     answers = settled_apart(rpc, [request for pair in requests for request in pair])
     trials = [_trial(*intent, *pair) for intent, pair in zip(intents, zip(answers[::2], answers[1::2], strict=True), strict=True)]
-    doubtful = [
-        n for n, one in enumerate(trials) if one.intent.kind in (*STOPS, Kind.REMOVE) and (one.gas is None or one.intent.vault in reverted)
-    ]
+    doubtful = [n for n, one in enumerate(trials) if one.intent.kind in SAVING and (one.gas is None or one.intent.vault in reverted)]
     if not doubtful:
         return trials
     said = rpc.batch_of_others([request for n in doubtful for request in requests[n]], OTHERS_S)
