@@ -54,7 +54,7 @@ demo: build ## the whole story of a mandate, told and checked step by step on a 
 up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API; writes .local/stack.json
 	@$(PY) -m scripts.devstack
 
-test: build ## all tests, or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
+test: build ## all tests, LANES at once, or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
 	@$(if $(T),$(PY) -m pytest $(T),$(PY) -m scripts.run_tests)
 
 check: build .venv-audit/.ready ## format, lint, types, import laws, migrations, ABIs, Slither
@@ -76,7 +76,7 @@ format: setup ## format Python and Solidity
 
 test-deep: build coverage prove conformance ## slow proofs: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, Halmos, 2,000 examples a domain property, 200 stories of chaos of the indexer, 100 of the keeper
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
-	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/test_credit_ledger_histories.py tests/integration/core/test_credit_spend.py
+	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/test_credit_ledger_histories.py tests/integration/core/test_credit_spend.py tests/integration/indexer/test_deposits_histories.py
 	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
 	SEEDS=$(or $(SEEDS),1..100) $(PY) -m pytest tests/integration/differential
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..200) $(PY) -m pytest tests/integration/indexer/chaos

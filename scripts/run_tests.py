@@ -1,27 +1,70 @@
-"""All tests, in two halves side by side: most of them wait for a chain, a database or a process. `make test`
+"""All tests, in groups, some of them side by side: most wait for a chain, a database or a process. `make test`
 
-The first half is shown as it goes, the second one when it has ended. Exit 1 when either fails.
+A group is some files of one folder and one run of pytest. A line tells of each that ended; what failed is printed whole at the end.
+Exit 1 when any failed. LANES=n runs n groups at once (default: one more than there are cores).
 """
 
+import os
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SECOND = ("tests/acceptance", "tests/integration/indexer", "tests/integration/keeper", "tests/integration/core")
+TESTS = ROOT / "tests"
+WHOLE = ("contracts", "unit")  # one run for the folder: forge tests all contracts at once, and unit tests are quick
+FILES_A_GROUP = 8
+SLOW = ("contracts", "acceptance", "integration/indexer", "integration/keeper")  # begin first, so that no lane ends with them alone
+LANES = int(os.environ.get("LANES", (os.cpu_count() or 1) + 1))
+
+
+@dataclass(frozen=True)
+class Ended:
+    name: str
+    is_good: bool
+    seconds: float
+    said: str
+
+    @property
+    def line(self) -> str:
+        summary = self.said.rstrip().rsplit("\n", 1)[-1].strip("= ")
+        return f"{'ok' if self.is_good else 'FAILED':7}{self.seconds:5.0f} s  {self.name}: {summary}"
+
+
+def groups() -> Iterator[tuple[str, list[Path]]]:
+    """(name, what pytest is given) of each group; together they are every test."""
+    for whole in WHOLE:
+        yield whole, [TESTS / whole]
+    folders = {file.parent for file in TESTS.rglob("test_*.py")}
+    for folder in sorted(folders):
+        name = str(folder.relative_to(TESTS))
+        if name.split("/")[0] not in WHOLE:
+            files = sorted(folder.glob("test_*.py"))
+            for first in range(0, len(files), FILES_A_GROUP):
+                yield f"{name} {first + 1}", files[first : first + FILES_A_GROUP]
+
+
+def run(name: str, paths: list[Path]) -> Ended:
+    begun = time.monotonic()
+    done = subprocess.run([sys.executable, "-m", "pytest", *paths], cwd=ROOT, capture_output=True, text=True, check=False)
+    return Ended(name, done.returncode == 0, time.monotonic() - begun, done.stdout + done.stderr)
 
 
 def main() -> None:
-    pytest = [sys.executable, "-m", "pytest"]
-    log = ROOT / ".build" / "tests-second-half.log"
-    log.parent.mkdir(exist_ok=True)
-    with log.open("w") as told:
-        second = subprocess.Popen([*pytest, *SECOND], cwd=ROOT, stdout=told, stderr=subprocess.STDOUT)
-        first = subprocess.run([*pytest, "tests", *(f"--ignore={folder}" for folder in SECOND)], cwd=ROOT, check=False)
-        print(f"first half ended with {first.returncode}; waiting for {', '.join(SECOND)}", flush=True)
-        second.wait()
-    print(log.read_text(), flush=True)
-    sys.exit(1 if first.returncode or second.returncode else 0)
+    todo = sorted(groups(), key=lambda group: not group[0].startswith(SLOW))
+    failed = []
+    with ThreadPoolExecutor(LANES) as lanes:
+        for number, ending in enumerate(as_completed([lanes.submit(run, *group) for group in todo]), 1):
+            ended = ending.result()
+            print(f"{number:2}/{len(todo)}  {ended.line}", flush=True)
+            if not ended.is_good:
+                failed.append(ended)
+    for ended in failed:
+        print(f"\n--- {ended.name}\n{ended.said}", flush=True)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -246,7 +246,9 @@ def step(world: World, move: tuple[Any, ...]) -> None:
             getattr(world, name)(*arguments)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=settings.default.max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(history=st.lists(moves, min_size=5, max_size=40))
 @pytest.mark.row("2.16 each state is the sum of a signed ledger")
 def test_any_history__every_balance_is_the_sum_of_its_rows(database: Database, history: list[tuple[Any, ...]]) -> None:

@@ -10,7 +10,7 @@ from tests.integration.chaos.postgres import cloned, crashable_server
 from tests.integration.chaos.seeds import Seeds
 from tests.integration.indexer.chaos import traps
 
-SEEDS = Seeds("chaos", every_run="1..5", code=("indexer", "tests/integration/indexer"))
+SEEDS = Seeds("chaos", every_run="1..4", code=("indexer", "tests/integration/indexer"))
 
 
 def pytest_report_collectionfinish() -> list[str]:

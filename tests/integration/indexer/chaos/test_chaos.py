@@ -39,7 +39,7 @@ from tests.personas import STRANGER
 
 ANSWER_S = 0.4
 POLL_MS = 20
-SHORT, STEPS, DEEP_STEPS = range(1, 6), 7, 20  # the seeds of every run have short stories
+SHORT, STEPS, DEEP_STEPS = range(1, 5), 7, 20  # the seeds of every run have short stories
 POPULOUS, POPULATION = 10, 300  # each tenth seed has as many mandates more
 LINKED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR_S = 3_600  # a chain that is this much behind the clock is all backlog
