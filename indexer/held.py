@@ -40,6 +40,8 @@ def retry_held(chain: ChainContext, book: str | None, now: datetime) -> Told:
             lines.append(f"{name}: not tried to its end ({type(error).__name__}); nothing is lost, run it again")
             return Told(tuple(lines), is_held=True)
         line = f"{name}: {done.released} of {one.facts} facts are in the ledger now"
+        if done.withdrawn:
+            line = f"{line}, {done.withdrawn} of replaced blocks are withdrawn"
         if done.refusal is not None:
             is_held, line = True, f"{line}, the others are still held. {done.refusal.note}"
         lines.append(line)

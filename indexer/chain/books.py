@@ -51,8 +51,8 @@ class Books(Protocol):
     def held(self, session: WriteSession, kind: str, books: Collection[int]) -> set[int]:
         """Which of these books lack a fact that was refused, so that nothing may follow it."""
 
-    def hold(self, session: WriteSession, chain_id: int, kind: str, book: int, facts: Sequence[NewHeld], now: datetime) -> None:
-        """Hold these facts back from a book (quarantine.py)."""
+    def hold(self, session: WriteSession, chain_id: int, kind: str, book: int, facts: Sequence[NewHeld], now: datetime) -> int:
+        """Hold these facts back from a book (quarantine.py); how many it lacks."""
 
 
 class LiveBooks:
@@ -82,11 +82,25 @@ class LiveBooks:
     def held(self, session: WriteSession, kind: str, books: Collection[int]) -> set[int]:
         return quarantine.held_among(session, kind, books)
 
-    def hold(self, session: WriteSession, chain_id: int, kind: str, book: int, facts: Sequence[NewHeld], now: datetime) -> None:
-        """The owner is told of the first fact, not of those that wait behind it."""
-        quarantine.hold(session, chain_id, kind, book, facts, now)
+    def hold(self, session: WriteSession, chain_id: int, kind: str, book: int, facts: Sequence[NewHeld], now: datetime) -> int:
+        """The owner is told of the first fact, not of those that wait behind it. What would wait and stands in the book already, as when a
+        new machine reads the chain again, is left out.
+        """
+        standing = self._standing(session, kind, book, [fact.base_key for fact in facts if not fact.tries])
+        lacking = [fact for fact in facts if fact.base_key not in standing]
+        if lacking:
+            quarantine.hold(session, chain_id, kind, book, lacking, now)
         if kind == MANDATE and facts[0].tries:
             _alert_held(session, chain_id, book, facts[0], now)
+        return len(lacking)
+
+    def _standing(self, session: WriteSession, kind: str, book: int, keys: Sequence[str]) -> set[str]:
+        known = (
+            known_keys(session, MandateEvent, MandateEvent.mandate_id, {book: keys})
+            if kind == MANDATE
+            else known_keys(session, TransferEntry, TransferEntry.account_id, {book: keys})
+        )
+        return known[book].standing
 
 
 class MissingRows:
@@ -114,8 +128,9 @@ class MissingRows:
     def held(self, session: WriteSession, kind: str, books: Collection[int]) -> set[int]:
         return set()
 
-    def hold(self, session: WriteSession, chain_id: int, kind: str, book: int, facts: Sequence[NewHeld], now: datetime) -> None:
+    def hold(self, session: WriteSession, chain_id: int, kind: str, book: int, facts: Sequence[NewHeld], now: datetime) -> int:
         """Nothing: the record's own scan held it, or will."""
+        return 0
 
     def _note(
         self, session: WriteSession, kind: str, books: Mapping[int, Sequence[Any]], standing: Mapping[int, set[str]], form: TypeAdapter[Any]

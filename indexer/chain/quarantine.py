@@ -11,11 +11,12 @@ Laws
   ledgers (TypeError, KeyError, ...): it would hold all of them. In the making of one fact it is that fact's trouble.
 - A ledger that lacks a fact gets none of the later ones: they queue behind it, in order, so that it is never wrong, only short.
 - Facts are held in the transaction of their block, under its fence. A reorg that orphans the block withdraws them.
+- Owners are told while their record is held, and no longer: wherever held facts leave, `tell_whole` follows in the same transaction.
 - A fact is tried again from the raw log, by the code of that day.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -29,7 +30,7 @@ from core.chain.abi import AbiDecodeError
 from core.db.engine import WriteSession
 from core.db.refused import constraint_of, refused_state
 from core.db.repositories import alerts
-from core.db.repositories.quarantine import MANDATE, NewHeld
+from core.db.repositories.quarantine import MANDATE, NewHeld, held_among
 from core.domain.blocks import RawLog
 from core.domain.errors import MandateError
 from core.domain.mandate.ledger import NewRow
@@ -170,14 +171,24 @@ class _Taking:
 
     def _hold(self, ledger_id: int, entries: Sequence[Entry], why: Refusal) -> None:
         facts = [held_fact(entry, why if at == 0 else WAITS) for at, entry in enumerate(entries)]
-        self.chain.books.hold(self.session, self.chain.chain_id, self.ledger, ledger_id, facts, self.now)
+        lacking = self.chain.books.hold(self.session, self.chain.chain_id, self.ledger, ledger_id, facts, self.now)
+        if not lacking:
+            return
         first = facts[0]
-        at = {"block": first.block_number, "tx_hash": first.tx_hash, "log_index": first.log_index, "queue": len(facts)}
+        at = {"block": first.block_number, "tx_hash": first.tx_hash, "log_index": first.log_index, "queue": lacking}
         book = alerts.book_name(self.session, self.ledger, ledger_id)
         if why is WAITS:
             log.info("facts wait behind one that is held", book=book, **at)
         else:
             log.error("fact held back", book=book, **at, reason=why.reason, note=why.note)
+
+
+def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: datetime) -> None:
+    """Held facts of these ledgers, as (kind, id), left: the alerts of those that hold nothing any more are withdrawn."""
+    mandates = {ledger_id for ledger, ledger_id in ledgers if ledger == MANDATE}
+    whole = mandates - held_among(session, MANDATE, mandates)
+    if whole:
+        alerts.withdraw_record_held(session, whole, now)
 
 
 def _rows(entries: Sequence[Entry]) -> list[NewRow | NewTransfer]:

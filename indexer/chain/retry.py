@@ -4,12 +4,13 @@ Laws
 - A fact is made anew from its raw log by today's code, and goes the way that it would have gone then (quarantine.py).
 - A step is one transaction, fenced: facts are released with the rows that say them, or not at all. Killed halfway, it goes on from there.
 - A fact that the ledger says already is only released.
-- A row has the time of its block: without the block, as while a new machine reads the chain again, the fact waits.
+- A row has the time of its block: without the block, as while a new machine reads the chain again, the fact waits. Where the record has
+  another block at that height, the fact is withdrawn: no rollback of blocks would, on a machine that never saw the old one.
 - One ledger's trouble is its own: a row that today's code cannot read, or fails on, keeps no other ledger from being tried.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
@@ -19,17 +20,16 @@ import structlog
 
 from core.chain.decode import decode_log
 from core.db.engine import WriteSession
-from core.db.repositories import alerts
 from core.db.repositories import chain as chain_repository
 from core.db.repositories import quarantine as repository
-from core.db.repositories.quarantine import ACCOUNT, MANDATE, Held
+from core.db.repositories.quarantine import ACCOUNT, Held
 from core.domain.blocks import RawLog
 from core.domain.mandate.ledger import row_from_event
 from indexer.chain.books import NEW_ROW
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT, payment_of, ref_of
 from indexer.chain.payments import deposit_of
-from indexer.chain.quarantine import DOMAIN, Entry, Refusal, fault_of, take_first
+from indexer.chain.quarantine import DOMAIN, Entry, Refusal, fault_of, take_first, tell_whole
 from indexer.chain.registry import register_held
 
 FACTS_A_STEP = 200  # a step is one transaction, for which the beats of an indexer that leads wait (leader.keep_out_writes)
@@ -41,11 +41,12 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """How it went with one ledger. `refusal` None: nothing of it is held any more."""
+    """How it went with one ledger. `withdrawn`: facts of blocks that were replaced. `refusal` None: nothing of it is held any more."""
 
     ledger: str
     ledger_id: int
     released: int
+    withdrawn: int
     refusal: Refusal | None
 
 
@@ -58,34 +59,50 @@ def retry_all(chain: ChainContext, now: datetime) -> list[Retried]:
 
 def retry(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Retried:
     """One ledger. Errors: LeadershipLostError, and those of the database that say nothing of the data."""
-    released = 0
+    released = withdrawn = 0
     while True:
         with chain.database.write() as session:
             chain.fence(session)
             facts = repository.held_facts(session, ledger, ledger_id, FACTS_A_STEP)
             if not facts:
-                _tell_whole(session, ledger, ledger_id, now)
-                return Retried(ledger, ledger_id, released, None)
+                tell_whole(session, [(ledger, ledger_id)], now)
+                return Retried(ledger, ledger_id, released, withdrawn, None)
+            times, gone = _blocks_of(session, chain, ledger, facts)
+            repository.withdraw_facts(session, sorted(gone), now)
+            facts = _up_to_unknown([fact for fact in facts if fact.id not in gone], times)
             try:
                 with session.begin_nested():
-                    taken, refusal = _step(session, chain, (ledger, ledger_id), facts, now)
+                    taken, refusal = _step(session, chain, (ledger, ledger_id), facts, times, now)
             except OF_ONE_FACT as error:
                 log.exception("today's code fails on held facts", ledger=ledger, ledger_id=ledger_id)
                 taken, refusal = 0, Refusal(DOMAIN, f"Today's code fails on it ({type(error).__name__}); see the log.")
-        released += taken
+        released, withdrawn = released + taken, withdrawn + len(gone)
+        if refusal is None and not taken and not gone:
+            refusal = BLOCK_UNKNOWN
         if refusal is not None:
-            return Retried(ledger, ledger_id, released, refusal)
+            return Retried(ledger, ledger_id, released, withdrawn, refusal)
 
 
-def _step(session: WriteSession, chain: ChainContext, of: tuple[str, int], facts: list[Held], now: datetime) -> tuple[int, Refusal | None]:
-    ledger, ledger_id = of
-    times = chain_repository.block_times(session, chain.chain_id, {fact.block_hash for fact in facts}) if ledger == MANDATE else {}
-    facts = list(takewhile(lambda fact: ledger != MANDATE or fact.block_hash in times, facts))
-    if not facts:
-        return 0, BLOCK_UNKNOWN
-    made = [(fact, _entry(session, chain, of, fact, times.get(fact.block_hash, 0))) for fact in facts]
+def _blocks_of(session: WriteSession, chain: ChainContext, ledger: str, facts: Sequence[Held]) -> tuple[dict[str, int], set[int]]:
+    """The times of the facts' blocks, by hash, as far as they stand in the record; and the facts in whose blocks' places others stand."""
+    times = chain_repository.canonical_times(session, chain.chain_id, {fact.block_hash for fact in facts})
+    unknown = [fact for fact in facts if fact.block_hash not in times]
+    read = chain_repository.read_heights(session, chain.chain_id) if unknown else range(0)
+    if ledger == ACCOUNT:  # a report may point at a block below our first one; an entry has no time of its block
+        times |= {fact.block_hash: 0 for fact in unknown if fact.block_number < read.start}
+    return times, {fact.id for fact in unknown if fact.block_number in read}
+
+
+def _up_to_unknown(facts: Sequence[Held], times: Mapping[str, int]) -> list[Held]:
+    return list(takewhile(lambda fact: fact.block_hash in times, facts))
+
+
+def _step(
+    session: WriteSession, chain: ChainContext, of: tuple[str, int], facts: Sequence[Held], times: Mapping[str, int], now: datetime
+) -> tuple[int, Refusal | None]:
+    made = [(fact, _entry(session, chain, of, fact, times[fact.block_hash])) for fact in facts]
     entries = [entry for _, entry in made if entry is not None]
-    taken, refusal = take_first(session, chain, ledger, ledger_id, entries, now)
+    taken, refusal = take_first(session, chain, *of, entries, now)
     first_left = entries[taken] if taken < len(entries) else None
     count = next((at for at, (_, entry) in enumerate(made) if entry is not None and entry is first_left), len(made))
     repository.release(session, [fact.id for fact in facts[:count]], now)
@@ -117,10 +134,3 @@ def _entry(session: WriteSession, chain: ChainContext, of: tuple[str, int], held
 def _row_of(raw: RawLog, parties: Any, at: int, chain: ChainContext) -> Any:
     event, (keeper, owner, agent) = decode_log(raw), parties
     return None if event is None else row_from_event(event, ref_of(raw, at, chain.chain_id), keeper, owner, agent, usdc=chain.usdc)
-
-
-def _tell_whole(session: WriteSession, ledger: str, ledger_id: int, now: datetime) -> None:
-    """The owner's alert that the record is held no longer holds."""
-    if ledger == MANDATE:
-        for public_id in alerts.public_ids_of(session, {ledger_id}).values():
-            alerts.withdraw_record_held(session, public_id, now)

@@ -146,10 +146,12 @@ class TipLoop:
         """
         retried = retry_all(self._chain, self._clock())
         for one in retried:
+            if one.refusal is BLOCK_UNKNOWN and not one.released + one.withdrawn:
+                continue  # as in each round until its block is read
             why = None if one.refusal is None else one.refusal.note
             with self._chain.database.read() as session:
                 book = alerts.book_name(session, one.ledger, one.ledger_id)
-            log.warning("held facts tried again", book=book, released=one.released, still_held=why)
+            log.warning("held facts tried again", book=book, released=one.released, withdrawn=one.withdrawn, still_held=why)
         self._owes_retry = any(one.refusal is BLOCK_UNKNOWN for one in retried)
 
     def close(self) -> None:

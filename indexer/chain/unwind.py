@@ -27,6 +27,7 @@ from core.domain.blocks import BlockHeader
 from core.domain.errors import OutsideError
 from indexer.chain.context import ChainContext
 from indexer.chain.payments import deposit_key
+from indexer.chain.quarantine import tell_whole
 
 HEADERS_A_REQUEST = 64
 
@@ -99,10 +100,11 @@ def unwind(session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, n
     owed_notes.forgive(session, chain.chain_id, orphans)
     alerts.withdraw(session, chain.chain_id, orphans, now)
     withdrawn = quarantine.withdraw(session, chain.chain_id, orphans, now)
+    tell_whole(session, withdrawn, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
     repository.add_reorg(session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now)
-    return rows_reversed, withdrawn
+    return rows_reversed, len(withdrawn)
 
 
 def _boundary(session: Session, chain: ChainContext) -> Cursor:

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, literal, literal_column, select, text, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import BigInteger, and_, any_, cast, literal, literal_column, select, text, update
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.orm import Session
 
 from core.db.arrays import table_of
@@ -74,10 +74,12 @@ def add_record_held(
     session.execute(insert(OwnerAlert), [values | {"owner_id": owner} for owner in owners_of(session, [mandate_id])])
 
 
-def withdraw_record_held(session: WriteSession, public_id: str, now: datetime) -> None:
-    """The mandate's record is whole again."""
-    standing = (OwnerAlert.kind == RECORD_HELD, OwnerAlert.withdrawn_at.is_(None), literal_column(PAYLOAD_MANDATE_ID) == public_id)
-    session.execute(update(OwnerAlert).where(*standing).values(withdrawn_at=now))
+def withdraw_record_held(session: WriteSession, mandate_ids: Collection[int], now: datetime) -> None:
+    """These mandates' records are whole again."""
+    mandates = select(Mandate.owner_id, Mandate.public_id).where(Mandate.id == any_(cast(list(mandate_ids), ARRAY(BigInteger)))).subquery()
+    mine = and_(OwnerAlert.owner_id == mandates.c.owner_id, literal_column(PAYLOAD_MANDATE_ID) == mandates.c.public_id)
+    statement = update(OwnerAlert).where(mine, OwnerAlert.kind == RECORD_HELD, OwnerAlert.withdrawn_at.is_(None))
+    session.execute(statement.values(withdrawn_at=now))
 
 
 def public_stop_off_stands(session: Session, public_id: str, at: datetime) -> bool:
@@ -95,10 +97,13 @@ def public_stop_off_stands(session: Session, public_id: str, at: datetime) -> bo
 
 
 def withdraw(session: WriteSession, chain_id: int, block_hashes: Iterable[str], now: datetime) -> None:
-    """The blocks were orphaned: what they said no longer holds. The alerts stay and say since when."""
+    """The blocks were orphaned: what they said no longer holds. The alerts stay and say since when.
+
+    A record that is held may be so for other blocks too: that alert ends with what is held (`withdraw_record_held`).
+    """
     orphaned = [bytes_of(block_hash) for block_hash in block_hashes]
     standing = (OwnerAlert.chain_id == chain_id, OwnerAlert.block_hash.in_(orphaned), OwnerAlert.withdrawn_at.is_(None))
-    session.execute(update(OwnerAlert).where(*standing).values(withdrawn_at=now))
+    session.execute(update(OwnerAlert).where(*standing, OwnerAlert.kind != RECORD_HELD).values(withdrawn_at=now))
 
 
 def alerts_of_owner(session: Session, owner_id: int, before_id: int | None, limit: int) -> list[OwnerAlert]:

@@ -250,11 +250,17 @@ def block_time(session: Session, chain_id: int, block_hash: str) -> int | None:
     return session.scalar(select(ChainBlock.ts).where(ChainBlock.chain_id == chain_id, ChainBlock.hash == bytes_of(block_hash)))
 
 
-def block_times(session: Session, chain_id: int, block_hashes: Iterable[str]) -> dict[str, int]:
-    """As `block_time`, of several, by hash; a block that we do not keep is left out."""
+def canonical_times(session: Session, chain_id: int, block_hashes: Iterable[str]) -> dict[str, int]:
+    """Unix seconds of several canonical blocks, by hash; a block that we do not keep, or that was orphaned, is left out."""
     wanted = cast([bytes_of(block_hash) for block_hash in block_hashes], ARRAY(BYTEA))
     query = select(ChainBlock.hash, ChainBlock.ts).where(ChainBlock.chain_id == chain_id, ChainBlock.hash == any_(wanted))
-    return {hex_of(block_hash): at for block_hash, at in session.execute(query)}
+    return {hex_of(block_hash): at for block_hash, at in session.execute(query.where(ChainBlock.canonical))}
+
+
+def read_heights(session: Session, chain_id: int) -> range:
+    """The heights at which we have the chain's block, from our first one to the tip's cursor; none when the loop never started."""
+    at = cursor(session, TIP)
+    return range(0) if at is None else range(oldest_block(session, chain_id).number, at.number + 1)
 
 
 def oldest_block(session: Session, chain_id: int) -> Cursor:

@@ -1,20 +1,24 @@
 """All SQL of quarantined facts: what a ledger does not say yet (core.db.tables.quarantine).
 
 Laws
-- A ledger's facts are held in the order of the chain, which is that of their ids.
+- A ledger's facts are held and taken in the order in which they came, which is that of their ids: nearly always the chain's, but a reverted
+  call that is explained later, or a note of the factory, comes after facts of newer blocks. A gap begins at the lowest block of them all.
 - What is held is released when the ledger says it, or withdrawn when its block is orphaned; nothing is deleted.
+- A fact that comes again in another block takes the place of the one that is held: the chain has it once.
 - Whether a ledger is held is asked by the partial index of what is held: with nothing held that costs nothing.
 """
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import and_, any_, cast, exists, func, select, text, update
+from sqlalchemy import ColumnElement, ScalarSelect, Subquery, and_, any_, cast, exists, func, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, insert
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 from sqlalchemy.types import BigInteger, Text
 
+from core.db.arrays import table_of
 from core.db.engine import WriteSession
 from core.db.repositories.chain import bytes_of, hex_of
 from core.db.tables.chain import ChainBlock
@@ -61,9 +65,9 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class HeldLedger:
-    """A ledger that is held back: how many facts, since which block, and why the first of them is.
+    """A ledger that is held back: how many facts, the lowest block of them, and since when and why the first one in the queue is.
 
-    `from_at`: that block's unix second; None: the block is not kept.
+    `from_at`: that lowest block's unix second; None: the block is not kept.
     """
 
     ledger: str
@@ -86,7 +90,8 @@ def held_among(session: Session, ledger: str, ledger_ids: Collection[int]) -> se
 
 
 def hold(session: WriteSession, chain_id: int, ledger: str, ledger_id: int, facts: Sequence[NewHeld], now: datetime) -> None:
-    """Hold these back, in their order; one that is held already stays as it is."""
+    """Hold these back, in their order. One that is held already stays as it is; from another block, that one is withdrawn."""
+    replaced = _withdraw_replaced(session, ledger, ledger_id, facts, now)
     rows = [
         {
             "ledger": ledger,
@@ -99,15 +104,26 @@ def hold(session: WriteSession, chain_id: int, ledger: str, ledger_id: int, fact
             "log_index": fact.log_index,
             "address": None if fact.address is None else bytes_of(fact.address),
             "topic": None if fact.topic is None else bytes_of(fact.topic),
-            "reason": fact.reason,
-            "note": fact.note,
             "fact": fact.fact,
             "created_at": now,
-            "tries": fact.tries,
+            **(replaced.get(fact.base_key) or {"reason": fact.reason, "note": fact.note, "tries": fact.tries}),
         }
         for fact in facts
     ]
     session.execute(insert(QuarantinedFact).on_conflict_do_nothing(), rows)
+
+
+def _withdraw_replaced(
+    session: WriteSession, ledger: str, ledger_id: int, facts: Sequence[NewHeld], now: datetime
+) -> dict[str, dict[str, Any]]:
+    """By name what was held from another block, and why it was: which it still is in its new one."""
+    hashes = [bytes_of(fact.block_hash) for fact in facts]
+    again = table_of("again", {"base_key": (Text, [fact.base_key for fact in facts]), "block_hash": (BYTEA, hashes)})
+    fact = QuarantinedFact
+    of_another = and_(fact.base_key == again.c.base_key, fact.block_hash != again.c.block_hash)
+    statement = update(fact).where(fact.ledger == ledger, fact.ledger_id == ledger_id, of_another, IS_HELD).values(withdrawn_at=now)
+    found = session.execute(statement.returning(fact.base_key, fact.reason, fact.note, fact.tries))
+    return {row.base_key: {"reason": row.reason, "note": row.note, "tries": row.tries} for row in found}
 
 
 def held_facts(session: Session, ledger: str, ledger_id: int, limit: int) -> list[Held]:
@@ -144,18 +160,26 @@ def held_keys(session: Session, ledger: str, ledger_ids: Collection[int]) -> dic
 def held_ledgers(session: Session, ledger: str | None = None, ledger_ids: Collection[int] | None = None) -> list[HeldLedger]:
     """Every ledger that is held, or those among the given ones; the one that is held longest first."""
     fact = QuarantinedFact
-    counted = select(fact.ledger, fact.ledger_id, func.count().label("facts"), func.min(fact.id).label("first")).where(IS_HELD)
+    first, lowest = func.min(fact.id).label("first"), func.min(fact.block_number).label("from_block")
+    counted = select(fact.ledger, fact.ledger_id, func.count().label("facts"), first, lowest).where(IS_HELD)
     if ledger is not None:
         counted = counted.where(fact.ledger == ledger)
     if ledger_ids is not None:
         counted = counted.where(fact.ledger_id == any_(cast(list(ledger_ids), ARRAY(BigInteger))))
     queues = counted.group_by(fact.ledger, fact.ledger_id).subquery()
+    from_at = _time_of_lowest(queues)
     query = select(
-        queues.c.ledger, queues.c.ledger_id, queues.c.facts, fact.block_number, fact.created_at, fact.reason, fact.note, ChainBlock.ts
+        queues.c.ledger, queues.c.ledger_id, queues.c.facts, queues.c.from_block, fact.created_at, fact.reason, fact.note, from_at
     )
+    return [HeldLedger(*row) for row in session.execute(query.join(fact, fact.id == queues.c.first).order_by(fact.id))]
+
+
+def _time_of_lowest(queues: Subquery) -> ScalarSelect[Any]:
+    """The unix second of a queue's lowest block; null: the block is not kept."""
+    fact = aliased(QuarantinedFact)
+    mine = and_(fact.ledger == queues.c.ledger, fact.ledger_id == queues.c.ledger_id, fact.block_number == queues.c.from_block)
     of_block = and_(ChainBlock.chain_id == fact.chain_id, ChainBlock.hash == fact.block_hash)
-    query = query.select_from(queues).join(fact, fact.id == queues.c.first).outerjoin(ChainBlock, of_block).order_by(fact.id)
-    return [HeldLedger(*row) for row in session.execute(query)]
+    return select(ChainBlock.ts).select_from(fact).join(ChainBlock, of_block).where(mine, IS_HELD).limit(1).scalar_subquery()
 
 
 def shorts_of(session: Session, ledger: str, ledger_ids: Collection[int]) -> dict[int, ShortLedger]:
@@ -190,8 +214,19 @@ def refuse_again(session: WriteSession, id_: int, reason: str, note: str) -> Non
     session.execute(update(QuarantinedFact).where(QuarantinedFact.id == id_).values(changed))
 
 
-def withdraw(session: WriteSession, chain_id: int, block_hashes: Iterable[str], now: datetime) -> int:
-    """The blocks were orphaned: what they said is held no longer; how many facts."""
+def withdraw(session: WriteSession, chain_id: int, block_hashes: Iterable[str], now: datetime) -> list[tuple[str, int]]:
+    """The blocks were orphaned: what they said is held no longer. The ledger, as (kind, id), of each such fact."""
     orphaned = cast([bytes_of(block_hash) for block_hash in block_hashes], ARRAY(BYTEA))
     mine = and_(QuarantinedFact.chain_id == chain_id, QuarantinedFact.block_hash == any_(orphaned), IS_HELD)
-    return len(session.scalars(update(QuarantinedFact).where(mine).values(withdrawn_at=now).returning(QuarantinedFact.id)).all())
+    return _withdraw(session, mine, now)
+
+
+def withdraw_facts(session: WriteSession, ids: Sequence[int], now: datetime) -> None:
+    """The chain has other blocks where these stood."""
+    if ids:
+        _withdraw(session, QuarantinedFact.id.in_(ids), now)
+
+
+def _withdraw(session: WriteSession, which: ColumnElement[bool], now: datetime) -> list[tuple[str, int]]:
+    statement = update(QuarantinedFact).where(which).values(withdrawn_at=now)
+    return [(row.ledger, row.ledger_id) for row in session.execute(statement.returning(QuarantinedFact.ledger, QuarantinedFact.ledger_id))]

@@ -310,6 +310,21 @@ def test_the_owner__is_told_once_and_the_alert_ends_when_the_record_is_whole(
     assert [one.withdrawn_at is not None for one in owner_alerts(follower)] == [True]
 
 
+def test_the_alert_of_a_record_that_a_reorg_made_whole__is_withdrawn(follower: Follower, books: Sequence[Book], refusals: Refusals) -> None:
+    """The alert is of the first fact, which was taken; the reorg takes the other one back."""
+    first = books[0]
+    refusals.add(bad := buy(follower, first))
+    follower.deployed.anvil.mine(2)
+    refusals.add(buy(follower, first))
+    follower.catch_up()
+    refusals.drop(bad)
+    retry_all(follower.chain, now_utc())
+    follower.deployed.anvil.reorg(1)
+    follower.catch_up()
+    assert reasons(follower, first) == []
+    assert [alert.withdrawn_at is not None for alert in owner_alerts(follower)] == [True]
+
+
 def test_operators__see_the_indexer_degraded(follower: Follower, books: Sequence[Book], refusals: Refusals) -> None:
     refusals.add(buy(follower, books[0]))
     buy(follower, books[0])

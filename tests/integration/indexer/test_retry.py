@@ -1,35 +1,47 @@
 """What is held is tried again: after a reorg, one ledger's trouble apart from the others', and cheaply."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import delete, text
 
-from core.books import mandate_ledger
+from core.books import mandate_ledger, readings
+from core.db.tables.chain import ChainBlock, RawLog, RevertedTx
+from core.domain.blocks import Receipt
+from core.domain.mandate.short import ShortLedger
 from indexer.chain import tip
 from indexer.chain.retry import retry_all
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Book, Follower, now_utc
-from tests.integration.indexer.refusing import Refusals, counted
-from tests.integration.indexer.test_quarantine import buy, moves, reasons
+from tests.integration.indexer.refusing import Refusals, counted, held
+from tests.integration.indexer.test_quarantine import buy, moves, owner_alerts, reasons
 
+DAY_S = 86_400
 DEFECTS = [TypeError("save() got an unexpected keyword argument"), AttributeError("no attribute"), AssertionError(), KeyError("usdc")]
+
+
+def late_and_held(follower: Follower, book: Book, refusals: Refusals, monkeypatch: pytest.MonkeyPatch, between_s: int = 0) -> Receipt:
+    """A reverted call of an older block is explained late, and so queues behind a fact of a newer one that is refused."""
+    with monkeypatch.context() as lagging:
+        lagging.setattr(tip, "explain_pending", lambda *rest: ([], True))
+        reverted = follower.deployed.buy(book[1], 500 * USDC)
+        assert reverted.status == 0
+        follower.catch_up()
+        follower.deployed.rpc.call("evm_increaseTime", [between_s])
+        refusals.add(buy(follower, book))
+        follower.catch_up()
+    follower.tip.round()
+    return reverted
 
 
 def test_a_reorg_of_the_bad_fact_alone__frees_what_only_waited_behind_it(
     follower: Follower, books: Sequence[Book], refusals: Refusals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reverted call of an older block is explained late, and so queues behind a fact of a newer one."""
     first = books[0]
     follower.tip.retry_held()
     assert not follower.tip.owes_retry
-    with monkeypatch.context() as lagging:
-        lagging.setattr(tip, "explain_pending", lambda *rest: ([], True))
-        assert follower.deployed.buy(first[1], 500 * USDC).status == 0
-        follower.catch_up()
-        refusals.add(buy(follower, first))
-        follower.catch_up()
-    follower.tip.round()
+    late_and_held(follower, first, refusals, monkeypatch)
     assert reasons(follower, first) == ["database", "behind"]
     follower.deployed.anvil.reorg(1)
     refusals.drop()
@@ -41,6 +53,52 @@ def test_a_reorg_of_the_bad_fact_alone__frees_what_only_waited_behind_it(
     follower.catch_up()
     assert (moves(follower, first), reasons(follower, first)) == (1, [])
     follower.assert_sound(*first)
+
+
+def test_a_reorg_of_the_first_fact_of_several__leaves_the_alert_until_the_record_is_whole(
+    follower: Follower, books: Sequence[Book], refusals: Refusals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = books[0]
+    late_and_held(follower, first, refusals, monkeypatch)
+    follower.deployed.anvil.reorg(1)
+    follower.catch_up()
+    assert [alert.withdrawn_at for alert in owner_alerts(follower)] == [None]
+    follower.tip.retry_held()
+    assert [alert.withdrawn_at is None for alert in owner_alerts(follower)] == [False]
+
+
+def test_a_gap__begins_at_the_lowest_block_that_is_held(
+    follower: Follower, books: Sequence[Book], refusals: Refusals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was explained late stands behind a fact that came a week after it."""
+    first = books[0]
+    late = late_and_held(follower, first, refusals, monkeypatch, between_s=8 * DAY_S)
+    newer, older = held(follower.database, first[0].id)
+    assert older.block_number == late.block_number < newer.block_number
+    header = follower.deployed.reader.header(late.block_number)
+    assert header is not None
+    began_at = datetime.fromtimestamp(header.timestamp, UTC)
+    with follower.database.read() as session:
+        now = readings.mandates_now(session, [first[0].id])[first[0].id]
+        after = readings.mandates_before(session, [first[0].id], began_at + timedelta(days=3))[first[0].id]
+        before = readings.mandates_before(session, [first[0].id], began_at)[first[0].id]
+    assert now.short == ShortLedger(2, late.block_number, began_at)
+    assert after.short == now.short
+    assert before.short is None
+
+
+def test_a_gap_whose_lowest_block_is_not_kept__begins_at_a_time_that_nobody_knows(
+    follower: Follower, books: Sequence[Book], refusals: Refusals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = books[0]
+    late = late_and_held(follower, first, refusals, monkeypatch)
+    with follower.database.write() as session:
+        session.execute(delete(RawLog).where(RawLog.number <= late.block_number))
+        session.execute(delete(RevertedTx).where(RevertedTx.number <= late.block_number))
+        session.execute(delete(ChainBlock).where(ChainBlock.number <= late.block_number))
+    with follower.database.read() as session:
+        now = readings.mandates_now(session, [first[0].id])[first[0].id]
+    assert now.short == ShortLedger(2, late.block_number, None)
 
 
 def test_a_reorg_of_what_is_not_held__owes_no_try(follower: Follower, books: Sequence[Book]) -> None:
