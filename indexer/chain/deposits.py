@@ -24,15 +24,16 @@ from core.db.engine import WriteSession
 from core.db.repositories import chain as chain_repository
 from core.db.repositories import transfers as repository
 from core.db.repositories.chain import hex_of
+from core.db.repositories.quarantine import ACCOUNT
 from core.db.tables.transfers import TransferReport
 from core.domain.blocks import BlockHeader, Receipt
 from core.domain.transfers import Direction, Failure, Sighting, State, Step, Verdict, Watched, judge, moved
 from indexer.chain.audit_block import LINK_MARGIN_S
 from indexer.chain.context import ChainContext
-from indexer.chain.facts import Payment
+from indexer.chain.facts import payment_of
 from indexer.chain.fetch import BlockContradictionError, receipt_fault
 from indexer.chain.payments import deposit_of
-from indexer.chain.quarantine import MAY_REFUSE, refusal_of
+from indexer.chain.quarantine import MAY_REFUSE, Entry, refusal_of, take
 
 REPORTS_A_LOOK = 100
 
@@ -206,13 +207,14 @@ def _sighting(chain: ChainContext, due: _Due, receipt: Receipt, at: int, safe: B
 
 
 def _show(session: WriteSession, chain: ChainContext, due: _Due, receipt: Receipt, at: int, now: datetime) -> None:
-    """What reached the wallet in truth is noted as if nobody had reported it."""
+    """What reached the wallet in truth is noted as if nobody had reported it: behind what is held back of its ledger, if anything is."""
     linked = {} if due.wallet is None else chain_repository.linked_wallets(session, [due.wallet])
+    logs = {log.log_index: log for log in receipt.logs}
     for wallet, link in linked.items():
         paid = [one for one in transfers_of(receipt, chain.usdc) if one.to == wallet != one.from_ and one.amount_e6 and at >= link.since]
-        payments = [Payment(link.account_id, one.from_, wallet, one.amount_e6, receipt.tx_hash, one.log_index) for one in paid]
-        entries = [deposit_of(payment, receipt.block_number, receipt.block_hash, chain.chain_id) for payment in payments]
-        transfer_reports.post_deposits(session, {link.account_id: entries}, now)
+        payments = [payment_of(logs[one.log_index], link.account_id) for one in paid]
+        entries = [Entry(deposit_of(one, receipt.block_number, receipt.block_hash, chain.chain_id), one.log) for one in payments]
+        take(session, chain, ACCOUNT, {link.account_id: entries} if entries else {}, now)
 
 
 def _watched(report: TransferReport) -> Watched:

@@ -247,6 +247,36 @@ def test_a_deposit_that_a_wallets_ledger_refuses__is_held(follower: Follower, re
     assert watched.balance() == FourStates(idle_e6=12 * USDC)
 
 
+def test_a_deposit_that_a_false_report_hid__queues_behind_what_is_held(follower: Follower, refusals: Refusals) -> None:
+    """It was posted past what its ledger lacks."""
+    watched = Watched(follower)
+    link(watched, now_utc() - timedelta(hours=1))
+    refusals.add(deposit_key(watched.pay(5 * USDC), 0), TOO_LARGE)
+    hidden = watched.pay(7 * USDC)
+    watched.report(hidden, 70 * USDC)
+    watched.make_safe()
+    watched.look()
+    assert watched.status(hidden) == ("failed", "contradicted")
+    assert watched.balance() == FourStates()
+    assert [fact.reason for fact in facts(follower.database)] == ["database", "behind"]
+    refusals.drop()
+    retry_all(follower.chain, now_utc())
+    assert watched.balance() == FourStates(idle_e6=12 * USDC)
+
+
+def test_a_deposit_that_a_false_report_hid__is_held_when_its_ledger_refuses_it(follower: Follower, refusals: Refusals) -> None:
+    """The report was never judged: each look met the same refusal."""
+    watched = Watched(follower)
+    link(watched, now_utc() - timedelta(hours=1))
+    hidden = watched.pay(7 * USDC)
+    refusals.add(deposit_key(hidden, 0))
+    watched.report(hidden, 70 * USDC)
+    watched.make_safe()
+    watched.look()
+    assert watched.status(hidden) == ("failed", "contradicted")
+    assert [fact.reason for fact in facts(follower.database)] == ["database"]
+
+
 # By command
 
 
