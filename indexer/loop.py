@@ -3,8 +3,9 @@
 Laws
 - No failure of a round ends the process, of whatever kind: the round is counted, logged and followed by the next one. Only a lost lead
   ends it, and the watchdog, when nothing gets on any more.
-- After anything but a failure of the outside, position and watch list are read again.
-- One thing that is due beside a round and fails keeps neither the others nor the round from being done.
+- After anything but a failure of the outside in a round, position and watch list are read again.
+- One thing that is due beside a round and fails keeps neither the others nor the round from being done, and costs nothing of what the
+  process knows: it is told, counted and tried again when it is due.
 """
 
 import random
@@ -132,7 +133,7 @@ class Indexer:
                 wait_s = self._step(tip)
             except LeadershipLostError:
                 raise
-            except Exception as error:
+            except Exception as error:  # of the round: what is due beside it does not come here
                 wait_s = RETRY_S
                 self._say_trouble(error)
                 if tip is not None and not _is_outside(error):
@@ -195,19 +196,20 @@ class Indexer:
         self._watchdog.sign()
 
     def _step(self, tip: TipLoop) -> float:
-        """One round, and what is due beside it; seconds to wait after it.
-
-        Errors: the round's; or the first one beside it, after everything was tried that is due.
-        """
+        """One round, and what is due beside it; seconds to wait after it. Errors: the round's, and LeadershipLostError."""
         done = tip.round()
         self._metrics.round_done(done.head, done.cursor)
         errors = [error for work in self._due(tip, done) if (error := _tried(work)) is not None]
         self._status = _following(done) | self._tags
         if self._audit is not None:
             (self._audit.loop.hold if done.is_behind else self._audit.loop.let_go)()
-        for error in errors[:1]:
-            raise error
-        return 0.0 if done.is_behind else self._poll_s
+        for error in errors:
+            self._say_trouble(error, is_beside=True)
+        if len(errors) > 1:
+            self._status["error"] = "; ".join(map(text_of, errors))
+        if done.is_behind:
+            return 0.0
+        return max(self._poll_s, RETRY_S) if errors else self._poll_s
 
     def _due(self, tip: TipLoop, done: Round) -> list[Callable[[], object]]:
         """What is to be done beside this round: one that fails does not keep the others from it."""
@@ -247,11 +249,16 @@ class Indexer:
             log.info("another indexer leads, waiting")
         self._told_waiting = True
 
-    def _say_trouble(self, error: Exception) -> None:
+    def _say_trouble(self, error: Exception, *, is_beside: bool = False) -> None:
+        """`is_beside`: the round itself ended well."""
         state = "halted" if isinstance(error, FinalityBrokenError) else "degraded"
-        says = log.error if isinstance(error, OutsideError | SQLAlchemyError) else log.exception
-        says("round failed", state=state, error=text_of(error), kind=type(error).__name__)
-        self._metrics.round_failed(error, is_halt=state == "halted")
+        trace = None if isinstance(error, OutsideError | SQLAlchemyError) else error
+        what = "work beside a round failed" if is_beside else "round failed"
+        log.error(what, state=state, error=text_of(error), kind=type(error).__name__, exc_info=trace)
+        if is_beside:
+            self._metrics.failed(error)
+        else:
+            self._metrics.round_failed(error, is_halt=state == "halted")
         self._status = {**self._status, "state": state, "error": text_of(error)} | _halted_below(error)
 
     def _beat(self) -> None:

@@ -39,7 +39,7 @@ class Metrics:
         self.last_progress = self._gauge("last_progress_timestamp_seconds", "When a block was last committed or unwound, unix time.")
         self.last_progress.set(UNKNOWN)
         self.rounds = self._counter("rounds", "Looks at the chain that ended well.")
-        self.failures = self._counter("round_failures", "Rounds that ended in an error, by its kind.", "kind")
+        self.failures = self._counter("round_failures", "Errors of rounds and of what is due beside them, by their kind.", "kind")
         self.blocks = self._counter("blocks_written", "Blocks committed.")
         self.rows = self._counter("rows_written", "Rows appended to the mandates' books.")
         self.reorgs = self._counter("reorgs", "Unwinds.")
@@ -111,9 +111,13 @@ class Metrics:
     def round_failed(self, error: Exception, *, is_halt: bool) -> None:
         """How far behind we are is not known until a round ends well again."""
         self.lag_blocks.set(UNKNOWN)
-        self.failures.labels(type(error).__name__).inc()
+        self.failed(error)
         if is_halt:  # only a round that ends well takes it back
             self.halted.set(1)
+
+    def failed(self, error: Exception) -> None:
+        """A round failed, or something that was due beside it."""
+        self.failures.labels(type(error).__name__).inc()
 
     def opened(self, number: int, at: int | None) -> None:
         """The position that the process starts from. `at`: that block's time; None when it is not kept."""

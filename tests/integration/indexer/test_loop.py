@@ -14,6 +14,7 @@ from core.db.leadership import SILENT_S, Leadership
 from core.db.repositories import health, leader
 from core.watchdog import Watchdog
 from indexer import loop as loop_module
+from indexer.chain import refold as refold_module
 from indexer.chain.tip import Round, TipLoop
 from indexer.loop import Indexer
 from indexer.main import BESIDE
@@ -97,6 +98,61 @@ def test_what_fails_beside_a_round__keeps_nothing_else_from_being_done(
     monkeypatch.setattr(loop_module, "watch_deposits", lambda chain, now: looked.append(1))
     running(indexer, lambda: bool(looked) and rounds(metrics) >= 2)
     assert counted(metrics, "KeyError") >= 1
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[TipLoop]:
+    """Every loop that was opened: each reads the watch list of all vaults anew and has forgotten what was learnt of nodes."""
+    made, real = list[TipLoop](), TipLoop.__init__
+
+    def opening(self: TipLoop, *rest: Any) -> None:
+        made.append(self)
+        real(self, *rest)
+
+    monkeypatch.setattr(TipLoop, "__init__", opening)
+    return made
+
+
+def test_what_fails_beside_a_round_for_good__costs_nothing_of_what_the_process_knows(
+    indexer: Indexer, metrics: Metrics, opened: list[TipLoop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop was dropped, and opened again, each second."""
+
+    def failing(error: Exception) -> Callable[..., None]:
+        def fail(*rest: object) -> None:
+            raise error
+
+        return fail
+
+    monkeypatch.setattr(loop_module, "FINALITY_S", 0.0)
+    monkeypatch.setattr(loop_module, "DEPOSITS_S", 0.0)
+    monkeypatch.setattr(TipLoop, "note_finality", failing(KeyError("safe")))
+    monkeypatch.setattr(TipLoop, "retry_held", failing(AssertionError("no fact")))
+    monkeypatch.setattr(loop_module, "watch_deposits", failing(ZeroDivisionError("no report")))
+    running(indexer, lambda: rounds(metrics) >= 6)
+    assert len(opened) == 1
+    assert all(counted(metrics, kind) >= 4 for kind in ("KeyError", "AssertionError", "ZeroDivisionError"))
+    assert indexer._status["state"] == "degraded"
+    assert indexer._status["error"] == "'safe'; no report; no fact"
+
+
+def test_a_book_that_todays_fold_refuses__keeps_no_later_one_from_being_folded(
+    indexer: Indexer, metrics: Metrics, opened: list[TipLoop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = list[int]()
+
+    def refold(session: object, mandate_id: int) -> None:
+        tried.append(mandate_id)
+        if mandate_id == 1:
+            raise ValueError("today's fold refuses it")
+
+    monkeypatch.setattr(refold_module, "older_books", lambda session: [1, 2, 3])
+    monkeypatch.setattr(refold_module, "refold", refold)
+    running(indexer, lambda: rounds(metrics) >= 6)
+    assert tried == [1, 2, 3, 1, 1]
+    assert counted(metrics, "ValueError") == 3
+    assert len(opened) == 1
+    assert indexer._status["state"] == "following"
 
 
 def test_a_new_start__tries_what_is_held_once_more(indexer: Indexer, follower: Follower, metrics: Metrics) -> None:
