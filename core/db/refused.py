@@ -8,6 +8,7 @@ import psycopg
 from sqlalchemy.exc import DBAPIError
 
 DATA_CLASSES = ("22", "23")
+TIME_OUTS = ("57014", "55P03", "40P01")  # query_canceled, lock_not_available, deadlock_detected
 UNSENT = "22000"  # data_exception: psycopg refuses a value before it is sent (text with NUL) and names no state
 
 
@@ -19,6 +20,12 @@ def refused_state(error: BaseException) -> str | None:
     if raised.sqlstate is None:
         return UNSENT if isinstance(raised, psycopg.DataError) else None
     return raised.sqlstate if raised.sqlstate.startswith(DATA_CLASSES) else None
+
+
+def is_time_out(error: BaseException) -> bool:
+    """Whether the database gave this one transaction up: a statement's or a lock's time-out, or a deadlock. Others may go on meanwhile."""
+    raised = _raised(error)
+    return raised is not None and raised.sqlstate in TIME_OUTS
 
 
 def constraint_of(error: BaseException) -> str | None:

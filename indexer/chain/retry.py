@@ -6,7 +6,8 @@ Laws
 - A fact that the ledger says already is only released.
 - A row has the time of its block: without the block, as while a new machine reads the chain again, the fact waits. Where the record has
   another block at that height, the fact is withdrawn: no rollback of blocks would, on a machine that never saw the old one.
-- One ledger's trouble is its own: a row that today's code cannot read, or fails on, keeps no other ledger from being tried.
+- One ledger's trouble is its own: a row that today's code cannot read, or fails on, and a time-out of the database keep no other ledger
+  from being tried.
 """
 
 import json
@@ -17,9 +18,12 @@ from itertools import takewhile
 from typing import Any
 
 import structlog
+from psycopg import Error as PsycopgError
+from sqlalchemy.exc import SQLAlchemyError
 
 from core.chain.decode import decode_log
 from core.db.engine import WriteSession
+from core.db.refused import is_time_out
 from core.db.repositories import chain as chain_repository
 from core.db.repositories import quarantine as repository
 from core.db.repositories.quarantine import ACCOUNT, Held
@@ -35,6 +39,7 @@ from indexer.chain.registry import register_held
 FACTS_A_STEP = 200  # a step is one transaction, for which the beats of an indexer that leads wait (leader.keep_out_writes)
 
 BLOCK_UNKNOWN = Refusal("block_unknown", "Its block is not read (again) yet; it is tried again when the indexer is at the head.")
+UNTRIED = Refusal("untried", "The database timed out on the try, which says nothing of the facts; try again.")
 
 log = structlog.get_logger(__name__)
 
@@ -58,29 +63,41 @@ def retry_all(chain: ChainContext, now: datetime) -> list[Retried]:
 
 
 def retry(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Retried:
-    """One ledger. Errors: LeadershipLostError, and those of the database that say nothing of the data."""
+    """One ledger. Errors: LeadershipLostError, and those of the database that are no refusal and no time-out."""
     released = withdrawn = 0
     while True:
-        with chain.database.write() as session:
-            chain.fence(session)
-            facts = repository.held_facts(session, ledger, ledger_id, FACTS_A_STEP)
-            if not facts:
-                tell_whole(session, [(ledger, ledger_id)], now)
-                return Retried(ledger, ledger_id, released, withdrawn, None)
-            times, gone = _blocks_of(session, chain, ledger, facts)
-            repository.withdraw_facts(session, sorted(gone), now)
-            facts = _up_to_unknown([fact for fact in facts if fact.id not in gone], times)
-            try:
-                with session.begin_nested():
-                    taken, refusal = _step(session, chain, (ledger, ledger_id), facts, times, now)
-            except OF_ONE_FACT as error:
-                log.exception("today's code fails on held facts", ledger=ledger, ledger_id=ledger_id)
-                taken, refusal = 0, Refusal(DOMAIN, f"Today's code fails on it ({type(error).__name__}); see the log.")
-        released, withdrawn = released + taken, withdrawn + len(gone)
-        if refusal is None and not taken and not gone:
-            refusal = BLOCK_UNKNOWN
-        if refusal is not None:
-            return Retried(ledger, ledger_id, released, withdrawn, refusal)
+        try:
+            done = _transaction(chain, ledger, ledger_id, now)
+        except (SQLAlchemyError, PsycopgError) as error:
+            if not is_time_out(error):
+                raise
+            log.exception("held facts could not be tried", ledger=ledger, ledger_id=ledger_id)
+            return Retried(ledger, ledger_id, released, withdrawn, UNTRIED)
+        released, withdrawn = released + done.released, withdrawn + done.withdrawn
+        if done.refusal is not None or not done.released + done.withdrawn:
+            return Retried(ledger, ledger_id, released, withdrawn, done.refusal)
+
+
+def _transaction(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Retried:
+    """The next FACTS_A_STEP. Nothing released, withdrawn or refused: nothing is held any more."""
+    with chain.database.write() as session:
+        chain.fence(session)
+        facts = repository.held_facts(session, ledger, ledger_id, FACTS_A_STEP)
+        if not facts:
+            tell_whole(session, [(ledger, ledger_id)], now)
+            return Retried(ledger, ledger_id, 0, 0, None)
+        times, gone = _blocks_of(session, chain, ledger, facts)
+        repository.withdraw_facts(session, sorted(gone), now)
+        facts = list(takewhile(lambda fact: fact.block_hash in times, [fact for fact in facts if fact.id not in gone]))
+        if not facts:
+            return Retried(ledger, ledger_id, 0, len(gone), None if gone else BLOCK_UNKNOWN)
+        try:
+            with session.begin_nested():
+                taken, refusal = _step(session, chain, (ledger, ledger_id), facts, times, now)
+        except OF_ONE_FACT as error:
+            log.exception("today's code fails on held facts", ledger=ledger, ledger_id=ledger_id)
+            taken, refusal = 0, Refusal(DOMAIN, f"Today's code fails on it ({type(error).__name__}); see the log.")
+        return Retried(ledger, ledger_id, taken, len(gone), refusal)
 
 
 def _blocks_of(session: WriteSession, chain: ChainContext, ledger: str, facts: Sequence[Held]) -> tuple[dict[str, int], set[int]]:
@@ -91,10 +108,6 @@ def _blocks_of(session: WriteSession, chain: ChainContext, ledger: str, facts: S
     if ledger == ACCOUNT:  # a report may point at a block below our first one; an entry has no time of its block
         times |= {fact.block_hash: 0 for fact in unknown if fact.block_number < read.start}
     return times, {fact.id for fact in unknown if fact.block_number in read}
-
-
-def _up_to_unknown(facts: Sequence[Held], times: Mapping[str, int]) -> list[Held]:
-    return list(takewhile(lambda fact: fact.block_hash in times, facts))
 
 
 def _step(

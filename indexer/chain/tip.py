@@ -36,7 +36,7 @@ from indexer.chain.finality import Finality
 from indexer.chain.patience import Patience
 from indexer.chain.pool import DisputedError, Pool
 from indexer.chain.refold import OlderBooks
-from indexer.chain.retry import BLOCK_UNKNOWN, retry_all
+from indexer.chain.retry import BLOCK_UNKNOWN, UNTRIED, retry_all
 from indexer.chain.reverts import explain_pending
 from indexer.chain.rules import published_rules
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
@@ -140,7 +140,7 @@ class TipLoop:
         return result
 
     def retry_held(self) -> None:
-        """Try what is held, once; what lacks its block is still owed.
+        """Try what is held, once; what lacks its block, or met a time-out of the database, is still owed.
 
         Errors: those of the database and LeadershipLostError; then all of it is still owed.
         """
@@ -152,7 +152,7 @@ class TipLoop:
             with self._chain.database.read() as session:
                 book = alerts.book_name(session, one.ledger, one.ledger_id)
             log.warning("held facts tried again", book=book, released=one.released, withdrawn=one.withdrawn, still_held=why)
-        self._owes_retry = any(one.refusal is BLOCK_UNKNOWN for one in retried)
+        self._owes_retry = any(one.refusal in (BLOCK_UNKNOWN, UNTRIED) for one in retried)
 
     def close(self) -> None:
         """Let go of what is fetched ahead."""

@@ -172,6 +172,23 @@ def test_a_defect_that_a_retry_meets__is_told_and_leaves_it_held(
     assert (done.released, done.refusal) == (1, None)
 
 
+def test_a_ledger_on_which_the_database_times_out__keeps_no_other_from_being_tried(
+    follower: Follower, books: Sequence[Book], refusals: Refusals
+) -> None:
+    first, second, _ = books
+    refusals.add(slow := buy(follower, first))
+    refusals.add(buy(follower, second))
+    follower.catch_up()
+    refusals.drop()
+    refusals.add(slow, "57014")  # query_canceled, as by statement_timeout
+    follower.tip.retry_held()
+    assert (reasons(follower, first), reasons(follower, second)) == (["database"], [])
+    assert follower.tip.owes_retry
+    refusals.drop()
+    follower.tip.retry_held()
+    assert (reasons(follower, first), follower.tip.owes_retry) == ([], False)
+
+
 def test_the_retry_of_a_long_queue__asks_for_all_times_at_once(follower: Follower, books: Sequence[Book], refusals: Refusals) -> None:
     first = books[0]
     refusals.add(buy(follower, first, 1))
