@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, get_args
 
-from core.chain.abi import AbiDecodeError, checksum_address, events_by_topic
+from core.chain.abi import AbiDecodeError, checksum_address, topic_of
 from core.chain.decode import TRANSFER_TOPIC, decode_log
 from core.db.repositories.chain import LinkedWallet
 from core.db.repositories.reverts import NewRevert
@@ -26,9 +26,7 @@ from indexer.chain.watch import WatchList
 Event = TypeVar("Event")
 FACTORY_EVENTS = get_args(FactoryEvent)
 VAULT_EVENTS = get_args(VaultEvent)
-VAULT_CREATED_TOPIC, ADAPTER_LISTED_TOPIC = (
-    next(event.topic for event in events_by_topic().values() if event.name == name) for name in ("VaultCreated", "AdapterListed")
-)
+VAULT_CREATED_TOPIC, ADAPTER_LISTED_TOPIC = map(topic_of, ("VaultCreated", "AdapterListed"))
 WORD_CHARACTERS = len("0x") + 64
 NAME_CHARACTERS = 64  # a public id of ours has 12
 # What may be raised of one log, or of one held fact, while it is made into a value: nothing of it may end a round. None of them is raised
