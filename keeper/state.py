@@ -56,7 +56,6 @@ class Role(StrEnum):
     KEEPER = "keeper"
     STOP = "stop"
     PAUSER = "pauser"
-    RELAY = "relay"
 
 
 @dataclass(frozen=True, slots=True)
