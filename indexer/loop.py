@@ -19,7 +19,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from core.chain.reader import ChainReader
+from core.chain.reader import ChainReader, WrongChainError
 from core.chain.rpc import RpcRefusedError
 from core.db.engine import Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
@@ -43,13 +43,6 @@ DEPOSITS_S = 1.0
 RETRY_S = 1.0
 
 log = structlog.get_logger("indexer")
-
-
-class WrongChainError(OutsideError):
-    """The node serves another chain than the one we were told."""
-
-    def __init__(self, expected: int, got: int) -> None:
-        super().__init__(f"the node's chain id is {got}, CHAIN_ID is {expected}; check RPC_URLS and DEPLOYMENT_FILE")
 
 
 def now_utc() -> datetime:

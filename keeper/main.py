@@ -20,7 +20,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from core.chain.custody import CustodySigner, KeyRing
-from core.chain.reader import ChainReader
+from core.chain.reader import ChainReader, WrongChainError
 from core.chain.rpc import Rpc, RpcError
 from core.db.engine import Bounds, Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
@@ -32,6 +32,7 @@ from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
 from keeper import status
 from keeper.drafts import Caps
+from keeper.market import GWEI
 from keeper.metrics import Metrics
 from keeper.observe import Observer
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
@@ -46,7 +47,6 @@ from keeper.tick import Tick, TickReport
 NAME = "keeper"
 HEAD_POLL_S = 0.2
 ANSWER_S = 5.0  # a node that takes longer is as good as gone: the next one is asked
-WEI_PER_GWEI = 10**9
 SCRAPE = Bounds(pool_size=1, overflow=1, pool_wait_s=2, connect_s=2, statement_s=3, lock_s=1)
 
 log = structlog.get_logger(NAME)
@@ -56,13 +56,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a pretty traceback shows values, and those may be secrets
     help="Marks vaults and stops them at their stop line.",
 )
-
-
-class WrongChainError(OutsideError):
-    """The node serves another chain than the one we were told."""
-
-    def __init__(self, expected: int, got: int) -> None:
-        super().__init__(f"the node's chain id is {got}, CHAIN_ID is {expected}; check RPC_URLS and DEPLOYMENT_FILE")
 
 
 def now_utc() -> datetime:
@@ -267,7 +260,7 @@ class Keeper:
     @property
     def _caps(self) -> Caps:
         settings = self._settings
-        return Caps(settings.keeper_max_fee_gwei * WEI_PER_GWEI, settings.keeper_stop_max_fee_gwei * WEI_PER_GWEI)
+        return Caps(settings.keeper_max_fee_gwei * GWEI, settings.keeper_stop_max_fee_gwei * GWEI)
 
     def _started_jobs(self) -> Schedule:
         fence = self._leadership.fence_beside
