@@ -19,8 +19,9 @@ from rich.console import Console
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from core.chain import right_chain
 from core.chain.custody import CustodySigner, KeyRing
-from core.chain.reader import ChainReader, WrongChainError
+from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc, RpcError
 from core.db.engine import Bounds, Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
@@ -203,7 +204,7 @@ class Keeper:
 
     def _open(self) -> Tick:
         chain_id = self._settings.chain_id
-        self._require_chain(chain_id)
+        right_chain.keep_to(self._reader, chain_id)
         observer = Observer(self._reader, chain_id, self._settings.keeper_max_head_age_s)
         sender = self._sender(observer) if self._signers else None
         accounts = {role.value: signer.address for role, signer in self._signers.items()}
@@ -220,17 +221,6 @@ class Keeper:
         )
         log.info("watching", chain_id=chain_id, mode=tick.mode, accounts=accounts, epoch=self._leadership.epoch)
         return tick
-
-    def _require_chain(self, expected: int) -> None:
-        """A node that serves another chain is left out. Errors: WrongChainError when every node that answers does; RpcError."""
-        rpc = self._reader.rpc
-        said = rpc.batch_of_each([("eth_chainId", [])], ANSWER_S)
-        ids = {name: int(chain_id, 16) for name, (chain_id,) in said.items() if isinstance(chain_id, str)}
-        if expected not in ids.values() and (got := self._reader.chain_id()) != expected:
-            raise WrongChainError(expected, got)
-        for name in [name for name, chain_id in ids.items() if chain_id != expected]:
-            log.error("a node serves another chain, it is left out", node=name, chain_id=ids[name])
-            rpc.leave_out(name)
 
     def _sender(self, observer: Observer) -> Sender:
         client = str(self._reader.rpc.call("web3_clientVersion"))

@@ -21,7 +21,6 @@ from core.chain.revert import decode_revert
 from core.chain.rpc import Rpc, RpcRefusedError, RpcRevertedError
 from core.chain.vault_sight import VIEWS, NotSeenError, seen_of
 from core.domain.blocks import BlockHeader, RawLog, Receipt
-from core.domain.errors import OutsideError
 from core.domain.mandate.seen import VaultSeen
 from core.domain.mandate.terms import MAX_RULES, MandateTerms, Rule, RuleKind
 
@@ -34,13 +33,6 @@ VIEW_GAS = (
 MOST_RULES_BYTES = WORD_BYTES * (2 + 4 * MAX_RULES)  # offset and length, then four words a rule
 ERC1271_MAGIC = "0x1626ba7e"
 VAULT_STATUSES = ("funding", "working", "stopped", "settled")
-
-
-class WrongChainError(OutsideError):
-    """The node serves another chain than the one we were told."""
-
-    def __init__(self, expected: int, got: int) -> None:
-        super().__init__(f"the node's chain id is {got}, CHAIN_ID is {expected}; check RPC_URLS and DEPLOYMENT_FILE")
 
 
 @dataclass(frozen=True, slots=True)
