@@ -20,6 +20,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from core.chain import right_chain
 from core.chain.reader import ChainReader
 from core.chain.rpc import RpcRefusedError
 from core.db.engine import Database
@@ -44,13 +45,6 @@ DEPOSITS_S = 1.0
 RETRY_S = 1.0
 
 log = structlog.get_logger("indexer")
-
-
-class WrongChainError(OutsideError):
-    """The node serves another chain than the one we were told."""
-
-    def __init__(self, expected: int, got: int) -> None:
-        super().__init__(f"the node's chain id is {got}, CHAIN_ID is {expected}; check RPC_URLS and DEPLOYMENT_FILE")
 
 
 def now_utc() -> datetime:
@@ -145,14 +139,12 @@ class Indexer:
         self._watchdog.call_off()
 
     def _open(self) -> TipLoop:
-        chain_id = self._reader.chain_id()
-        if chain_id != self._chain_id:
-            raise WrongChainError(self._chain_id, chain_id)
+        right_chain.keep_to(self._reader, self._chain_id)
         contracts = self._reader.contracts
         chain = ChainContext(
             reader=self._reader,
             database=self._database,
-            chain_id=chain_id,
+            chain_id=self._chain_id,
             factory=contracts["factory"],
             usdc=contracts["usdc"],
             x402_adapter=contracts.get("x402_adapter"),
@@ -166,7 +158,7 @@ class Indexer:
         with self._database.read() as session:
             at = health.position(session, TIP)
         self._metrics.opened(tip.cursor.number, None if at is None else at.block_at)
-        log.info("following", chain_id=chain_id, cursor=tip.cursor.number, epoch=chain.epoch)
+        log.info("following", chain_id=self._chain_id, cursor=tip.cursor.number, epoch=chain.epoch)
         self._begin_audit(chain)
         return tip
 

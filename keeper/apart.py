@@ -1,7 +1,7 @@
 """Several calls whose failures are their own: a batch that fails is asked in halves, down to the call that is at fault."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from core.chain.rpc import Request, Rpc, RpcError, RpcUnreachableError
@@ -10,9 +10,7 @@ PATIENCE_S = 5.0  # for all parts of what failed
 PART_S = 1.0  # for one of them
 
 
-def settled_apart(
-    rpc: Rpc, requests: Sequence[Request], patience_s: float = PATIENCE_S, clock: Callable[[], float] = time.monotonic
-) -> list[Any | RpcError]:
+def settled_apart(rpc: Rpc, requests: Sequence[Request]) -> list[Any | RpcError]:
     """As Rpc.batch_settled, but a call that makes its batch fail yields the error in place, and so do those that there was no time for.
 
     Errors: RpcError when the node answers nothing at all.
@@ -22,9 +20,9 @@ def settled_apart(
     except RpcError:
         rpc.call("eth_blockNumber")
     answers: list[Any | RpcError] = [RpcUnreachableError(method, ["no time left"]) for method, _ in requests]
-    until = clock() + patience_s
+    until = time.monotonic() + PATIENCE_S
     parts = [(0, len(requests) // 2), (len(requests) // 2, len(requests))]
-    while parts and clock() < until:
+    while parts and time.monotonic() < until:
         first, end = parts.pop(0)
         try:
             answers[first:end] = rpc.batch_settled(requests[first:end], within_s=PART_S)

@@ -19,6 +19,7 @@ from rich.console import Console
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from core.chain import right_chain
 from core.chain.custody import CustodySigner, KeyRing
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc, RpcError
@@ -32,6 +33,7 @@ from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
 from keeper import status
 from keeper.drafts import Caps
+from keeper.market import GWEI
 from keeper.metrics import Metrics
 from keeper.observe import Observer
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
@@ -46,7 +48,6 @@ from keeper.tick import Tick, TickReport
 NAME = "keeper"
 HEAD_POLL_S = 0.2
 ANSWER_S = 5.0  # a node that takes longer is as good as gone: the next one is asked
-WEI_PER_GWEI = 10**9
 SCRAPE = Bounds(pool_size=1, overflow=1, pool_wait_s=2, connect_s=2, statement_s=3, lock_s=1)
 
 log = structlog.get_logger(NAME)
@@ -56,13 +57,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a pretty traceback shows values, and those may be secrets
     help="Marks vaults and stops them at their stop line.",
 )
-
-
-class WrongChainError(OutsideError):
-    """The node serves another chain than the one we were told."""
-
-    def __init__(self, expected: int, got: int) -> None:
-        super().__init__(f"the node's chain id is {got}, CHAIN_ID is {expected}; check RPC_URLS and DEPLOYMENT_FILE")
 
 
 def now_utc() -> datetime:
@@ -210,7 +204,7 @@ class Keeper:
 
     def _open(self) -> Tick:
         chain_id = self._settings.chain_id
-        self._require_chain(chain_id)
+        right_chain.keep_to(self._reader, chain_id)
         observer = Observer(self._reader, chain_id, self._settings.keeper_max_head_age_s)
         sender = self._sender(observer) if self._signers else None
         accounts = {role.value: signer.address for role, signer in self._signers.items()}
@@ -227,17 +221,6 @@ class Keeper:
         )
         log.info("watching", chain_id=chain_id, mode=tick.mode, accounts=accounts, epoch=self._leadership.epoch)
         return tick
-
-    def _require_chain(self, expected: int) -> None:
-        """A node that serves another chain is left out. Errors: WrongChainError when every node that answers does; RpcError."""
-        rpc = self._reader.rpc
-        said = rpc.batch_of_each([("eth_chainId", [])], ANSWER_S)
-        ids = {name: int(chain_id, 16) for name, (chain_id,) in said.items() if isinstance(chain_id, str)}
-        if expected not in ids.values() and (got := self._reader.chain_id()) != expected:
-            raise WrongChainError(expected, got)
-        for name in [name for name, chain_id in ids.items() if chain_id != expected]:
-            log.error("a node serves another chain, it is left out", node=name, chain_id=ids[name])
-            rpc.leave_out(name)
 
     def _sender(self, observer: Observer) -> Sender:
         client = str(self._reader.rpc.call("web3_clientVersion"))
@@ -267,7 +250,7 @@ class Keeper:
     @property
     def _caps(self) -> Caps:
         settings = self._settings
-        return Caps(settings.keeper_max_fee_gwei * WEI_PER_GWEI, settings.keeper_stop_max_fee_gwei * WEI_PER_GWEI)
+        return Caps(settings.keeper_max_fee_gwei * GWEI, settings.keeper_stop_max_fee_gwei * GWEI)
 
     def _started_jobs(self) -> Schedule:
         fence = self._leadership.fence_beside

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from statistics import median_high, median_low
 from typing import Any
 
+from core.chain import results
 from core.chain.rpc import Request, Rpc
 from keeper.attempts import Fees, bumped, fees_for
 from keeper.state import Head
@@ -92,9 +93,10 @@ def market(rpc: Rpc, accounts: Sequence[str], head: Head) -> Market:
     """As every node of the pool tells it; `head` stands in where none tells a base fee. Errors: RpcError."""
     asked: list[Request] = [("eth_maxPriorityFeePerGas", []), ("eth_getBlockByNumber", ["latest", False])]
     requests = [*asked, *(("eth_getBalance", [account, "latest"]) for account in accounts)]
-    told = list(rpc.batch_of_each(requests, ASKED_S).values()) or [rpc.batch_settled(requests)]
-    tips = [tip for answers in told if (tip := _number(answers[0])) is not None] or [TIP_WHEN_UNKNOWN_WEI]
-    bases = [base for answers in told if (base := _base_fee(answers[1])) is not None] or [head.base_fee_wei]
+    parsers = [results.fee, results.header, *[results.wei] * len(accounts)]
+    told = list(rpc.batch_of_each(requests, ASKED_S, parse=parsers).values()) or [rpc.batch_settled(requests, parsers)]
+    tips = [tip for answers in told if isinstance(tip := answers[0], int)] or [TIP_WHEN_UNKNOWN_WEI]
+    bases = [newest.base_fee_wei for answers in told if (newest := Head.of(answers[1])) is not None] or [head.base_fee_wei]
     most_tip_wei = max(MOST_TIP_WEI, 2 * min(bases))
     tip_wei = Told(*(min(one, most_tip_wei) for one in (min(tips), median_low(tips), max(tips))))
     balances = {account: _most([answers[n] for answers in told]) for n, account in enumerate(accounts, len(asked))}
@@ -103,16 +105,4 @@ def market(rpc: Rpc, accounts: Sequence[str], head: Head) -> Market:
 
 def _most(answers: Sequence[Any]) -> int:
     """0 when no node tells: then nothing can be paid for."""
-    return max((number for answer in answers if (number := _number(answer)) is not None), default=0)
-
-
-def _base_fee(block: Any) -> int | None:
-    return _number(block.get("baseFeePerGas")) if isinstance(block, dict) else None
-
-
-def _number(answer: Any) -> int | None:
-    """None for an error and for anything that is not a number."""
-    try:
-        return int(answer, 16) if isinstance(answer, str) else None
-    except ValueError:
-        return None
+    return max((answer for answer in answers if isinstance(answer, int)), default=0)

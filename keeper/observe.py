@@ -20,12 +20,13 @@ from core.chain.rpc import Request, RpcError, RpcRefusedError, RpcUnreachableErr
 from core.db.repositories.watched import SourcedMark, WatchedVault
 from core.domain.blocks import BlockHeader
 from core.domain.errors import OutsideError
+from core.domain.mandate.terms import ZERO_ADDRESS
 from core.domain.money import BPS_ONE, UnixSeconds, UsdcE6
 from keeper import views
 from keeper.state import MOST_AHEAD_S, FactoryKeepers, Head, SentMark, VaultReading, VaultStatus, WrittenMark
 from keeper.trouble import Trouble
 from keeper.views import Ask, Numbers
-from keeper.witness import NEWEST, Witnesses, head_of
+from keeper.witness import Witnesses, newest_heads
 
 VAULTS_A_BATCH = 120  # up to three calls each: one HTTP request
 PART_S = 1.0  # that a part of a batch that failed may take
@@ -34,7 +35,6 @@ ALONE_A_LOOK = 400  # vaults in trouble whose status is read by itself
 ALONE_REST_S, MOST_ALONE_REST_S = 2.0, 300.0  # after not even that was answered: twice as long each time
 
 _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper", "pendingKeeper"))
-NOBODY = "0x" + "00" * 20
 
 
 class NoHeadError(OutsideError):
@@ -64,7 +64,7 @@ class Observer:
         head, why = None, "no head"
         with self._reader.rpc.pinned():
             try:
-                head = _head(self._reader.header())
+                head = Head.of(self._reader.header())
             except RpcRefusedError as error:
                 why = str(error)
             self.told_by = self._reader.rpc.pinned_name
@@ -74,8 +74,7 @@ class Observer:
 
     def _head_of_others(self, first: Head | None, now: UnixSeconds, why: str) -> Head:
         heads = {} if first is None or self.told_by is None else {self.told_by: first}
-        said = self._reader.rpc.batch_of_each([NEWEST], PART_S, self.witnesses.others(self.told_by))
-        heads |= {name: theirs for name, (block,) in said.items() if (theirs := head_of(block)) is not None}
+        heads |= newest_heads(self._reader.rpc, self.witnesses.others(self.told_by), PART_S)
         if not heads:
             raise NoHeadError(f"the node gives no newest block, or one without a base fee: {why}")
         recent = next((name for name, one in heads.items() if self._is_recent(one, now)), None)
@@ -247,17 +246,10 @@ class Observer:
             proposed, eta = _PENDING.decode_output(hex_bytes(pending))
         except (AbiDecodeError, ValueError):
             return None
-        return FactoryKeepers(factory, named_address, None if proposed == NOBODY else proposed, UnixSeconds(eta))
+        return FactoryKeepers(factory, named_address, None if proposed == ZERO_ADDRESS else proposed, UnixSeconds(eta))
 
     def _ask(self, requests: Sequence[Request], within_s: float | None = None) -> list[Any]:
         return self._reader.rpc.batch_settled(requests, within_s=within_s)
-
-
-def _head(header: BlockHeader | None) -> Head | None:
-    """None: there is none, or it is one without a base fee."""
-    if header is None or header.base_fee_wei is None:
-        return None
-    return Head(header.number, header.hash, UnixSeconds(header.timestamp), header.base_fee_wei)
 
 
 def _reading(vault: WatchedVault, numbers: Numbers, live: frozenset[str]) -> VaultReading:

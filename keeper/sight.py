@@ -15,7 +15,6 @@ from core.chain.reader import ChainReader, receipt_of, transaction_of
 from core.chain.rpc import Request, Rpc, RpcRefusedError
 from core.db.repositories.keeper import Tx
 from core.domain.blocks import BlockHeader, Receipt
-from core.domain.money import UnixSeconds
 from keeper.attempts import Lost, Mined, Pending, Slot, Verdict, gap_below, slots_of, verdict_of
 from keeper.counts import Counts
 from keeper.observe import NoHeadError
@@ -117,9 +116,8 @@ def _waited(slots: Sequence[Slot], receipts: Mapping[str, Receipt | None], head:
 
 def _told(rpc: Rpc, accounts: Sequence[str], own: Sequence[Any], requests: Sequence[Request]) -> dict[str, list[int]]:
     """Each account's count as each node tells it. Errors: RpcRefusedError when none does."""
-    others = rpc.batch_of_others(requests, OTHERS_S).values()
-    numbers = [[int(one, 16) for answers in others if isinstance(one := answers[n], str)] for n in range(len(accounts))]
-    told = {account: [*((one,) if isinstance(one, int) else ()), *more] for account, one, more in zip(accounts, own, numbers, strict=True)}
+    others = rpc.batch_of_others(requests, OTHERS_S, [results.number] * len(requests)).values()
+    told = {account: [one for answers in (own, *others) if isinstance(one := answers[n], int)] for n, account in enumerate(accounts)}
     refused = next((one for account, one in zip(accounts, own, strict=True) if not told[account]), None)
     if refused is not None:
         rpc.distrust("no count")
@@ -153,8 +151,9 @@ def _reach(verdicts: Sequence[Verdict], counts: dict[str, int]) -> Iterator[tupl
         yield verdict.slot, is_far and isinstance(verdict, Pending)
 
 
-def _head(rpc: Rpc, header: Any) -> Head:
-    if not isinstance(header, BlockHeader) or header.base_fee_wei is None:
+def _head(rpc: Rpc, answer: Any) -> Head:
+    head = Head.of(answer)
+    if head is None:
         rpc.distrust("no head")
         raise NoHeadError("the node gives no newest block, or one without a base fee")
-    return Head(header.number, header.hash, UnixSeconds(header.timestamp), header.base_fee_wei)
+    return head

@@ -2,7 +2,7 @@
 remove agents that cannot be stopped.
 
 A role's key stands in the environment (a local chain only), in an encrypted keystore, or with a remote signer; in one of
-these places, never two. Neither role has one = dry run. Built by keeper.main alone (law 4).
+these places, never two. No role has one = dry run. Built by keeper.main alone (law 4).
 """
 
 from collections.abc import Mapping
@@ -19,11 +19,7 @@ from core.domain.errors import InvalidParameterError
 from keeper.state import Role
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
-
 PREFIXES = {Role.KEEPER: "KEEPER", Role.STOP: "KEEPER_STOP", Role.PAUSER: "KEEPER_PAUSER"}  # of the settings' names
-
-
 ALONE = {Role.STOP: "a key for stops alone can't mark", Role.PAUSER: "a pauser's key alone can neither mark nor stop"}
 
 

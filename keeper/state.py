@@ -12,6 +12,7 @@ from typing import Any
 
 import rfc8785
 
+from core.domain.blocks import BlockHeader
 from core.domain.money import UnixSeconds, UsdcE6, usdc_text_or_none
 
 SOURCE_VAULT_WORTH = "vault.worth"  # own cash plus the listed adapters' valueOf, summed by the vault itself
@@ -55,7 +56,6 @@ class Role(StrEnum):
     KEEPER = "keeper"
     STOP = "stop"
     PAUSER = "pauser"
-    RELAY = "relay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,13 @@ class Head:
     hash: str
     at: UnixSeconds
     base_fee_wei: int
+
+    @classmethod
+    def of(cls, answer: object) -> "Head | None":
+        """Of a node's answer as `results.header` reads it; None: an error, no block, or one without a base fee."""
+        if not isinstance(answer, BlockHeader) or answer.base_fee_wei is None:
+            return None
+        return cls(answer.number, answer.hash, UnixSeconds(answer.timestamp), answer.base_fee_wei)
 
     def age_s(self, now: UnixSeconds) -> int:
         """Seconds from the block's timestamp to now; negative when this machine's clock is behind the chain's."""

@@ -13,11 +13,11 @@ from core.db.repositories.keeper import Intent, Tx
 from core.db.repositories.leader import LeaderRow, leader_row
 from core.db.repositories.watched import Mark, WatchedVault
 from core.domain.money import usdc_text
+from keeper.market import GWEI
 from keeper.state import SOURCE_AT_COST
 
 BEAT_DOWN_S = 15
 UNKNOWN = "unknown"
-WEI_PER_GWEI = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,7 @@ def under_way(report: Report) -> Table:
         )
     for intent in report.live:
         signed = [tx for tx in report.attempts if tx.intent_id == intent.id]
-        newest = (
-            (str(signed[-1].nonce), str(len(signed)), f"{signed[-1].max_fee_wei / WEI_PER_GWEI:.3f} gwei") if signed else ("-", "0", "-")
-        )
+        newest = (str(signed[-1].nonce), str(len(signed)), f"{signed[-1].max_fee_wei / GWEI:.3f} gwei") if signed else ("-", "0", "-")
         about = intent.vault or intent.subject
         shown.add_row(str(intent.id), intent.kind, about, intent.role, intent.state, *newest, f"{_age_s(intent.created_at, report.now)} s")
     return shown

@@ -20,8 +20,9 @@ from typing import Any
 
 import structlog
 
+from core.chain import results
 from core.chain.rpc import Request, Rpc, RpcError, RpcUnreachableError
-from core.domain.money import UnixSeconds, UsdcE6
+from core.domain.money import UsdcE6
 from keeper import views
 from keeper.state import Head, VaultStatus
 from keeper.views import Numbers
@@ -32,17 +33,14 @@ REST_S = 60.0
 FAILED_S = 10.0  # so long a vault stays unreadable at a node that failed at it, and is not asked again at once
 VAULTS_A_PART = 40
 AGAIN_S, MOST_AGAIN_S = 60.0, 3_600.0
-NEWEST: Request = ("eth_getBlockByNumber", ["latest", False])
 
 log = structlog.get_logger("keeper")
 
 
-def head_of(block: Any) -> Head | None:
-    """Of a block as a node tells it, which is known to have the promised form; None: an error, no block, or one without a base fee."""
-    if not isinstance(block, dict) or block.get("baseFeePerGas") is None:
-        return None
-    number, at, base_fee_wei = (int(block[name], 16) for name in ("number", "timestamp", "baseFeePerGas"))
-    return Head(number, block["hash"].lower(), UnixSeconds(at), base_fee_wei)
+def newest_heads(rpc: Rpc, names: Collection[str], within_s: float) -> dict[str, Head]:
+    """The newest block of each of these nodes that gives a usable one."""
+    said = rpc.batch_of_each([("eth_getBlockByNumber", ["latest", False])], within_s, names, [results.header])
+    return {name: head for name, (answer,) in said.items() if (head := Head.of(answer)) is not None}
 
 
 class Opinion(StrEnum):
@@ -130,11 +128,7 @@ class Witnesses:
         return sum(self._clock() - at < SILENT_S for at in self._heard_at.values())
 
     def _is_recent(self, name: str, head: Head) -> bool:
-        try:
-            (block,) = self.ask_of(name, [NEWEST])
-        except RpcError:
-            return False
-        theirs = head_of(block)
+        theirs = newest_heads(self._rpc, [name], ASKED_S).get(name)
         return theirs is not None and abs(theirs.at - head.at) <= self._max_head_age_s
 
     def _opinions(self, name: str, floors: Mapping[str, UsdcE6]) -> Iterator[tuple[str, Opinion]]:

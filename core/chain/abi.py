@@ -324,6 +324,11 @@ def events_by_topic() -> dict[str, EventAbi]:
     return found
 
 
+def topic_of(name: str) -> str:
+    """Topic 0 of the event of that name."""
+    return next(event.topic for event in events_by_topic().values() if event.name == name)
+
+
 # What Solidity itself throws: revert with a text, and failed assertions.
 _BUILT_IN = (
     {"name": "Error", "inputs": [{"name": "message", "type": "string"}]},

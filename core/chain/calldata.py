@@ -27,7 +27,6 @@ from core.domain.mandate.selectors import argument_types
 from core.domain.mandate.terms import MandateTerms, Rule
 
 TRANSFER_WITH_BYTES = "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
-RECEIVE_WITH_BYTES = "receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
 # What an adapter's exit is called whose one argument is a number of units: TestVenueAdapter's sell.
 SELL_SELECTOR = function("TestVenueAdapter", "sell").selector
 
@@ -112,11 +111,6 @@ def deposit(amount: int) -> str:
     return function("MandateVault", "deposit").encode(amount)
 
 
-def deposit_with_authorization(from_: str, amount: int, valid_after: int, valid_before: int, salt: str, signature: str) -> str:
-    """The authorization's nonce is `deposit_nonce(from, amount, salt)` of the vault."""
-    return function("MandateVault", "depositWithAuthorization").encode(from_, amount, valid_after, valid_before, salt, signature)
-
-
 def withdraw(token: str, to: str, amount: int) -> str:
     """`amount` in base units of `token`."""
     return function("MandateVault", "withdraw").encode(token, to, amount)
@@ -164,10 +158,6 @@ def settle() -> str:
     return function("MandateVault", "settle").encode()
 
 
-def set_payee(payee: str) -> str:
-    return function("MandateVault", "setPayee").encode(payee)
-
-
 # Adapters and venue
 
 
@@ -197,11 +187,6 @@ def approve(spender: str, amount: int) -> str:
 
 def transfer(to: str, amount: int) -> str:
     return function("MockUSDC", "transfer").encode(to, amount)
-
-
-def receive_with_authorization(from_: str, to: str, amount: int, valid_after: int, valid_before: int, nonce: str, signature: str) -> str:
-    """EIP-3009 in the bytes form, which ERC-1271 wallets can sign too."""
-    return function("MockUSDC", RECEIVE_WITH_BYTES).encode(from_, to, amount, valid_after, valid_before, nonce, signature)
 
 
 def transfer_with_authorization(from_: str, to: str, amount: int, valid_after: int, valid_before: int, nonce: str, signature: str) -> str:

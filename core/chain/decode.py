@@ -8,13 +8,13 @@ from dataclasses import fields
 from functools import cache
 from typing import Any
 
-from core.chain.abi import events_by_topic
+from core.chain.abi import events_by_topic, topic_of
 from core.chain.reader import rule_of
 from core.domain.blocks import RawLog
 from core.domain.events import ChainEvent, VaultCreated
 from core.domain.mandate.terms import MandateTerms
 
-TRANSFER_TOPIC = next(event.topic for event in events_by_topic().values() if event.name == "Transfer")  # of every ERC-20 token
+TRANSFER_TOPIC = topic_of("Transfer")  # of every ERC-20 token
 EVENT_TYPES: dict[str, Any] = {kind.__name__: kind for kind in ChainEvent.__args__}
 
 

@@ -298,9 +298,6 @@ class ChainReader:
     def is_pauser(self, account: str, at: At = LATEST) -> bool:
         return bool(self._factory("isPauser", at, account))
 
-    def is_factory_paused(self, at: At = LATEST) -> bool:
-        return bool(self._factory("paused", at))
-
     def keeper(self, at: At = LATEST) -> str:
         return str(self._factory("keeper", at))
 
@@ -381,9 +378,6 @@ class ChainReader:
     def check(self, vault: str, calls: Sequence[Call], at: At = LATEST) -> bytes:
         """The error data that the agent's execute or executeBatch would revert with; empty: the vault would let it pass."""
         return hex_bytes(str(self._read("MandateVault", "check", vault, at, [(c.target, c.max_spend, c.data) for c in calls])))
-
-    def deposit_nonce(self, vault: str, from_: str, amount: int, salt: str, at: At = LATEST) -> str:
-        return str(self._vault(vault, "depositNonce", at, from_, amount, salt))
 
     # Adapters and USDC
 

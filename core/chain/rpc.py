@@ -134,9 +134,11 @@ class Rpc:
         """
         return self._batch(requests, parse, is_settled=True, within_s=within_s)
 
-    def batch_of_others(self, requests: Sequence[Request], within_s: float) -> dict[str, list[Any | RpcRefusedError]]:
+    def batch_of_others(
+        self, requests: Sequence[Request], within_s: float, parse: Sequence[Parse[Any]] | None = None
+    ) -> dict[str, list[Any | RpcRefusedError]]:
         """As `batch_of_each`, without the node that this thread's `pinned` block asks."""
-        return self.batch_of_each(requests, within_s, [name for name in self.names if name != self.pinned_name])
+        return self.batch_of_each(requests, within_s, [name for name in self.names if name != self.pinned_name], parse)
 
     def batch_of_each(
         self,

@@ -1,10 +1,10 @@
 """Transfer logs of a token, read from a receipt. Only the token's own contract is believed."""
 
-from core.chain.abi import events_by_topic
+from core.chain.abi import events_by_topic, topic_of
 from core.domain.blocks import Receipt
 from core.domain.transfers import TokenTransfer
 
-TRANSFER = next(event for event in events_by_topic().values() if event.name == "Transfer")
+TRANSFER = events_by_topic()[topic_of("Transfer")]
 
 
 def transfers_of(receipt: Receipt, token: str) -> tuple[TokenTransfer, ...]:

@@ -9,15 +9,13 @@ from itertools import pairwise
 
 from eth_utils.crypto import keccak
 
-from core.chain.abi import address_word, events_by_topic, hex_text
+from core.chain.abi import address_word, hex_text, topic_of
 from core.chain.decode import decode_log
 from core.chain.reader import ChainReader
 from core.domain.blocks import RawLog, Receipt
 from core.domain.events import X402Paid
 
 LOG_WINDOW_BLOCKS = 2_000  # public nodes answer no wider range
-
-_TOPICS = {event.name: event.topic for event in events_by_topic().values()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ def settlement_of(chain: ChainReader, wanted: Authorization, from_block: int) ->
 
     Errors: those of all reads.
     """
-    topics = [_TOPICS["AuthorizationUsed"], address_word(wanted.payer), wanted.nonce]
+    topics = [topic_of("AuthorizationUsed"), address_word(wanted.payer), wanted.nonce]
     head = chain.block_number()
     for first in range(from_block, head + 1, LOG_WINDOW_BLOCKS):
         last = min(first + LOG_WINDOW_BLOCKS - 1, head)
@@ -57,8 +55,8 @@ def is_paid(receipt: Receipt, wanted: Authorization) -> bool:
 
     The two must be neighbours: one transfer beside two uses would otherwise pay twice.
     """
-    used = [_TOPICS["AuthorizationUsed"], address_word(wanted.payer), wanted.nonce]
-    moved = [_TOPICS["Transfer"], address_word(wanted.payer), address_word(wanted.pay_to)]
+    used = [topic_of("AuthorizationUsed"), address_word(wanted.payer), wanted.nonce]
+    moved = [topic_of("Transfer"), address_word(wanted.payer), address_word(wanted.pay_to)]
     return receipt.status == 1 and any(
         _says(use, wanted.token, used) and _says(move, wanted.token, moved) and int(move.data, 16) == wanted.amount
         for use, move in pairwise(receipt.logs)

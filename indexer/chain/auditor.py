@@ -24,6 +24,7 @@ import structlog
 from sqlalchemy.orm import Session
 
 from core.books import mandate_ledger
+from core.chain import right_chain
 from core.chain.rpc import RpcRefusedError
 from core.db.repositories import audit as repository
 from core.db.repositories import chain as chain_repository
@@ -78,6 +79,7 @@ class Auditor:
 
     def round(self) -> Looked:
         """Look once at some blocks and some books. Errors: OutsideError, LeadershipLostError; what was found until then stands."""
+        right_chain.keep_to(self._chain.reader, self._chain.chain_id)
         final = self._final()
         if final is None:
             return Looked(0, 0, ())

@@ -142,11 +142,10 @@ class Backfill:
 
     def _facts_of(self, blocks: Sequence[FetchedBlock], watch: WatchList) -> list[BlockFacts]:
         """With vaults and adapters known from the block on that names them."""
-        known, facts = watch, list[BlockFacts]()
+        known, facts = watch.copy(), list[BlockFacts]()
         for block in blocks:
             facts.append(facts_of(block, known, self._chain.chain_id))
-            if any((facts[-1].created, facts[-1].events_of(AdapterListed))):
-                known = _with_new(known, facts[-1:])
+            _meet(known, facts[-1])
         return facts
 
     def _write(self, facts: list[BlockFacts], watch: WatchList, cursor: Cursor, final: BlockHeader) -> Filled:
@@ -168,7 +167,11 @@ def _with_new(watch: WatchList, facts: Sequence[BlockFacts]) -> WatchList:
     """A watch list that knows the vaults and adapters of these blocks too, by address."""
     known = watch.copy()
     for block in facts:
-        vaults = [KnownVault(made.address, made.owner, None, ()) for made in block.created]
-        known.vaults |= {vault.address: vault for vault in vaults}
-        known.adapters |= {item.event.adapter for item in block.found if isinstance(item.event, AdapterListed)}
+        _meet(known, block)
     return known
+
+
+def _meet(known: WatchList, block: BlockFacts) -> None:
+    """The watch list knows the vaults and adapters that the block names."""
+    known.vaults |= {made.address: KnownVault(made.address, made.owner, None, ()) for made in block.created}
+    known.adapters |= {listed.adapter for listed in block.events_of(AdapterListed)}

@@ -26,7 +26,7 @@ from core.domain.blocks import RawLog
 from core.domain.errors import OutsideError
 from core.domain.events import Executed, VaultCreated, X402Paid
 from indexer.chain.continuity import NOTHING, Gap, Told, gap_in
-from indexer.chain.facts import FACTORY_EVENTS, VAULT_EVENTS, BlockFacts
+from indexer.chain.facts import FACTORY_EVENTS, VAULT_EVENTS, BlockFacts, address_in
 from indexer.chain.fetch import BlockContradictionError, FetchedBlock, fetch_blocks
 from indexer.chain.watch import WatchList
 
@@ -184,9 +184,13 @@ def _suspicious(blocks: Sequence[FetchedBlock], watch: WatchList) -> list[int]:
 
 
 def _concerning(logs: Sequence[RawLog], watch: WatchList) -> set[RawLog]:
-    ours = watch.vaults.keys() | watch.adapters | {watch.factory}
-    wallets = {address_word(wallet) for wallet in watch.wallets}
-    return {one for one in logs if one.address in ours or (one.address == watch.usdc and _payee(one) in wallets)}
+    ours = (watch.vaults, watch.adapters, (watch.factory,))
+    return {one for one in logs if any(one.address in some for some in ours) or _is_payment(one, watch)}
+
+
+def _is_payment(one: RawLog, watch: WatchList) -> bool:
+    payee = _payee(one) if one.address == watch.usdc else ""
+    return bool(payee) and address_in(payee) in watch.wallets
 
 
 def _payee(one: RawLog) -> str:

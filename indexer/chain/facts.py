@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, get_args
 
-from core.chain.abi import AbiDecodeError, checksum_address, events_by_topic
+from core.chain.abi import AbiDecodeError, checksum_address, topic_of
 from core.chain.decode import TRANSFER_TOPIC, decode_log
 from core.db.repositories.chain import LinkedWallet
 from core.db.repositories.reverts import NewRevert
@@ -26,9 +26,7 @@ from indexer.chain.watch import WatchList
 Event = TypeVar("Event")
 FACTORY_EVENTS = get_args(FactoryEvent)
 VAULT_EVENTS = get_args(VaultEvent)
-VAULT_CREATED_TOPIC, ADAPTER_LISTED_TOPIC = (
-    next(event.topic for event in events_by_topic().values() if event.name == name) for name in ("VaultCreated", "AdapterListed")
-)
+VAULT_CREATED_TOPIC, ADAPTER_LISTED_TOPIC = map(topic_of, ("VaultCreated", "AdapterListed"))
 WORD_CHARACTERS = len("0x") + 64
 NAME_CHARACTERS = 64  # a public id of ours has 12
 # What may be raised of one log, or of one held fact, while it is made into a value: nothing of it may end a round. None of them is raised
@@ -148,15 +146,16 @@ def created_by(log: RawLog) -> Created | None:
     if len(log.topics) != 4 or log.topics[0] != VAULT_CREATED_TOPIC:
         return None
     _, vault, terms_digest, owner = log.topics
-    return Created(_address_in(vault), terms_digest, _address_in(owner), None)
+    return Created(address_in(vault), terms_digest, address_in(owner), None)
 
 
 def listed_by(log: RawLog) -> str | None:
     """The adapter that a log of the factory lists; None for other logs."""
-    return _address_in(log.topics[1]) if len(log.topics) == 2 and log.topics[0] == ADAPTER_LISTED_TOPIC else None
+    return address_in(log.topics[1]) if len(log.topics) == 2 and log.topics[0] == ADAPTER_LISTED_TOPIC else None
 
 
-def _address_in(topic: str) -> str:
+def address_in(topic: str) -> str:
+    """The checksum address that a topic holds."""
     return checksum_address("0x" + topic[26:])
 
 
@@ -171,7 +170,7 @@ def _payment(log: RawLog, wallets: Mapping[str, LinkedWallet], at: int) -> Payme
     """
     if not _is_transfer(log) or not int(log.data, 16):
         return None
-    linked = wallets.get(_address_in(log.topics[2]))
+    linked = wallets.get(address_in(log.topics[2]))
     if linked is None or at < linked.since or log.topics[1] == log.topics[2]:
         return None
     return payment_of(log, linked.account_id)
@@ -179,7 +178,7 @@ def _payment(log: RawLog, wallets: Mapping[str, LinkedWallet], at: int) -> Payme
 
 def payment_of(log: RawLog, account_id: int) -> Payment:
     """What a Transfer of USDC says. Errors: ValueError for a log that is none."""
-    sender, wallet = map(_address_in, log.topics[1:])
+    sender, wallet = map(address_in, log.topics[1:])
     return Payment(account_id, sender, wallet, int(log.data, 16), log.tx_hash, log.log_index, log)
 
 
@@ -190,7 +189,7 @@ def _is_transfer(log: RawLog) -> bool:
 
 def usdc_payees(block: FetchedBlock, usdc: str) -> set[str]:
     """Everyone whom a Transfer of USDC in the block pays."""
-    return {_address_in(log.topics[2]) for log in block.logs if log.address == usdc and _is_transfer(log)}
+    return {address_in(log.topics[2]) for log in block.logs if log.address == usdc and _is_transfer(log)}
 
 
 def _is_believed(event: ChainEvent, log: RawLog, watch: WatchList, is_vault: bool) -> bool:

@@ -1,7 +1,7 @@
 """How far the chain calls itself safe and final, as marks that only rise.
 
 Laws
-- Nothing is called final that is not below the head: a node that says so of its head has no notion of it.
+- Nothing is called final that is not below our own position: a node that says so of its head has no notion of it.
 - A height is final once two nodes call it so, or the only one that answers has called it so for CONFIRMED_S: below it no reorg is
   believed, so that one wrong answer would halt the record at the next ordinary one.
 - `safe` is the second node's word too, where one answers; it halts nothing, and is not waited for.
@@ -32,7 +32,7 @@ class Finality:
         self._said = deque[tuple[datetime, BlockHeader]]()  # by one node alone, oldest first
 
     def note(self, cursor: Cursor) -> None:
-        """Write down the marks at or below our own position. Errors: the reader's, LeadershipLostError."""
+        """Write down the marks, `safe` at or below our own position and `finalized` below it. Errors: the reader's, LeadershipLostError."""
         for tag in (SAFE, FINALIZED):
             header, is_agreed = self.agreed(tag)
             if tag == FINALIZED and header is not None and not is_agreed:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy.orm import Session
 
-from core.chain.abi import events_by_topic
+from core.chain.abi import events_by_topic, topic_of
 from core.chain.decode import decode_log
 from core.db.repositories import chain as repository
 from core.db.repositories.chain import KnownVault, LinkedWallet
@@ -17,8 +17,6 @@ from core.domain.blocks import RawLog
 from core.domain.events import KeeperChanged
 from core.domain.mandate.terms import ZERO_ADDRESS
 from indexer.chain.context import ChainContext
-
-KEEPER_CHANGED_TOPIC = next(event.topic for event in events_by_topic().values() if event.name == "KeeperChanged")
 
 
 @dataclass(slots=True)
@@ -69,6 +67,6 @@ def read_watch_list(session: Session, chain: ChainContext) -> WatchList:
 
 def _keeper(session: Session, chain: ChainContext) -> str:
     """The factory's constructor already says KeeperChanged, so after the first block there is always one."""
-    log = repository.newest_log(session, chain.chain_id, chain.factory, KEEPER_CHANGED_TOPIC)
+    log = repository.newest_log(session, chain.chain_id, chain.factory, topic_of("KeeperChanged"))
     event = None if log is None else decode_log(log)
     return event.new_keeper if isinstance(event, KeeperChanged) else ZERO_ADDRESS

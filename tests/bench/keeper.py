@@ -24,7 +24,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from core.chain import calldata
-from core.chain.abi import events_by_topic, hex_bytes
+from core.chain.abi import hex_bytes, topic_of
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.db import embedded, migrate
@@ -49,7 +49,7 @@ BLOCK_S = 2
 USDC = 1_000_000
 BOUGHT = 100 * USDC
 AT_THE_FLOOR = 500_000
-STOPPED = next(event.topic for event in events_by_topic().values() if event.name == "Stopped")
+STOPPED = topic_of("Stopped")
 LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 
 

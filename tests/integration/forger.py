@@ -1,7 +1,7 @@
 """Listed contracts that lie: one forges payments in a vault's name, one answers `rules()` with what it likes."""
 
 from core.chain import calldata
-from core.chain.abi import events_by_topic
+from core.chain.abi import topic_of
 from core.domain.blocks import Receipt
 from tests.integration.chain_fixtures import DeployedChain
 from tests.personas import DEPLOYER, STRANGER
@@ -21,7 +21,7 @@ def list_forger(chain: DeployedChain, address: str = FORGER, code: str = FORGING
 
 def forge_payment(chain: DeployedChain, vault: str, pay_to: str, amount: int, resource_hash: str) -> Receipt:
     """Anybody has the forger say that the vault paid."""
-    topic = next(event.topic for event in events_by_topic().values() if event.name == "X402Paid")
+    topic = topic_of("X402Paid")
     words = (topic, vault, pay_to, f"{amount:x}", resource_hash)
     return chain.succeed(STRANGER, FORGER, "0x" + "".join(word.lower().removeprefix("0x").rjust(64, "0") for word in words))
 

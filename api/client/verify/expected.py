@@ -11,7 +11,7 @@ from typing import Final
 from api.client.verify.findings import UncheckedError
 from api.client.verify.node import Block, Node
 from api.client.verify.terms_check import Subject
-from core.chain.abi import AbiDecodeError, events_by_topic
+from core.chain.abi import AbiDecodeError, topic_of
 from core.chain.decode import decode_log
 from core.domain import events as ev
 from core.domain.blocks import RawLog
@@ -62,13 +62,13 @@ def chain_logs(subject: Subject, vault: str, x402_adapter: str | None, node: Nod
     Errors: UncheckedError.
     """
     topic = "0x" + "00" * 12 + vault[2:].lower()
-    noted = [_topic(kind.__name__) for kind in NOTED]
+    noted = [topic_of(kind.__name__) for kind in NOTED]
     found = list(node.logs("logs of the vault", {"address": vault}, first, last.number))
-    own = {"address": subject.factory, "topics": [[_topic("VaultCreated"), _topic("TermsCancelled")], [topic, subject.digest]]}
+    own = {"address": subject.factory, "topics": [[topic_of("VaultCreated"), topic_of("TermsCancelled")], [topic, subject.digest]]}
     found += node.logs("creation", own, first, last.number)
     found += node.logs("logs of the factory", {"address": subject.factory, "topics": [noted]}, first, last.number)
     if x402_adapter is not None:
-        paid = {"address": x402_adapter, "topics": [_topic("X402Paid"), topic]}
+        paid = {"address": x402_adapter, "topics": [topic_of("X402Paid"), topic]}
         found += node.logs("payments", paid, first, last.number)
     found.sort(key=lambda log: (log.block_number, log.log_index))
     usdc = node.ask("the token", node.reader.usdc_of_factory)
@@ -124,14 +124,10 @@ def _is_noted(expected: Expected, number: int) -> bool:
 def _keeper_before(subject: Subject, found: Iterable[RawLog], node: Node, last: int) -> str:
     """The keeper before the first of the logs: the next change names the one that it replaced. No past state is asked for."""
     newest = node.ask("the newest block", node.reader.block_number)
-    wanted = {"address": subject.factory, "topics": [_topic("KeeperChanged")]}
+    wanted = {"address": subject.factory, "topics": [topic_of("KeeperChanged")]}
     for logs in (found, node.logs("changes of the keeper", wanted, last + 1, newest)):
         own = (log for log in logs if log.address == subject.factory)
         changes = (event for _, event in _events(own) if isinstance(event, ev.KeeperChanged))
         if change := next(changes, None):
             return change.previous_keeper
     return node.ask("the keeper", node.reader.keeper)
-
-
-def _topic(name: str) -> str:
-    return next(event.topic for event in events_by_topic().values() if event.name == name)

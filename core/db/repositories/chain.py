@@ -13,6 +13,7 @@ Laws
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from eth_utils.address import to_checksum_address
@@ -88,6 +89,12 @@ def bytes_of(text: str) -> bytes:
 
 def hex_of(raw: bytes) -> str:
     return "0x" + raw.hex()
+
+
+@cache
+def address_of(raw: bytes) -> str:
+    """With its checksum, which costs a hash: kept, since ticks and rollbacks ask for the same vaults."""
+    return to_checksum_address(raw)
 
 
 def not_orphaned(chain_id: InstrumentedAttribute[int], block_hash: InstrumentedAttribute[Any]) -> ColumnElement[bool]:
@@ -328,14 +335,14 @@ def known_vaults(session: Session, chain_id: int) -> list[KnownVault]:
     """Every canonical vault with all its agents, oldest first."""
     agents: dict[bytes, list[str]] = {}
     for vault, agent in session.execute(_agents_query(chain_id)):
-        agents.setdefault(vault, []).append(to_checksum_address(agent))
+        agents.setdefault(vault, []).append(address_of(agent))
     query = (
         select(Vault.address, Vault.owner, Vault.mandate_id)
         .where(Vault.chain_id == chain_id, not_orphaned(Vault.chain_id, Vault.created_block_hash))
         .order_by(Vault.created_number)
     )
     return [
-        KnownVault(to_checksum_address(address), to_checksum_address(owner), mandate_id, tuple(agents.get(address, ())))
+        KnownVault(address_of(address), address_of(owner), mandate_id, tuple(agents.get(address, ())))
         for address, owner, mandate_id in session.execute(query)
     ]
 
@@ -343,7 +350,7 @@ def known_vaults(session: Session, chain_id: int) -> list[KnownVault]:
 def agents_of(session: Session, chain_id: int, vault: str) -> tuple[str, ...]:
     """Every agent that the vault ever had, the newest last."""
     found = session.execute(_agents_query(chain_id).where(VaultAgent.vault == bytes_of(vault)))
-    return tuple(to_checksum_address(agent) for _, agent in found)
+    return tuple(address_of(agent) for _, agent in found)
 
 
 def _agents_query(chain_id: int) -> Any:
@@ -365,7 +372,7 @@ def linked_wallets(session: Session, among: Iterable[str] | None = None) -> dict
     if among is not None:
         query = query.where(Account.wallet_address == any_(cast([bytes_of(address) for address in among], ARRAY(BYTEA))))
     found = session.execute(query)
-    return {to_checksum_address(wallet): LinkedWallet(id_, int(at.timestamp())) for wallet, id_, at in found if wallet and at}
+    return {address_of(wallet): LinkedWallet(id_, int(at.timestamp())) for wallet, id_, at in found if wallet and at}
 
 
 def add_adapter(session: WriteSession, chain_id: int, block: BlockHeader, adapter: str, rules: Sequence[Rule]) -> None:
@@ -399,7 +406,7 @@ def _is_delisted() -> ColumnElement[bool]:
 def ever_listed_adapters(session: Session, chain_id: int) -> set[str]:
     """Every adapter that was ever listed: a delisted one still serves the vaults that name it."""
     query = select(Adapter.address).where(Adapter.chain_id == chain_id, not_orphaned(Adapter.chain_id, Adapter.listed_block_hash))
-    return {to_checksum_address(address) for address in session.scalars(query)}
+    return {address_of(address) for address in session.scalars(query)}
 
 
 def _insert(session: WriteSession, table: type[Any], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -409,7 +416,7 @@ def _insert(session: WriteSession, table: type[Any], rows: Sequence[Mapping[str,
 
 def _raw_log(row: RawLog) -> blocks.RawLog:
     return blocks.RawLog(
-        address=to_checksum_address(row.address),
+        address=address_of(row.address),
         topics=tuple(hex_of(topic) for topic in row.topics),
         data=hex_of(row.data),
         block_number=row.number,

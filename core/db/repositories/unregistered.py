@@ -6,10 +6,10 @@ held (indexer.chain.registry); its kept log says address and owner, the mandate'
 
 from dataclasses import dataclass
 
-from eth_utils.address import to_checksum_address
 from sqlalchemy import Select, and_, exists, func, literal, select
 from sqlalchemy.orm import Session, aliased
 
+from core.db.repositories.chain import address_of
 from core.db.repositories.quarantine import IS_HELD, MANDATE
 from core.db.tables.chain import ChainBlock, RawLog, Vault
 from core.db.tables.quarantine import QuarantinedFact
@@ -31,7 +31,7 @@ def unregistered_vaults(session: Session, chain_id: int) -> list[UnregisteredVau
     """Those of the canonical chain, oldest first. With nothing held it costs one look at a partial index."""
     refused = _refused_rows(chain_id).subquery()
     query = select(refused.c.address, refused.c.owner, refused.c.mandate_id).order_by(refused.c.created_number, refused.c.address)
-    return [UnregisteredVault(to_checksum_address(vault), to_checksum_address(owner), id_) for vault, owner, id_ in session.execute(query)]
+    return [UnregisteredVault(address_of(vault), address_of(owner), id_) for vault, owner, id_ in session.execute(query)]
 
 
 def registries(session: Session, chain_id: int) -> list[type[Vault]]:

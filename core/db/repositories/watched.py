@@ -5,15 +5,14 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import cache
 from typing import Any
 
-from eth_utils.address import to_checksum_address
 from sqlalchemy import LargeBinary, and_, column, delete, exists, false, func, or_, select, true, values
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
+from core.db.repositories.chain import address_of
 from core.db.repositories.keeper import NOT_SENT
 from core.db.repositories.unregistered import registries
 from core.db.tables.chain import ChainBlock, Vault
@@ -89,7 +88,7 @@ def _watched(session: Session, registry: type[Vault], chain_id: int, now: dateti
     )
     return [
         WatchedVault(
-            _address(row[0]),
+            address_of(row[0]),
             row[1],
             UsdcE6(int(row[2])),
             row[3],
@@ -101,12 +100,6 @@ def _watched(session: Session, registry: type[Vault], chain_id: int, now: dateti
         )
         for row in session.execute(query)
     ]
-
-
-@cache
-def _address(raw: bytes) -> str:
-    """With its checksum, which costs a hash: kept, since each tick asks for the same vaults."""
-    return to_checksum_address(raw)
 
 
 def _floor(budget_usdc_e6: int, stop_floor_bps: int) -> UsdcE6 | None:
@@ -136,13 +129,13 @@ def forget_ended(session: WriteSession, chain_id: int, vaults: Collection[str]) 
 def ended_statuses(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, str]:
     """How those of these vaults ended that are watched no more."""
     query = select(KeeperEnded.vault, KeeperEnded.status).where(KeeperEnded.chain_id == chain_id)
-    return {_address(vault): status for vault, status in session.execute(query.where(KeeperEnded.vault.in_(map(_bytes, vaults))))}
+    return {address_of(vault): status for vault, status in session.execute(query.where(KeeperEnded.vault.in_(map(_bytes, vaults))))}
 
 
 def some_ended(session: Session, chain_id: int, after: str, limit: int) -> list[str]:
     """Vaults that are watched no more, in the order of their addresses, after this one."""
     query = select(KeeperEnded.vault).where(KeeperEnded.chain_id == chain_id, KeeperEnded.vault > _bytes(after))
-    return [_address(vault) for vault in session.scalars(query.order_by(KeeperEnded.vault).limit(limit))]
+    return [address_of(vault) for vault in session.scalars(query.order_by(KeeperEnded.vault).limit(limit))]
 
 
 def last_known_worths(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, UsdcE6]:
@@ -156,7 +149,7 @@ def last_known_worths(session: Session, chain_id: int, vaults: Collection[str]) 
         .lateral("last")
     )
     query = select(asked.c.vault, last.c.worth_usdc_e6).select_from(asked).join(last, true())
-    return {_address(bytes(vault)): UsdcE6(int(worth)) for vault, worth in session.execute(query)} if vaults else {}
+    return {address_of(bytes(vault)): UsdcE6(int(worth)) for vault, worth in session.execute(query)} if vaults else {}
 
 
 def _last_sent(registry: type[Vault]) -> Any:

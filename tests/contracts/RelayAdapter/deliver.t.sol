@@ -93,9 +93,12 @@ contract DeliverTest is Test {
         assertTrue(home.isLinear());
     }
 
-    function test_constructor__zero_relay_or_usdc_without_code__reverts() public {
+    function test_constructor__zero_relay__reverts() public {
         vm.expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, address(0)));
         new RelayAdapter(address(usdc), address(0));
+    }
+
+    function test_constructor__usdc_without_code__reverts() public {
         vm.expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, thief));
         new RelayAdapter(thief, service);
     }

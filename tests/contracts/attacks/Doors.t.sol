@@ -216,15 +216,6 @@ contract DoorAttacksTest is Test {
         vault.setPayee(thief);
     }
 
-    function test_pitfall_28__zero_address__holds_no_office_of_a_new_factory() public {
-        Offices memory nobody = Offices(admin, address(0), keeperAdmin, keeper, guard);
-        _expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, address(0)));
-        new MandateVaultFactory(address(usdc), 3 days, nobody);
-        nobody = Offices(admin, pauser, address(0), keeper, guard);
-        _expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, address(0)));
-        new MandateVaultFactory(address(usdc), 3 days, nobody);
-    }
-
     function test_pitfall_28__without_an_agent__everybody_is_told_the_same() public {
         vm.prank(owner);
         vault.removeAgent();

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from core.chain import calldata
-from core.chain.abi import events_by_topic
+from core.chain.abi import topic_of
 from core.db.repositories import alerts, health
 from core.db.repositories.leader import keep_out_writes
 from core.db.tables.alerts import OwnerAlert
@@ -199,7 +199,7 @@ def test_a_full_disk__holds_nothing_back(follower: Follower, books: Sequence[Boo
 def forge(follower: Follower, vault: str, event: str, *words: str) -> None:
     """The vault's code is replaced by one that logs what it is sent."""
     follower.deployed.rpc.call("anvil_setCode", [vault, FORGING])
-    topic = next(known.topic for known in events_by_topic().values() if known.name == event)
+    topic = topic_of(event)
     data = "0x" + "".join(word.removeprefix("0x").rjust(64, "0") for word in (topic, *words))
     follower.deployed.succeed(STRANGER, vault, data)
 

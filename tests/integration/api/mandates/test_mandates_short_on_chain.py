@@ -1,25 +1,17 @@
 """While a record is held back, the owner gets out by what the chain says, and reads the chain's numbers or none."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from eth_account import Account
-from starlette.testclient import TestClient
 
-from api.kernel.operation import Deps
-from api.main import create_app
 from core.chain import calldata
-from core.db.engine import Database
-from tests.integration.api.conftest import BASE_URL, Clock
+from tests.integration.api.document.conftest import live  # noqa: F401 (fixture)
 from tests.integration.api.document.live import Live
-from tests.integration.api.mandates.stage import Stage, StageChain
-from tests.integration.chain_fixtures import DeployedChain
-from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
+from tests.integration.api.mandates.stage import Stage
+from tests.integration.indexer.conftest import follower, leadership  # noqa: F401 (fixtures)
 from tests.integration.indexer.refusing import Refusals
-from tests.personas import AGENT, KEEPER, OWNER
+from tests.personas import KEEPER, OWNER
 
 
 @dataclass
@@ -51,24 +43,7 @@ class Held:
 
 
 @pytest.fixture
-def live(
-    deps: Deps,
-    deployed: DeployedChain,
-    database: Database,
-    clock: Clock,
-    chain: StageChain,
-    follower: Follower,  # noqa: F811
-) -> Iterator[Live]:
-    clock.now = datetime.now(UTC)
-    real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
-    with TestClient(create_app(real), base_url=BASE_URL) as client:
-        owner, agent = Account.from_key(OWNER.private_key), Account.from_key(AGENT.private_key)
-        people = Stage(client, database, clock, chain, owner_wallet=owner, agent_wallet=agent).enter()
-        yield Live(people, deployed, follower)
-
-
-@pytest.fixture
-def held(live: Live) -> Held:
+def held(live: Live) -> Held:  # noqa: F811
     mandate_id, vault = live.working()
     refusals = Refusals(live.follower.database)
     live.execute(mandate_id, "buy(uint256)", 10)
@@ -143,7 +118,7 @@ def test_withdraw_call__of_a_working_vault__is_locked(held: Held) -> None:
     assert (call["data"], call["reason"], call["data_issue"]) == (None, "working", True)
 
 
-def test_a_vault_whose_creation_is_held__is_found_by_its_terms(live: Live) -> None:
+def test_a_vault_whose_creation_is_held__is_found_by_its_terms(live: Live) -> None:  # noqa: F811
     live.deployed.mint(OWNER.address, 1_000_000_000)
     mandate_id = live.stage.signed()
     refusals = Refusals(live.follower.database)

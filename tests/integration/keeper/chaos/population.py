@@ -18,7 +18,7 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 from sqlalchemy import insert
 
-from core.chain.abi import events_by_topic, hex_bytes
+from core.chain.abi import hex_bytes, topic_of
 from core.chain.rpc import Rpc
 from core.db.engine import Database
 from core.db.tables.chain import Vault
@@ -35,7 +35,7 @@ SLOTS = 16  # more than a vault's plain ones
 BATCH = 500
 BOUGHT = 100 * USDC
 LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
-STOPPED = next(topic for topic, event in events_by_topic().items() if event.name == "Stopped")
+STOPPED = topic_of("Stopped")
 
 Request = tuple[str, list[Any]]
 
