@@ -157,7 +157,11 @@ class TipLoop:
     def note_finality(self) -> None:
         """Write down how far the chain calls itself safe and final; a chain without the tags says nothing."""
         with self._chain.reader.rpc.pinned():
-            self._finality.note(self._cursor)
+            try:
+                self._finality.note(self._cursor)
+            except BlockContradictionError:
+                self._pool.contradicts()
+                raise
 
     def _follow(self, head: BlockHeader, seen_at: datetime) -> Round:
         if head.number <= self._cursor.number:
@@ -188,7 +192,7 @@ class TipLoop:
         """The finalized block, when the way to it is worth taking in ranges and starts on our own cursor."""
         if head.number - self._cursor.number < WORTH_IT:
             return None
-        final, _ = self._finality.agreed(FINALIZED)
+        final = self._finality.look()[FINALIZED].header
         if final is None or not self._backfill.is_worth_it(self._cursor, final):
             return None
         ours = self._chain.reader.header(self._cursor.number)
