@@ -15,7 +15,7 @@ Laws
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from core.books import mandate_ledger
@@ -31,6 +31,7 @@ from indexer.chain.pool import Pool
 
 CONFIRMED_S = 60
 DEEP = 192  # blocks below a node's head that it may hold back from calling final: as many as come while Ethereum goes through an epoch
+SLOW_S = 0.5  # a look that takes less is no matter
 SPACING = 10
 TAGS = (SAFE, FINALIZED)
 
@@ -108,7 +109,7 @@ class Finality:
             said = self._ask()
             agreed = self._agreed(said)
             took = self._clock() - begun
-            self._look = _Look(self._clock() + SPACING * took, agreed)
+            self._look = _Look(self._clock() + SPACING * (took if took.total_seconds() > SLOW_S else timedelta(0)), agreed)
         return self._look.agreed
 
     def _ask(self) -> dict[str | None, _Said]:
