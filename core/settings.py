@@ -61,6 +61,13 @@ def _http_url(text: str) -> str:
     return text
 
 
+def _node(url: str) -> tuple[Any, ...]:
+    """What makes a node another one: its URL without what spelling leaves open. Another key or path is another account."""
+    parts = urlsplit(url)
+    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    return parts.scheme, parts.username, parts.password, parts.hostname, port, parts.path.rstrip("/"), parts.query
+
+
 def _account(text: str) -> str:
     if not _ACCOUNT.fullmatch(text):
         raise ValueError("write an address as 0x and 40 hex digits")
@@ -233,6 +240,12 @@ class Settings(BaseSettings):
 
     def model_post_init(self, context: Any) -> None:
         """Rules that span several settings. Errors: InvalidParameterError."""
+        nodes = [_node(url) for url in self.rpc_urls]
+        if len(set(nodes)) < len(nodes):
+            place = next(nodes.index(node) + 1 for node in nodes if nodes.count(node) > 1)
+            raise InvalidParameterError(
+                "RPC_URLS", f"name each node once, however it is written; the one at place {place} would be its own second word"
+            )
         for prefix in HAVE_A_KEYSTORE:
             self._require_beside(f"{prefix}_KEYSTORE_PASSWORD_FILE", f"{prefix}_KEYSTORE")
         for prefix in HAVE_A_REMOTE_SIGNER:

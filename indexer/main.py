@@ -70,7 +70,7 @@ def build_audit(settings: Settings, deployment: Deployment) -> Audit | None:
     """The second of RPC_URLS audits what came from the first; one that is alone can only be held against itself."""
     if settings.audit_blocks == 0:
         return None
-    urls = list(dict.fromkeys(settings.rpc_urls))
+    urls = settings.rpc_urls
     rpc = Rpc([urls[min(1, len(urls) - 1)]], answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s)
     return Audit(
         ChainReader(rpc, deployment.contracts),

@@ -19,7 +19,7 @@ from core.chain.refusals import INVALID_PARAMS_CODE
 from core.chain.results import Parse
 from core.chain.revert import decode_revert
 from core.chain.rpc import Rpc, RpcRefusedError, RpcRevertedError
-from core.chain.vault_sight import VIEWS, NotSeenError, seen_of
+from core.chain.vault_sight import STATUSES, VIEWS, NotSeenError, seen_of
 from core.domain.blocks import BlockHeader, RawLog, Receipt
 from core.domain.mandate.seen import VaultSeen
 from core.domain.mandate.terms import MAX_RULES, MandateTerms, Rule, RuleKind
@@ -132,6 +132,19 @@ def _output_of(view: FunctionAbi) -> Parse[Any]:
             raise ValueError(str(error)) from error
 
     return parse
+
+
+def _seen_output(view: FunctionAbi) -> Parse[Any]:
+    """As `_output_of`, within what a vault can say: a status that there is, and a time that a calendar has."""
+    parse, most = _output_of(view), {"status": len(STATUSES), "stoppedAt": results.MOST_TIME}.get(view.name)
+
+    def parse_seen(content: bytes) -> Any:
+        found = parse(content)
+        if most is not None and found >= most:
+            raise ValueError(f"{view.name} is {found}")
+        return found
+
+    return parse_seen
 
 
 def _position(totals: Any, agent: Any, balance: Any) -> VaultPosition | None:
@@ -372,7 +385,7 @@ class ChainReader:
         views, balance = [function("MandateVault", name) for name in VIEWS], function("MockUSDC", "balanceOf")
         asked = [*((vault, view.encode()) for view in views), (self.contracts["usdc"], balance.encode(vault))]
         requests = [("eth_call", [{"to": to, "data": data}, block_argument(header.hash)]) for to, data in asked]
-        answers = self.rpc.batch_settled(requests, [_output_of(view) for view in (*views, balance)])
+        answers = self.rpc.batch_settled(requests, [_seen_output(view) for view in (*views, balance)])
         return seen_of(vault, header.timestamp, answers)
 
     def check(self, vault: str, calls: Sequence[Call], at: At = LATEST) -> bytes:

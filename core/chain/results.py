@@ -28,6 +28,7 @@ _Wei = Annotated[str, msgspec.Meta(pattern=r"^0x[0-9a-fA-F]{1,64}\Z")]
 _Fee = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,32}[0-9a-fA-F]{1,32}\Z")]  # below 2**128
 _Number = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,49}[0-9a-fA-F]{1,15}\Z")]  # below 2**60
 _Index = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,57}[0-9a-fA-F]{1,7}\Z")]  # below 2**28
+MOST_TIME = 2**36
 _Time = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,55}[0-9a-fA-F]{1,9}\Z")]  # before the year 4147
 _Status = Annotated[str, msgspec.Meta(pattern=r"^0x0{0,63}[01]\Z")]
 

@@ -12,13 +12,13 @@ STATUSES: Final = (Status.SIGNED, Status.WORKING, Status.STOPPED, Status.SETTLED
 
 
 class NotSeenError(RpcError):
-    """A node has no such block, or a vault no such status."""
+    """A node has no such block."""
 
 
 def seen_of(vault: str, at: int, answers: Sequence[Any]) -> VaultSeen:
-    """`answers`: of VIEWS and the balance; a `worth` that was refused is unknown. `at`: the block's time.
+    """`answers`: of VIEWS and the balance, each within its bounds; a `worth` that was refused is unknown. `at`: the block's time.
 
-    Errors: RpcRefusedError of anything else that was refused, NotSeenError.
+    Errors: RpcRefusedError of anything else that was refused.
     """
     worth, *needed = answers
     for answer in needed:
@@ -26,8 +26,6 @@ def seen_of(vault: str, at: int, answers: Sequence[Any]) -> VaultSeen:
             raise answer
     status, agent, stopped_at, totals, fee_owed, balance = needed
     deposited, spent, received, withdrawn, fee_paid, unvalued_out, _, _ = totals
-    if status >= len(STATUSES):
-        raise NotSeenError(f"{status} is no status of a vault")
     return VaultSeen(
         vault=vault,
         at=at,

@@ -23,6 +23,7 @@ STALL_S: Final = 30  # a block that the chain has and we did not commit for so l
 LATE_S: Final = 20  # the newest committed block is that old while the chain has a newer one
 TOO_LATE_S: Final = 120
 LATE_BLOCKS: Final = 5
+FINAL_FAR_BLOCKS: Final = 3_600  # two hours of blocks: chains call theirs final within half an hour
 FROZEN_S: Final = 30  # the chain's newest block is that old
 DEAD_S: Final = 300  # as long without a block, a public chain or its node is out of order
 
@@ -51,6 +52,7 @@ class IndexerFacts:
     of the final block that the chain no longer holds. `moved_at`: when the cursor moved last.
     `head`: the node's height. `open_findings`: of the auditor, that nobody closed. `held_facts`: what the chain said and the
     database or a rule refused, with what waits behind it, in `held_ledgers`.
+    `final`: the height below which no reorg is believed.
     `next_block_at`: the time of the block after the cursor; asked for only where `is_suspect`.
     """
 
@@ -62,6 +64,7 @@ class IndexerFacts:
     moved_at: datetime | None = None
     block_at: int | None = None
     head: int | None = None
+    final: int | None = None
     open_findings: int = 0
     held_ledgers: int = 0
     held_facts: int = 0
@@ -115,6 +118,7 @@ def _troubles(facts: IndexerFacts) -> list[tuple[Health, str]]:
         _too_late(facts),
         _in_trouble(facts),
         _late(facts),
+        _final_stands(facts),
         _holds_back(facts),
         _contradicted(facts),
     ]
@@ -168,6 +172,15 @@ def _late(facts: IndexerFacts) -> tuple[Health, str] | None:
     if not facts.lag_blocks or (facts.lag_blocks <= LATE_BLOCKS and (facts.lag_s or 0) < LATE_S):
         return None
     return Health.DEGRADED, f"It is {facts.lag_blocks} blocks behind the chain; it catches up by itself, or its log says why not."
+
+
+def _final_stands(facts: IndexerFacts) -> tuple[Health, str] | None:
+    if facts.final is None or facts.cursor is None or facts.cursor - facts.final < FINAL_FAR_BLOCKS:
+        return None
+    return Health.DEGRADED, (
+        f"What is final stands still at block {facts.final}, {facts.cursor - facts.final} blocks back: the nodes of RPC_URLS disagree "
+        "about a block, or none calls newer ones final. Compare them with a third; meanwhile deeper reorgs would be believed."
+    )
 
 
 def _contradicted(facts: IndexerFacts) -> tuple[Health, str] | None:

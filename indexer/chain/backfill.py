@@ -3,7 +3,7 @@
     cursor ... [range being written][range being fetched] ............ finalized . . . tip (block by block)
 
 Laws
-- Only blocks at or below the node's `finalized` are taken so, and only above everything that was ever seen: nothing to unwind.
+- Only blocks up to the very one that is agreed to be final are taken so, and only above everything that was ever seen: nothing to unwind.
 - A range is as long as its logs are few: memory does not grow with the distance.
 - Ranges hold logs, not receipts. Reverted calls of these blocks are looked up afterwards (revert_scan.py).
 """
@@ -98,6 +98,8 @@ class Backfill:
             return None
         self._size.took(len(facts), sum(len(block.logs) for block in facts))
         last = facts[-1].header
+        if last.number == final.number and last.hash != final.hash:
+            raise BlockContradictionError(last, f"a range up to what is final ends here, and final is {final.hash}")
         if last.number < final.number:
             self._ahead = self._start(last.number + 1, last.hash, _with_new(watch, facts), final)
         return self._write(facts, watch.copy(), cursor, final)

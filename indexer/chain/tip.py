@@ -116,19 +116,17 @@ class TipLoop:
         """
         with self._chain.reader.rpc.pinned():
             try:
-                done = self._look()
+                return self._look()
             except NODE_AT_FAULT:
                 self._pool.contradicts()
                 raise
-            if done.written:
-                self._pool.got_on()
-            return done
 
     def _look(self) -> Round:
         seen_at = self._clock()
         head = self._chain.reader.header()
         if head is None:
             raise BlockUnavailableError(self._cursor.number, "or any other as its newest")
+        self._pool.shows(head)
         result = self._follow(head, seen_at)
         if self._owes_notes:
             self._owes_notes = self._write_owed_notes()
@@ -161,7 +159,11 @@ class TipLoop:
     def note_finality(self) -> None:
         """Write down how far the chain calls itself safe and final; a chain without the tags says nothing."""
         with self._chain.reader.rpc.pinned():
-            self._finality.note(self._cursor)
+            try:
+                self._finality.note(self._cursor)
+            except BlockContradictionError:
+                self._pool.contradicts()
+                raise
 
     def _follow(self, head: BlockHeader, seen_at: datetime) -> Round:
         if head.number <= self._cursor.number:
@@ -171,7 +173,9 @@ class TipLoop:
                 return self._unwind(head)
             if head.number < self._cursor.number:
                 self._chain.reader.rpc.distrust("lags")
-            elif self._clock() - self._moved_at > STALE:
+                return Round(head.number, self._cursor.number)
+            self._pool.holds_ours()
+            if self._clock() - self._moved_at > STALE:
                 self._chain.reader.rpc.distrust("stale")  # a quiet chain or a node that stands still: another may know more
             return Round(head.number, self._cursor.number)
         final = self._final_far_ahead(head)
@@ -181,6 +185,7 @@ class TipLoop:
         for header in self._headers_to(head):
             if header.parent_hash != self._cursor.hash:
                 return self._unwind(head)
+            self._pool.confirm(Cursor(header.number, header.hash), head)
             self._take(header, seen_at)
             written += 1
         return Round(head.number, self._cursor.number, written)
@@ -189,7 +194,7 @@ class TipLoop:
         """The finalized block, when the way to it is worth taking in ranges and starts on our own cursor."""
         if head.number - self._cursor.number < WORTH_IT:
             return None
-        final, _ = self._finality.agreed(FINALIZED)
+        final = self._finality.look()[FINALIZED].header
         if final is None or not self._backfill.is_worth_it(self._cursor, final):
             return None
         ours = self._chain.reader.header(self._cursor.number)
@@ -200,6 +205,7 @@ class TipLoop:
         if filled is None:
             return Round(head.number, self._cursor.number)
         self._cursor, self._watch, self._moved_at = filled.cursor, filled.watch, self._clock()
+        self._pool.gave(self._cursor)
         self._owes_notes = self._owes_reverts = True
         self._chain.metrics.range_written(filled.cursor.number, filled.newest_at, filled.blocks, filled.rows)
         log.info(
@@ -246,6 +252,7 @@ class TipLoop:
         with self._chain.database.write() as session:
             rows = write_block(session, self._chain, facts, watch, published, self._cursor, now)
         self._cursor, self._watch, self._moved_at = Cursor(header.number, header.hash), watch, now
+        self._pool.gave(self._cursor)
         self._may_have_pending_reverts = self._may_have_pending_reverts or bool(facts.reverts)
         self._owes_notes = self._owes_notes or is_noted(facts)
         self._tell(facts, rows, seen_at)
@@ -272,6 +279,7 @@ class TipLoop:
         with self._chain.database.write() as session:
             rows_reversed, withdrawn = unwind(session, self._chain, fork, old_head, self._clock())
         self._cursor = fork.ancestor
+        self._pool.took_back(fork.orphans)
         self._owes_retry = self._owes_retry or withdrawn > 0
         self._watch = self._read_watch_list()
         self._chain.metrics.unwound(fork.ancestor.number, len(fork.orphans), rows_reversed)

@@ -8,7 +8,7 @@ from sqlalchemy import and_, func, select, text
 from sqlalchemy.orm import Session
 
 from core.db.repositories.audit import open_counts
-from core.db.repositories.chain import TIP, not_orphaned
+from core.db.repositories.chain import FINALIZED, TIP, not_orphaned
 from core.db.repositories.leader import leader_row
 from core.db.repositories.quarantine import held_counts
 from core.db.tables.chain import ChainBlock, ChainCursor, Reorg, RevertedTx, Vault
@@ -44,7 +44,7 @@ def position(session: Session, cursor: str) -> Position | None:
 
 def indexer_facts(session: Session, now: datetime, head: int | None) -> IndexerFacts:
     """What Postgres knows of the indexer, beside the node's height."""
-    row, at = leader_row(session, INDEXER), position(session, TIP)
+    row, at, final = leader_row(session, INDEXER), position(session, TIP), position(session, FINALIZED)
     said = {} if row is None else row.status
     halted = said.get("halted_below")
     ledgers, held = held_counts(session)
@@ -57,6 +57,7 @@ def indexer_facts(session: Session, now: datetime, head: int | None) -> IndexerF
         moved_at=None if at is None else at.moved_at,
         block_at=None if at is None else at.block_at,
         head=head,
+        final=None if final is None else final.number,
         open_findings=sum(open_counts(session).values()),
         held_ledgers=ledgers,
         held_facts=held,

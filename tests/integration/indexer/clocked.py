@@ -1,4 +1,4 @@
-"""Two nodes and a clock of the test's own: `first` says what the test lets it say, and a second passes with each round."""
+"""Nodes and a clock of the test's own: each node says what the test lets it say, and a second passes with each round."""
 
 import json
 from collections import Counter
@@ -25,12 +25,21 @@ def true(call: dict[str, Any], result: Any) -> Any:
 
 
 class Viewed(httpx.BaseTransport):
-    """All hosts are the same anvil; `first` says what `view` makes of each result, and nobody answers for those that are `dead`."""
+    """All hosts are the same anvil; each says what its view makes of each result, and nobody answers for those that are `dead`."""
 
     def __init__(self, url: str) -> None:
         self._url, self._real = url, httpx.HTTPTransport()
-        self.view: View = true
+        self.views: dict[str, View] = {}
         self.dead: set[str] = set()
+
+    @property
+    def view(self) -> View:
+        """Of the first node."""
+        return self.views.get("first", true)
+
+    @view.setter
+    def view(self, view: View) -> None:
+        self.views["first"] = view
 
     def sent(self, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads(self._real.handle_request(httpx.Request("POST", self._url, json=calls)).read())
@@ -42,9 +51,10 @@ class Viewed(httpx.BaseTransport):
         body = json.loads(request.content)
         calls = body if isinstance(body, list) else [body]
         answers, by_id = self.sent(calls), {call["id"]: call for call in calls}
-        for answer in answers if request.url.host == "first" else []:
+        view = self.views.get(request.url.host)
+        for answer in answers if view is not None else []:
             if "result" in answer:
-                answer["result"] = self.view(by_id[answer["id"]], answer["result"])
+                answer["result"] = view(by_id[answer["id"]], answer["result"])
         return httpx.Response(200, json=answers if isinstance(body, list) else answers[0])
 
     def close(self) -> None:
@@ -57,14 +67,11 @@ class Clocked:
     def __init__(self, follower: Follower, *hosts: str) -> None:
         self._now, self._begun = 0.0, datetime.now(UTC)
         self.follower, self.wire = follower, Viewed(follower.deployed.anvil.url)
-        self.rpc = Rpc([f"http://{host}" for host in hosts], transport=self.wire, clock=lambda: self._now, sleep=self._sleep)
+        self.rpc = Rpc([f"http://{host}" for host in hosts], transport=self.wire, clock=lambda: self._now, sleep=self.pass_time)
         follower.restart(reader=ChainReader(self.rpc, follower.deployed.contracts))
         self.tip = TipLoop(follower.chain, lambda: self._begun + timedelta(seconds=self._now))
         self.errors: Counter[str] = Counter()
         self.tip.round()
-
-    def _sleep(self, seconds: float) -> None:
-        self._now += seconds
 
     def ask(self, method: str, *params: Any) -> Any:
         """What anvil says, past all views."""
@@ -86,6 +93,14 @@ class Clocked:
             if second % every == 0:
                 self.follower.deployed.anvil.mine()
             self.round()
+
+    @property
+    def second(self) -> int:
+        """Of the test's clock."""
+        return int(self._now)
+
+    def pass_time(self, seconds: float) -> None:
+        self._now += seconds
 
     @property
     def height(self) -> int:

@@ -60,3 +60,26 @@ def test_a_printed_setting__shows_no_key() -> None:
     )
     assert ONE not in repr(settings)
     assert TWO not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    "urls",
+    [
+        "http://a:1,http://a:1",
+        "http://a:1,http://b:1,HTTP://A:1/",
+        "https://a/key,https://a:443/key/",
+        "http://a,http://A:80",
+    ],
+)
+def test_rpc_urls__one_node_twice__is_refused(urls: str) -> None:
+    """Two words of one node once passed for two nodes that agree."""
+    with pytest.raises(InvalidParameterError) as refused:
+        Settings(database_url="postgresql+psycopg://127.0.0.1:1/none", rpc_urls=urls, deployment_file="/none.json")  # type: ignore[arg-type]
+    assert refused.value.field == "RPC_URLS"
+    assert "key" not in str(refused.value)
+
+
+def test_rpc_urls__two_keys_of_one_provider__are_two_nodes() -> None:
+    urls = "https://a/one,https://a/two,https://a/two?key=3,http://a/one"
+    settings = Settings(database_url="postgresql+psycopg://127.0.0.1:1/none", rpc_urls=urls, deployment_file="/none.json")  # type: ignore[arg-type]
+    assert len(settings.rpc_urls) == 4
