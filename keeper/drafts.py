@@ -148,8 +148,9 @@ class _Room:
 
         A stop goes for less rather than not at all. A mark leaves what STOPS_WANTED stops may cost.
         """
-        kept_wei = STOPS_WANTED * STOP_GAS * self.market.cap_wei(stop_cap_wei) if trial.intent.kind == Kind.MARK else 0
-        left_wei = self.market.balances_wei[trial.signer] - kept_wei
+        left_wei = self.market.balances_wei[trial.signer]
+        if trial.intent.kind == Kind.MARK:
+            left_wei = self.market.sure_wei[trial.signer] - STOPS_WANTED * STOP_GAS * self.market.cap_wei(stop_cap_wei)
         for gas in trial.gas_limits():
             if left_wei >= gas * offer.fees.max_fee_wei:
                 return offer.fees, gas
@@ -274,7 +275,7 @@ class Drafter:
             _wait(intent, "the key is short of ETH", tell, signer=signer, balance_wei=market.balances_wei[signer])
             return None
         fees, gas = paid
-        market.balances_wei[signer] -= gas * fees.max_fee_wei
+        market.pay(signer, gas * fees.max_fee_wei)
         if slot is not None:
             room.overtaken.add((signer, slot.nonce))
         return Draft(intent, signer, room.nonce_for(intent, signer) if slot is None else slot.nonce, fees, gas)
