@@ -141,6 +141,7 @@ class Tick:
         with self._database.read() as session:
             watched = watched_rows.watched_vaults(session, self._chain_id, now)
             live = rows.live_intents(session, self._chain_id)
+        self._observer.witnesses.take_turns()
         head = self._observer.head(seconds)
         keepers = self._observer.keepers(head, self._own)
         state = KeeperState(self._chain_id, head, (), self._observer.max_head_age_s, keepers, self._own)
@@ -155,7 +156,7 @@ class Tick:
             self._sign()
         state = replace(state, vaults=tuple(readings.values()))
         self._order.note(state.vaults)
-        self._audit.hear(state)
+        self._audit.hear(state, {vault.vault for vault in watched if vault.is_recorded_at_work})
         self._sign()
         others = self._others(state, seconds, now)
         live = [*live, *self._written(state, stops, others, seconds, now)]
