@@ -100,7 +100,7 @@ class _Room:
     sight: Sight
     market: Market
     live: Mapping[int, Intent]  # by id
-    only_by_mark: frozenset[str]  # vaults whose stops go by `enforceStopLine` only when nothing else is left
+    reverted: Mapping[str, int]  # stops by vault: one that had such goes by `enforceStopLine` only when nothing else is left
     avoided: frozenset[str]  # signers that are asked last
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     overtaken: set[tuple[str, int]] = field(default_factory=set)  # pending nonces that a draft of this round replaces
@@ -174,11 +174,12 @@ class Drafter:
         self._agreement = Agreement(observer.witnesses)
 
     def turns(
-        self, live: Sequence[Intent], sight: Sight, only_by_mark: frozenset[str], avoided: Collection[str], *, urgent_alone: bool
+        self, live: Sequence[Intent], sight: Sight, reverted: Mapping[str, int], avoided: Collection[str], *, urgent_alone: bool
     ) -> Iterator[Turn]:
         """What may be signed now, stops first; take a turn only when the one before was sent.
 
-        `only_by_mark`: vaults whose stops go by the keeper's mark as long as that can be. `avoided`: signers that are asked last.
+        `reverted`: how many stops of a vault did; its next one goes by the keeper's mark as long as that can be. `avoided`: signers that
+        are asked last.
         Errors: RpcError, NoHeadError.
         """
         planned = sorted((i for i in live if i.state == State.PLANNED and self._has_key(i)), key=order_of)
@@ -186,7 +187,7 @@ class Drafter:
         overdue = {} if urgent_alone else dict(self._overdue(live, sight))
         if not urgent and (urgent_alone or not (planned or overdue)):
             return
-        room = _Room(sight, self._market(sight), {i.id: i for i in live}, only_by_mark, frozenset(avoided))
+        room = _Room(sight, self._market(sight), {i.id: i for i in live}, reverted, frozenset(avoided))
         for group in _groups(urgent, STOPS_A_TURN):
             yield self._turn(group, room)
         for waiting in _groups(sorted(overdue, key=lambda n: room.live[n].kind not in URGENT), STOPS_A_TURN):
@@ -226,7 +227,7 @@ class Drafter:
         return market(self._reader.rpc, sorted(set(self._addresses.values())), sight.head)
 
     def _tried(self, intents: Sequence[tuple[Intent, str, Slot | None]], room: _Room) -> list[Trial]:
-        return tried(self._reader.rpc, intents, room.sight.head, room.only_by_mark | room.heard.claimants.keys())
+        return tried(self._reader.rpc, intents, room.sight.head, room.reverted.keys() | room.heard.claimants.keys())
 
     # Planned intents
 
@@ -241,7 +242,7 @@ class Drafter:
             for trial, draft in zip(trials, found, strict=True):
                 claimants = room.claimants(trial.intent)
                 if draft is not None and claimants is not None:
-                    self._agreement.tried(draft.intent.to, claimants, trial.passed_at)
+                    self._agreement.tried(draft.intent.to, claimants, trial.passed_at, room.reverted.get(draft.intent.to, 0))
             above = {trial.intent.id for trial in trials if trial.why == ABOVE_STOP_LINE}
             left = [i for i, draft in zip(left, found, strict=True) if draft is None and ways[i.id] and i.id not in above]
 
@@ -256,7 +257,7 @@ class Drafter:
         by_mark = [] if intent.vault in room.heard.claimants else [(intent, keeper)]
         by_anyone = [(as_anyone(intent), own)] if own is not None and is_for_anyone(intent) else []
         at_last = [(as_anyone(intent, Role.KEEPER), keeper)] if is_for_anyone(intent) else []
-        ways = [*by_mark, *by_anyone, *at_last] if intent.vault in room.only_by_mark else [*by_anyone, *by_mark, *at_last]
+        ways = [*by_mark, *by_anyone, *at_last] if intent.vault in room.reverted else [*by_anyone, *by_mark, *at_last]
         if intent.kind == Kind.SECOND:
             ways = [way for way in ways if way[1] not in room.stop_signers(intent.vault)]
         return sorted(ways, key=lambda way: room.is_avoided(way[1]))
@@ -270,7 +271,7 @@ class Drafter:
             return None
         is_stop = intent.kind in STOPS
         claimants = room.claimants(intent)
-        if claimants is not None and not self._agreement.may_try(intent.to, claimants, trial.passed_at):
+        if claimants is not None and not self._agreement.may_try(intent.to, claimants, trial.passed_at, room.reverted.get(intent.to, 0)):
             _wait(intent, "it was tried in vain, and no other node lets it pass", tell, nodes=sorted(claimants))
             return None
         slot = room.pending_mark(signer) if is_stop else None

@@ -224,6 +224,15 @@ class Heard:
     denied: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """Holds once more stops than `reverted` did."""
+
+    until: float
+    seconds: float
+    reverted: int
+
+
 class Agreement:
     """Which stops may go by `mark`. One that too few nodes call for goes by the contract alone, and if the contract refuses it, it costs
     its gas: the node on whose word alone it went waits before its word on this vault is enough again, and no other node does.
@@ -232,7 +241,7 @@ class Agreement:
     def __init__(self, witnesses: Witnesses) -> None:
         self._witnesses = witnesses
         self._clock = witnesses.clock
-        self._waits: dict[tuple[str, str], tuple[float, float]] = {}  # by vault and node: until when it waits, and how long
+        self._waits: dict[tuple[str, str], _Wait] = {}  # by vault and node
 
     def hear(self, floors: Mapping[str, UsdcE6], head: Head, asked: str | None) -> Heard:
         """Of the vaults of `floors`. `asked`: the node by which a stop of them is considered."""
@@ -243,15 +252,19 @@ class Agreement:
         claimants = {vault: one.fallen or frozenset({asked or ""}) for vault, one in said.items() if not one.agrees_to_mark}
         return Heard(claimants, frozenset(vault for vault, one in said.items() if one.is_denied))
 
-    def may_try(self, vault: str, claimants: frozenset[str], passed_at: frozenset[str]) -> bool:
-        """`passed_at`: the nodes that let the stop pass."""
-        now = self._clock()
-        return bool(passed_at - claimants) or any(now >= self._waits.get((vault, name), (now, 0.0))[0] for name in claimants)
+    def may_try(self, vault: str, claimants: frozenset[str], passed_at: frozenset[str], reverted: int) -> bool:
+        """`passed_at`: the nodes that let the stop pass. `reverted`: so many stops of this vault did; one that ended otherwise was not in
+        vain."""
+        waits = [self._waits.get((vault, name)) for name in claimants]
+        is_free = any(wait is None or self._clock() >= wait.until or reverted <= wait.reverted for wait in waits)
+        return bool(passed_at - claimants) or is_free
 
-    def tried(self, vault: str, claimants: frozenset[str], passed_at: frozenset[str]) -> None:
-        """A node on whose word alone a stop goes waits AGAIN_S, and each time twice as long. It is forgotten after MOST_AGAIN_S more."""
+    def tried(self, vault: str, claimants: frozenset[str], passed_at: frozenset[str], reverted: int) -> None:
+        """A node on whose word alone a stop goes waits AGAIN_S if it reverts, and each time twice as long. It is forgotten after
+        MOST_AGAIN_S more."""
         now = self._clock()
-        self._waits = {about: wait for about, wait in self._waits.items() if now < wait[0] + MOST_AGAIN_S}
+        self._waits = {about: wait for about, wait in self._waits.items() if now < wait.until + MOST_AGAIN_S}
         for name in claimants if not passed_at - claimants else ():
-            wait_s = min(2 * self._waits.get((vault, name), (0.0, AGAIN_S / 2))[1], MOST_AGAIN_S)
-            self._waits[vault, name] = now + wait_s, wait_s
+            was = self._waits.get((vault, name))
+            wait_s = AGAIN_S if was is None else min(2 * was.seconds, MOST_AGAIN_S) if reverted > was.reverted else was.seconds
+            self._waits[vault, name] = _Wait(now + wait_s, wait_s, reverted)

@@ -154,18 +154,24 @@ def test_nodes_that_contradict_each_other__take_turns_and_none_rests() -> None:
 A, B, AB = frozenset("a"), frozenset("b"), frozenset("ab")
 
 
-def tried_at(agreement: Agreement, claimants: frozenset[str], passed_at: frozenset[str], seconds: range) -> list[int]:
-    tried = []
+def tried_at(agreement: Agreement, claimants: frozenset[str], passed_at: frozenset[str], seconds: range, reverts: int = 1) -> list[int]:
+    """When it goes, of these seconds; each one that went reverts, or none does."""
+    tried = list[int]()
     for now in seconds:
         agreement._clock = lambda now=now: float(now)  # type: ignore[misc]
-        if agreement.may_try(VAULT, claimants, passed_at):
+        if agreement.may_try(VAULT, claimants, passed_at, reverted := reverts * (seconds.start + len(tried))):
             tried.append(now)
-            agreement.tried(VAULT, claimants, passed_at)
+            agreement.tried(VAULT, claimants, passed_at, reverted)
     return tried
 
 
 def test_one_nodes_claim__is_tried_again_after_one_minute_then_two() -> None:
     assert tried_at(Agreement(Pool().observer.witnesses), A, A, range(400)) == [0, 60, 180]
+
+
+def test_a_claim_whose_stop_did_not_revert__waits_for_nothing() -> None:
+    """It took a nonce that was a lie, say."""
+    assert tried_at(Agreement(Pool().observer.witnesses), A, A, range(3), reverts=0) == [0, 1, 2]
 
 
 def test_the_wait_of_one_nodes_claim__is_no_other_nodes() -> None:
@@ -184,7 +190,7 @@ def test_a_wait__is_forgotten_an_hour_after_its_end() -> None:
     agreement = Agreement(Pool().observer.witnesses)
     assert tried_at(agreement, A, A, range(10)) == [0]
     agreement._clock = lambda: 60.0 + MOST_AGAIN_S
-    agreement.tried("another", B, B)
+    agreement.tried("another", B, B, 0)
     assert list(agreement._waits) == [("another", "b")]
 
 
