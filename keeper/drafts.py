@@ -10,7 +10,7 @@ Laws
 - What waits too long at the lowest nonce is offered again, dearer, and so is what pays less than the base fee. What nobody needs
   any more is replaced by a transfer of nothing, so that its nonce holds nothing up.
 - `mark` is believed by the contract, `enforceStopLine` is not: a stop that too few nodes agree to goes by the latter alone, and seldom
-  where a node speaks against it (keeper.witness).
+  on the word of a node whose last ones were in vain (keeper.witness). No single node's word takes a pending stop back.
 - One intent's trouble is its own: it is logged, and the others go on.
 """
 
@@ -31,7 +31,7 @@ from keeper.market import Market, Offer, market
 from keeper.observe import Observer
 from keeper.sight import Sight
 from keeper.spared import spared
-from keeper.state import SOURCE_AT_COST, STOPS, Head, Kind, Role
+from keeper.state import STOPS, Kind, Role
 from keeper.trials import FILLER_GAS, Trial, tried
 from keeper.views import Numbers
 from keeper.witness import Agreement, Heard
@@ -100,7 +100,7 @@ class _Room:
     sight: Sight
     market: Market
     live: Mapping[int, Intent]  # by id
-    only_by_mark: frozenset[str]  # vaults whose stops go by `enforceStopLine` only when nothing else is left
+    reverted: Mapping[str, int]  # stops by vault: one that had such goes by `enforceStopLine` only when nothing else is left
     avoided: frozenset[str]  # signers that are asked last
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     overtaken: set[tuple[str, int]] = field(default_factory=set)  # pending nonces that a draft of this round replaces
@@ -132,6 +132,10 @@ class _Room:
         found = ((slot.signer, self.live.get(slot.newest.intent_id)) for slot in self.sight.pending)
         return {signer for signer, intent in found if intent is not None and intent.kind == Kind.STOP and intent.vault == vault}
 
+    def claimants(self, intent: Intent) -> frozenset[str] | None:
+        """On whose word alone this stop would be sent; None: it is none, or follows one that was sent, or enough nodes call for it."""
+        return self.heard.claimants.get(intent.to) if intent.kind == Kind.STOP else None
+
     def nonce_for(self, intent: Intent, signer: str) -> int:
         """The lowest free one; a filling has its own, since bytes of ours may stand at lower ones of the same gap."""
         is_filling = intent.kind == Kind.FILL
@@ -148,8 +152,9 @@ class _Room:
 
         A stop goes for less rather than not at all. A mark leaves what STOPS_WANTED stops may cost.
         """
-        kept_wei = STOPS_WANTED * STOP_GAS * self.market.cap_wei(stop_cap_wei) if trial.intent.kind == Kind.MARK else 0
-        left_wei = self.market.balances_wei[trial.signer] - kept_wei
+        left_wei = self.market.balances_wei[trial.signer]
+        if trial.intent.kind == Kind.MARK:
+            left_wei = self.market.sure_wei[trial.signer] - STOPS_WANTED * STOP_GAS * self.market.cap_wei(stop_cap_wei)
         for gas in trial.gas_limits():
             if left_wei >= gas * offer.fees.max_fee_wei:
                 return offer.fees, gas
@@ -169,11 +174,12 @@ class Drafter:
         self._agreement = Agreement(observer.witnesses)
 
     def turns(
-        self, live: Sequence[Intent], sight: Sight, only_by_mark: frozenset[str], avoided: Collection[str], *, urgent_alone: bool
+        self, live: Sequence[Intent], sight: Sight, reverted: Mapping[str, int], avoided: Collection[str], *, urgent_alone: bool
     ) -> Iterator[Turn]:
         """What may be signed now, stops first; take a turn only when the one before was sent.
 
-        `only_by_mark`: vaults whose stops go by the keeper's mark as long as that can be. `avoided`: signers that are asked last.
+        `reverted`: how many stops of a vault did; its next one goes by the keeper's mark as long as that can be. `avoided`: signers that
+        are asked last.
         Errors: RpcError, NoHeadError.
         """
         planned = sorted((i for i in live if i.state == State.PLANNED and self._has_key(i)), key=order_of)
@@ -181,7 +187,7 @@ class Drafter:
         overdue = {} if urgent_alone else dict(self._overdue(live, sight))
         if not urgent and (urgent_alone or not (planned or overdue)):
             return
-        room = _Room(sight, self._market(sight), {i.id: i for i in live}, only_by_mark, frozenset(avoided))
+        room = _Room(sight, self._market(sight), {i.id: i for i in live}, reverted, frozenset(avoided))
         for group in _groups(urgent, STOPS_A_TURN):
             yield self._turn(group, room)
         for waiting in _groups(sorted(overdue, key=lambda n: room.live[n].kind not in URGENT), STOPS_A_TURN):
@@ -195,13 +201,13 @@ class Drafter:
         fresh = self._restated(group, room.sight)
         fresh |= {i.id: None for i in group if room.is_filled(i)}
         needed = [intent for i in group if (intent := fresh[i.id]) is not None]
-        room.heard = self._heard([intent for intent in needed if intent.kind in STOPS], room.sight.head)
+        room.heard = self._heard([intent for intent in needed if intent.kind in STOPS], room)
         return Turn(list(self._first_attempts(needed, room)), [intent for intent in group if fresh[intent.id] is None])
 
-    def _heard(self, stops: Sequence[Intent], head: Head) -> Heard:
-        at_cost = {stop.vault: stop.reason.get("source") == SOURCE_AT_COST for stop in stops if stop.vault is not None}
-        floors = {vault: floor for vault in at_cost if (floor := self._observer.floor_usdc_e6(vault)) is not None}
-        return self._agreement.hear(at_cost, floors, head, self._reader.rpc.pinned_name)
+    def _heard(self, stops: Sequence[Intent], room: _Room) -> Heard:
+        vaults = dict.fromkeys(stop.vault for stop in stops if stop.vault is not None)
+        floors = {vault: floor for vault in vaults if (floor := self._observer.floor_usdc_e6(vault)) is not None}
+        return self._agreement.hear(floors, room.sight.head, self._reader.rpc.pinned_name)
 
     def _has_key(self, intent: Intent) -> bool:
         if intent.role in self._addresses:
@@ -221,7 +227,7 @@ class Drafter:
         return market(self._reader.rpc, sorted(set(self._addresses.values())), sight.head)
 
     def _tried(self, intents: Sequence[tuple[Intent, str, Slot | None]], room: _Room) -> list[Trial]:
-        return tried(self._reader.rpc, intents, room.sight.head, room.only_by_mark)
+        return tried(self._reader.rpc, intents, room.sight.head, room.reverted.keys() | room.heard.claimants.keys())
 
     # Planned intents
 
@@ -233,9 +239,10 @@ class Drafter:
             trials = self._tried([(*ways[intent.id].pop(0), None) for intent in left], room)
             found = [self._first_attempt(trial, room, is_last=not ways[trial.intent.id]) for trial in trials]
             yield from (draft for draft in found if draft is not None)
-            for intent, draft in zip(left, found, strict=True):
-                if draft is not None and intent.vault in room.heard.contested:
-                    self._agreement.tried(intent.vault)
+            for trial, draft in zip(trials, found, strict=True):
+                claimants = room.claimants(trial.intent)
+                if draft is not None and claimants is not None:
+                    self._agreement.tried(draft.intent.to, claimants, trial.passed_at, room.reverted.get(draft.intent.to, 0))
             above = {trial.intent.id for trial in trials if trial.why == ABOVE_STOP_LINE}
             left = [i for i, draft in zip(left, found, strict=True) if draft is None and ways[i.id] and i.id not in above]
 
@@ -244,13 +251,13 @@ class Drafter:
         keeper, own = self._addresses[Role.KEEPER], self._addresses.get(Role.STOP)
         if intent.kind not in STOPS:
             return [(intent, self._addresses[intent.role])]
-        if intent.vault in room.heard.contested and not self._agreement.may_try(intent.vault):
-            _wait(intent, "another node calls it above its floor")
+        if intent.vault in room.heard.denied:
+            _wait(intent, "other nodes say that it has not fallen")
             return []
-        by_mark = [] if intent.vault in room.heard.unmarked else [(intent, keeper)]
+        by_mark = [] if intent.vault in room.heard.claimants else [(intent, keeper)]
         by_anyone = [(as_anyone(intent), own)] if own is not None and is_for_anyone(intent) else []
         at_last = [(as_anyone(intent, Role.KEEPER), keeper)] if is_for_anyone(intent) else []
-        ways = [*by_mark, *by_anyone, *at_last] if intent.vault in room.only_by_mark else [*by_anyone, *by_mark, *at_last]
+        ways = [*by_mark, *by_anyone, *at_last] if intent.vault in room.reverted else [*by_anyone, *by_mark, *at_last]
         if intent.kind == Kind.SECOND:
             ways = [way for way in ways if way[1] not in room.stop_signers(intent.vault)]
         return sorted(ways, key=lambda way: room.is_avoided(way[1]))
@@ -263,6 +270,10 @@ class Drafter:
             _wait(intent, "the chain refuses it", tell, signer=signer, refused=trial.why)
             return None
         is_stop = intent.kind in STOPS
+        claimants = room.claimants(intent)
+        if claimants is not None and not self._agreement.may_try(intent.to, claimants, trial.passed_at, room.reverted.get(intent.to, 0)):
+            _wait(intent, "it was tried in vain, and no other node lets it pass", tell, nodes=sorted(claimants))
+            return None
         slot = room.pending_mark(signer) if is_stop else None
         market = room.market
         offer = market.offered(cap, is_stop=is_stop) if slot is None else market.raised(slot.fees, cap, is_stop=is_stop)
@@ -274,7 +285,7 @@ class Drafter:
             _wait(intent, "the key is short of ETH", tell, signer=signer, balance_wei=market.balances_wei[signer])
             return None
         fees, gas = paid
-        market.balances_wei[signer] -= gas * fees.max_fee_wei
+        market.pay(signer, gas * fees.max_fee_wei)
         if slot is not None:
             room.overtaken.add((signer, slot.nonce))
         return Draft(intent, signer, room.nonce_for(intent, signer) if slot is None else slot.nonce, fees, gas)
@@ -301,9 +312,15 @@ class Drafter:
 
     def _replacements(self, fresh: Mapping[int, Intent | None], overdue: Mapping[int, Slot], room: _Room) -> Iterator[Draft]:
         left = {n: slot for n, slot in overdue.items() if (slot.signer, slot.nonce) not in room.overtaken}
-        needed = [(intent, slot) for n, slot in left.items() if (intent := _sent_as(room.live[n], fresh[n])) is not None]
+        unneeded = [room.live[n] for n in left if fresh[n] is None and room.live[n].kind in STOPS]
+        room.heard = self._heard(unneeded, room)
+        kept = {i.id: i for i in unneeded if self._observer.witnesses.are_several and i.vault not in room.heard.denied}
+        needed = [(intent, slot) for n, slot in left.items() if (intent := _sent_as(room.live[n], fresh[n], kept.get(n))) is not None]
         trials = {trial.intent.id: trial for trial in self._tried([(i, slot.signer, slot) for i, slot in needed], room)}
         for intent_id, slot in left.items():
+            if intent_id in kept and intent_id not in trials:
+                _wait(room.live[intent_id], "nodes disagree whether it is needed", nonce=slot.nonce)
+                continue
             draft = self._replacement(room.live[intent_id], trials.get(intent_id), slot, room)
             if draft is not None:
                 room.overtaken.add((slot.signer, slot.nonce))
@@ -315,6 +332,9 @@ class Drafter:
         offer = room.market.raised(slot.fees, cap, is_stop=intent.kind in STOPS)
         if offer is None:
             _wait(intent, "its fee is at the cap", nonce=slot.nonce, max_fee_wei=slot.fees.max_fee_wei, cap_wei=room.market.cap_wei(cap))
+            return None
+        if trial is not None and trial.gas is None and intent.kind in STOPS and len(trial.refused_at) < self._observer.witnesses.needed:
+            _wait(intent, "too few nodes refuse it", nonce=slot.nonce, refused=trial.why)
             return None
         if trial is None or trial.gas is None:
             return Draft(intent, slot.signer, slot.nonce, offer.fees, FILLER_GAS, is_filler=True)
@@ -345,10 +365,11 @@ def _is_in_gap(filling: Intent, sight: Sight) -> bool:
     return gap is not None and gap[0] <= int(filling.reason["nonce"]) <= gap[1]
 
 
-def _sent_as(intent: Intent, fresh: Intent | None) -> Intent | None:
-    """The fresh numbers in the form in which the pending attempt was sent."""
+def _sent_as(intent: Intent, fresh: Intent | None, kept: Intent | None) -> Intent | None:
+    """The fresh numbers in the form in which the pending attempt was sent. A stop that is `kept`, as nodes disagree whether it is needed,
+    is sent in the form that the contract checks, if it has one."""
     if fresh is None:
-        return None
+        return None if kept is None or not is_for_anyone(kept) else as_anyone(kept, intent.role)
     return as_anyone(fresh, intent.role) if intent.data == ENFORCE else replace(fresh, role=intent.role)
 
 

@@ -4,7 +4,8 @@
                is offered
     tip        first the lower median of what the nodes suggest, for a stop again the most; at most MOST_TIP_WEI or twice the least base
                fee, and for a stop at least LEAST_STOP_TIP_WEI: this is paid as offered
-    balance    the most that any node tells: a node that lags must not keep an account from paying
+    balance    the most that any node tells: a node that lags must not keep an account from paying. What a mark leaves for stops is
+               reckoned from the lower median: one that tells too much must not spend it
 
 Caps, of each transaction: the setting's, and MARKET_TIMES what the market asks, so that no row of replacements burns an account. A base fee
 above the setting's cap bars nothing as long as one node names one below it.
@@ -56,11 +57,16 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Market:
-    """`balances_wei` of our accounts go down as drafts are made."""
+    """`balances_wei` and `sure_wei` of our accounts (the most and the lower median of what nodes tell) go down as drafts are made."""
 
     base_fee_wei: Told
     tip_wei: Told
     balances_wei: dict[str, int]
+    sure_wei: dict[str, int]
+
+    def pay(self, account: str, wei: int) -> None:
+        self.balances_wei[account] -= wei
+        self.sure_wei[account] -= wei
 
     def cap_wei(self, cap_wei: int) -> int:
         """The setting's cap, or what the market makes of it."""
@@ -99,10 +105,11 @@ def market(rpc: Rpc, accounts: Sequence[str], head: Head) -> Market:
     bases = [newest.base_fee_wei for answers in told if (newest := Head.of(answers[1])) is not None] or [head.base_fee_wei]
     most_tip_wei = max(MOST_TIP_WEI, 2 * min(bases))
     tip_wei = Told(*(min(one, most_tip_wei) for one in (min(tips), median_low(tips), max(tips))))
-    balances = {account: _most([answers[n] for answers in told]) for n, account in enumerate(accounts, len(asked))}
-    return Market(Told(min(bases), median_high(bases), max(bases)), tip_wei, balances)
+    balances = {account: _numbers([answers[n] for answers in told]) for n, account in enumerate(accounts, len(asked))}
+    most, sure = ({account: of(found) for account, found in balances.items()} for of in (max, median_low))
+    return Market(Told(min(bases), median_high(bases), max(bases)), tip_wei, most, sure)
 
 
-def _most(answers: Sequence[Any]) -> int:
+def _numbers(answers: Sequence[Any]) -> list[int]:
     """0 when no node tells: then nothing can be paid for."""
-    return max((answer for answer in answers if isinstance(answer, int)), default=0)
+    return [answer for answer in answers if isinstance(answer, int)] or [0]

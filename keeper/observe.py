@@ -194,19 +194,17 @@ class Observer:
         """Of those that answer, at the head's hash. Errors: RpcError."""
         return views.statuses(self._ask, vaults, head.hash)
 
-    def safe_block(self) -> BlockHeader | None:
-        """None: the node names none. Errors: RpcUnreachableError."""
-        try:
-            return self._reader.header("safe")
-        except RpcRefusedError:
-            return None
+    def safe_number(self) -> int | None:
+        """The highest block that any node calls safe; None when none names one."""
+        said = self._reader.rpc.batch_of_each([("eth_getBlockByNumber", ["safe", False])], PART_S)
+        return max((safe.number for (block,) in said.values() if (safe := head_of(block)) is not None), default=None)
 
-    def safe_statuses(self, vaults: Sequence[str]) -> list[dict[str, VaultStatus]]:
-        """What each node says of these at the block that it calls safe; a node without one says nothing."""
+    def statuses_of_each(self, vaults: Sequence[str], tag: str) -> list[dict[str, VaultStatus]]:
+        """What each node says of these at the block that it calls `safe` or `latest`; a node without one says nothing."""
         found = []
         for name in self._reader.rpc.names:
             try:
-                found.append(views.statuses(partial(self.witnesses.ask_of, name), vaults, "safe"))
+                found.append(views.statuses(partial(self.witnesses.ask_of, name), vaults, tag))
             except RpcError:
                 continue
         return found

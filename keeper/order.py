@@ -3,8 +3,8 @@
     unread and at work by the record, nearest to the floor ... farthest, unread of any other status, unfunded
 
 Laws
-- What the chain calls funding has nothing to lose yet: it comes last, once in UNFUNDED_S, and never again once its mandate is over.
-  The record that calls its mandate working brings it back at once.
+- What the chain calls funding has nothing to lose yet: it comes last, once in UNFUNDED_S, and once in OVER_S when its mandate is over, a
+  few a tick: that it has no money is one node's word. The record that calls its mandate working brings it back at once.
 - This is what one process saw: the next one looks at each vault once.
 """
 
@@ -15,6 +15,7 @@ from core.domain.money import BPS_ONE, UnixSeconds
 from keeper.state import VaultReading, VaultStatus
 
 UNFUNDED_S = 15.0
+OVER_S, MOST_OVER_A_TICK = 3_600.0, 50
 UNREAD, LAST = -1, 2**62  # in basis points of the floor
 
 
@@ -26,7 +27,19 @@ class Order:
         self._unfunded: dict[str, float] = {}
 
     def due(self, watched: Iterable[WatchedVault], now: UnixSeconds) -> list[WatchedVault]:
-        return sorted((vault for vault in watched if self._is_due(vault, now)), key=self._place)
+        due, over, unfunded = list[WatchedVault](), list[WatchedVault](), dict[str, float]()
+        for vault in watched:
+            seen_at = self._unfunded.get(vault.vault)
+            if seen_at is not None:
+                unfunded[vault.vault] = seen_at
+            if seen_at is None or vault.is_recorded_at_work:
+                due.append(vault)
+            elif vault.ends_at is None or vault.ends_at > now:
+                due += [vault] if self._clock() - seen_at >= UNFUNDED_S else []
+            elif self._clock() - seen_at >= OVER_S and len(over) < MOST_OVER_A_TICK:
+                over.append(vault)
+        self._unfunded = unfunded
+        return sorted([*due, *over], key=self._place)
 
     def note(self, readings: Sequence[VaultReading]) -> None:
         for reading in readings:
@@ -34,13 +47,6 @@ class Order:
                 self._unfunded[reading.vault] = self._clock()
             else:
                 self._unfunded.pop(reading.vault, None)
-
-    def _is_due(self, vault: WatchedVault, now: UnixSeconds) -> bool:
-        seen_at = self._unfunded.get(vault.vault)
-        if seen_at is None or vault.is_recorded_at_work:
-            return True
-        is_over = vault.ends_at is not None and vault.ends_at <= now
-        return not is_over and self._clock() - seen_at >= UNFUNDED_S
 
     def _place(self, vault: WatchedVault) -> int:
         """Its worth at the newest judgement in basis points of its floor."""

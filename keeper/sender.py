@@ -211,7 +211,7 @@ class Sender:
         drafted: set[int] = set()
         failed: set[str] = set()
         wanted = live if urgent_alone else self._without_hopeless(live, now)
-        for turn in self._drafter.turns(wanted, sight, self._only_by_mark(live), self._silent(), urgent_alone=urgent_alone):
+        for turn in self._drafter.turns(wanted, sight, self._reverted(live), self._silent(), urgent_alone=urgent_alone):
             signed = list(self._bytes_of(turn.drafts, sight, failed))
             drafted |= {draft.intent.id for draft in turn.drafts}
             moves = [Move(intent, State.SUPERSEDED) for intent in turn.unneeded]
@@ -250,13 +250,13 @@ class Sender:
         """Signers that failed a moment ago."""
         return frozenset(signer for signer, until in self._silent_until.items() if self._clock() < until)
 
-    def _only_by_mark(self, live: Sequence[Intent]) -> frozenset[str]:
-        """Vaults with a stop to sign whose last one reverted: whoever can make `enforceStopLine` revert can do it again."""
+    def _reverted(self, live: Sequence[Intent]) -> dict[str, int]:
+        """How many stops of the vaults with a stop to sign reverted: whoever can make `enforceStopLine` revert can do it again."""
         vaults = {i.vault for i in live if i.kind in STOPS and i.state == State.PLANNED and i.vault is not None}
         if not vaults:
-            return frozenset()
+            return {}
         with self._database.read() as session:
-            return rows.vaults_with_reverted_stop(session, vaults)
+            return rows.reverted_stops(session, vaults)
 
     def _tx_of(self, draft: Draft, sight: Sight) -> NewTx:
         raw = self._signers[draft.signer].sign_transaction(draft.transaction())

@@ -141,6 +141,7 @@ class Tick:
         with self._database.read() as session:
             watched = watched_rows.watched_vaults(session, self._chain_id, now)
             live = rows.live_intents(session, self._chain_id)
+        self._observer.witnesses.take_turns()
         head = self._observer.head(seconds)
         keepers = self._observer.keepers(head, self._own)
         state = KeeperState(self._chain_id, head, (), self._observer.max_head_age_s, keepers, self._own)
@@ -155,14 +156,15 @@ class Tick:
             self._sign()
         state = replace(state, vaults=tuple(readings.values()))
         self._order.note(state.vaults)
-        self._audit.hear(state)
+        self._audit.hear(state, {vault.vault for vault in watched if vault.is_recorded_at_work})
         self._sign()
+        live, removals = self._removed(state, live, seconds, now)
         others = self._others(state, seconds, now)
-        live = [*live, *self._written(state, stops, others, seconds, now)]
+        live = [*live, *self._written(state, [*stops, *removals], others, seconds, now)]
         if self._sender is not None:
             live = self._sender.advance(live, now)
         self._retire(state, now)
-        return _report(state, seconds, [*stops, *others], live, round((self._clock() - started) * 1000))
+        return _report(state, seconds, [*stops, *removals, *others], live, round((self._clock() - started) * 1000))
 
     def _parts(self, watched: Sequence[WatchedVault], live: Sequence[Intent], head: Head) -> Iterator[tuple[VaultReading, ...]]:
         """Readings of sound vaults, batch by batch, and of those in trouble, as far as there is time for them."""
@@ -184,13 +186,29 @@ class Tick:
 
     def _stopped(self, actions: Sequence[Action], live: list[Intent], now: datetime) -> list[Intent]:
         """Plan the stops of a slice and send them at once."""
+        planned = self._planned(actions, now)
+        return self._rushed([*live, *planned], now) if planned else live
+
+    def _planned(self, actions: Sequence[Action], now: datetime) -> list[Intent]:
+        """Write them down at once; none in a dry run."""
         self._tell(actions)
         if self._sender is None or not actions:
-            return live
+            return []
         with self._database.write() as session:
             self._leadership.fence(session)
-            added = self._added(session, [(intent, State.PLANNED) for intent in _intents(actions, self._chain_id)], now)
-        return self._rushed([*live, *added], now)
+            return self._added(session, [(intent, State.PLANNED) for intent in _intents(actions, self._chain_id)], now)
+
+    def _removed(
+        self, state: KeeperState, live: Sequence[Intent], seconds: UnixSeconds, now: datetime
+    ) -> tuple[list[Intent], list[Action]]:
+        """With the removals of agents that are due, each part of them written down before the next one is asked about."""
+        parts = self._last_resort.plan(state, seconds) if self._last_resort is not None and not state.is_stood_down else ()
+        after, actions = list(live), list[Action]()
+        for part in parts:
+            after += self._planned(part, now)
+            actions += part
+            self._sign()
+        return after, actions
 
     def _rushed(self, live: list[Intent], now: datetime) -> list[Intent]:
         """Planned stops are sent before anything else is done. A node that fails now is met again by what follows."""
@@ -203,11 +221,9 @@ class Tick:
             return live
 
     def _others(self, state: KeeperState, seconds: UnixSeconds, now: datetime) -> list[Action]:
-        """Everything that is due but stops."""
+        """Everything that is due but what saves a vault."""
         jobs = JOBS_STOOD_DOWN if state.is_stood_down else JOBS
         actions = [action for job in jobs for action in _actions(job, state, seconds)]
-        if self._last_resort is not None and not state.is_stood_down:
-            actions += self._last_resort.plan(state, seconds)
         return self._within_budget(actions, now)
 
     def _within_budget(self, actions: Sequence[Action], now: datetime) -> list[Action]:

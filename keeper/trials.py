@@ -1,20 +1,21 @@
 """What nodes say to a transaction before it is signed: would it pass, and for how much gas.
 
 Laws
-- The node that is asked decides. In favour of what stops a vault the others are asked as well where it refuses, and where a stop reverted
-  before: it is sent when it would pass at any of them, with the most gas that any of them names.
+- The node that is asked decides. In favour of what stops a vault the others are asked as well where it refuses, where a stop reverted
+  before, and where too few nodes call the vault fallen: it is sent when it would pass at any of them, with the most gas that any of them
+  names.
 - No word makes a stop run out of gas at less than STOP_GAS, as long as the purse pays for that much.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
 
 from core.chain.abi import hex_text
 from core.chain.reader import refusal_name
-from core.chain.rpc import Request, Rpc, RpcError, RpcRevertedError
+from core.chain.rpc import Request, Rpc, RpcError, RpcRefusedError, RpcRevertedError
 from core.db.repositories.keeper import Intent
 from keeper.apart import settled_apart
 from keeper.attempts import Slot
@@ -40,6 +41,13 @@ class Trial:
     slot: Slot | None
     gas: int | None
     refused: RpcError | None
+    passed_at: frozenset[str] = frozenset()  # names of nodes
+    refused_at: frozenset[str] = frozenset()
+
+    def or_else(self, other: "Trial") -> "Trial":
+        """The same at another node: what passes at either passes, with the more of gas."""
+        more = max(self, other, key=lambda one: one.gas or 0)
+        return replace(more, passed_at=self.passed_at | other.passed_at, refused_at=self.refused_at | other.refused_at)
 
     def gas_limits(self) -> list[int]:
         """What may be sent along, most first; the less is for a purse that does not pay for more."""
@@ -52,21 +60,22 @@ class Trial:
         return (refusal_name(self.refused.revert_data) if isinstance(self.refused, RpcRevertedError) else None) or str(self.refused)
 
 
-def tried(rpc: Rpc, intents: Sequence[tuple[Intent, str, Slot | None]], head: Head, reverted: Collection[str]) -> list[Trial]:
-    """Each as an eth_call at the head's hash and as a gas estimate. `reverted`: vaults whose stop reverted before."""
+def tried(rpc: Rpc, intents: Sequence[tuple[Intent, str, Slot | None]], head: Head, doubted: Collection[str]) -> list[Trial]:
+    """Each as an eth_call at the head's hash and as a gas estimate. `doubted`: vaults whose stop reverted before, or that too few nodes
+    call fallen."""
     if not intents:
         return []
     requests = [_requests(intent, signer, head) for intent, signer, _ in intents]
     answers = settled_apart(rpc, [request for pair in requests for request in pair])
-    trials = [_trial(*intent, *pair) for intent, pair in zip(intents, zip(answers[::2], answers[1::2], strict=True), strict=True)]
-    doubtful = [n for n, one in enumerate(trials) if one.intent.kind in SAVING and (one.gas is None or one.intent.vault in reverted)]
+    asked = rpc.pinned_name or ""
+    trials = [_trial(*intent, *pair, asked) for intent, pair in zip(intents, zip(answers[::2], answers[1::2], strict=True), strict=True)]
+    doubtful = [n for n, one in enumerate(trials) if one.intent.kind in SAVING and (one.gas is None or one.intent.vault in doubted)]
     if not doubtful:
         return trials
     said = rpc.batch_of_others([request for n in doubtful for request in requests[n]], OTHERS_S)
-    for others in said.values():
+    for name, others in said.items():
         for n, pair in zip(doubtful, zip(others[::2], others[1::2], strict=True), strict=True):
-            other = _trial(*intents[n], *pair)
-            trials[n] = max(trials[n], other, key=lambda one: one.gas or 0)
+            trials[n] = trials[n].or_else(_trial(*intents[n], *pair, name))
     return trials
 
 
@@ -75,14 +84,15 @@ def _requests(intent: Intent, signer: str, head: Head) -> tuple[Request, Request
     return ("eth_call", [call, {"blockHash": head.hash}]), ("eth_estimateGas", [call])
 
 
-def _trial(intent: Intent, signer: str, slot: Slot | None, called: Any, estimated: Any) -> Trial:
+def _trial(intent: Intent, signer: str, slot: Slot | None, called: Any, estimated: Any, node: str) -> Trial:
+    at = frozenset({node})
     if isinstance(called, RpcError):
-        return Trial(intent, signer, slot, None, called)
+        return Trial(intent, signer, slot, None, called, refused_at=at if isinstance(called, RpcRefusedError) else frozenset())
     gas = _gas_of(estimated)
     if gas is None:
         log.warning("gas not estimated", intent=intent.id, error=str(estimated)[:ERROR_CHARACTERS], gas=STOP_GAS)
-        return Trial(intent, signer, slot, STOP_GAS, None)
-    return Trial(intent, signer, slot, gas * GAS_MARGIN_PERCENT // 100, None)
+        return Trial(intent, signer, slot, STOP_GAS, None, at)
+    return Trial(intent, signer, slot, gas * GAS_MARGIN_PERCENT // 100, None, at)
 
 
 def _gas_of(estimated: Any) -> int | None:

@@ -1,19 +1,21 @@
 """What each node of the pool says of a vault, at its own newest block: no single node decides what cannot be taken back.
 
-    each node: its newest block --> if that is recent: status and worth of some vaults --> fallen, above, unreadable
+    each node: its newest block --> if that is recent: status and worth of some vaults --> fallen, above, not working, unreadable
 
 Laws
 - A node whose newest block is not recent has no opinion, and neither has one that does not answer. One that tells its newest block and
   fails at a vault that is asked alone calls it unreadable.
-- Two nodes have to agree. Where one is configured, or only one had an opinion in SILENT_S, its word is all there is.
+- Two voices carry, and more than the other side has. Where one node is configured, or only one had an opinion in SILENT_S, its word is
+  all there is.
 - A node that rests is asked all the same: it may be the honest one.
-- A node that contradicts another rests while one is at hand that does not; who of two is right is left open.
+- Nodes that are outvoted rest. Where it is word against word none does: the nodes take turns, tick by tick, so that no one's word rules.
+- A stop that too few nodes call for goes by the contract alone, and seldom on the word of a node whose last ones were in vain.
 """
 
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -44,29 +46,56 @@ def newest_heads(rpc: Rpc, names: Collection[str], within_s: float) -> dict[str,
 
 
 class Opinion(StrEnum):
-    """FALLEN: works, and its worth is at or below the floor. UNREADABLE: may work, and its worth can't be read."""
+    """FALLEN: works, and its worth is at or below the floor. NOT_WORKING: it was never funded, or ended. UNREADABLE: may work, and its
+    worth can't be read."""
 
     FALLEN = "fallen"
     ABOVE = "above"
+    NOT_WORKING = "not_working"
     UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """How many nodes say what of a vault. `needed`: so many have to agree before anything is done that cannot be undone."""
+    """Which nodes say what of a vault. `against`: it is above its floor, or not at work. `needed`: so many voices carry anything that
+    cannot be undone, if the other side has fewer."""
 
-    fallen: int
-    above: int
-    unreadable: int
+    fallen: frozenset[str]
+    against: frozenset[str]
+    unreadable: frozenset[str]
     needed: int
 
-    def agrees_to_mark(self, *, is_at_cost: bool) -> bool:
-        """The contract takes a mark's word for the worth. A stop at cost has no way that the contract checks: there most nodes decide."""
-        return self.fallen >= self.needed and self.above < (self.fallen if is_at_cost else 1)
+    @property
+    def agrees_to_mark(self) -> bool:
+        """The contract takes a mark's word for the worth."""
+        return self._carries(self.fallen, self.against)
 
     @property
     def agrees_to_remove(self) -> bool:
-        return self.above == 0 and self.fallen + self.unreadable >= self.needed
+        return self._carries(self.fallen | self.unreadable, self.against)
+
+    @property
+    def is_denied(self) -> bool:
+        """Nobody has to stop it."""
+        return self._carries(self.against, self.fallen)
+
+    @property
+    def outvoted(self) -> frozenset[str]:
+        if self.agrees_to_mark:
+            return self.against
+        return self.fallen if self.is_denied else frozenset()
+
+    @property
+    def disputing(self) -> frozenset[str]:
+        """The nodes, where it is word against word."""
+        is_open = bool(self.fallen and self.against) and not (self.agrees_to_mark or self.is_denied)
+        return self.fallen | self.against if is_open else frozenset()
+
+    def with_against(self, node: str) -> "Said":
+        return replace(self, against=self.against | {node})
+
+    def _carries(self, voices: frozenset[str], others: frozenset[str]) -> bool:
+        return len(voices) >= self.needed and len(voices) > len(others)
 
 
 class Witnesses:
@@ -75,27 +104,34 @@ class Witnesses:
     def __init__(self, rpc: Rpc, max_head_age_s: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rpc = rpc
         self._max_head_age_s = max_head_age_s
-        self._clock = clock
+        self.clock = clock
         self._heard_at = dict.fromkeys(rpc.names, clock())
         self._unreadable_at: dict[tuple[str, str], float] = {}  # by node and vault
+        self._disputed_until = clock()
+        self._turn = 0
 
     @property
     def are_several(self) -> bool:
         return len(self._rpc.names) > 1
 
+    @property
+    def needed(self) -> int:
+        """So many voices carry."""
+        return 2 if sum(self.clock() - at < SILENT_S for at in self._heard_at.values()) > 1 else 1
+
     def said(self, floors: Mapping[str, UsdcE6], head: Head, among: Collection[str] | None = None) -> dict[str, Said]:
         """Of each vault of `floors`. `head`: ours, by which a node's own is recent or not. `among`: names of nodes; None: all."""
-        opinions: defaultdict[str, list[Opinion]] = defaultdict(list)
+        nodes: defaultdict[tuple[str, Opinion], set[str]] = defaultdict(set)
         for name in self._rpc.names if among is None else among:
             for vault, opinion in self._heard(name, floors, head).items():
-                opinions[vault].append(opinion)
-        needed = 2 if self._present > 1 else 1
-        counts = {vault: Counter(opinions[vault]) for vault in floors}
-        return {v: Said(one[Opinion.FALLEN], one[Opinion.ABOVE], one[Opinion.UNREADABLE], needed) for v, one in counts.items()}
+                nodes[vault, opinion].add(name)
+        needed = self.needed
+        return {vault: _said({opinion: frozenset(nodes[vault, opinion]) for opinion in Opinion}, needed) for vault in floors}
 
     def _heard(self, name: str, floors: Mapping[str, UsdcE6], head: Head) -> dict[str, Opinion]:
         """What the node says now; it failed at what it called unreadable a moment ago, and may be left alone for that."""
-        now, found = self._clock(), dict[str, Opinion]()
+        now, found = self.clock(), dict[str, Opinion]()
+        self._unreadable_at = {about: at for about, at in self._unreadable_at.items() if now - at < FAILED_S}
         if self._is_recent(name, head):
             self._heard_at[name] = now
             found = dict(self._opinions(name, floors))
@@ -103,7 +139,7 @@ class Witnesses:
             self._unreadable_at.pop((name, vault), None)
             if opinion is Opinion.UNREADABLE:
                 self._unreadable_at[name, vault] = now
-        failed = {v for v in floors if v not in found and now - self._unreadable_at.get((name, v), now - FAILED_S) < FAILED_S}
+        failed = {v for v in floors if v not in found and (name, v) in self._unreadable_at}
         return found | dict.fromkeys(failed, Opinion.UNREADABLE)
 
     def ask_of(self, name: str, requests: Sequence[Request], within_s: float = ASKED_S) -> list[Any]:
@@ -117,15 +153,28 @@ class Witnesses:
         return [name for name in self._rpc.names if name != than]
 
     def doubt(self, name: str | None, reason: str) -> None:
-        """What it says can't be so, or another says otherwise: the others are preferred for a while, if any is at hand."""
+        """What it says can't be so, or others say otherwise: these are preferred for a while, if any is at hand."""
         if name is None or all(node.is_open for node in self._rpc.stats() if node.name != name):
             return
         log.warning("a node is not believed", node=name, why=reason)
         self._rpc.distrust(reason, REST_S, name)
 
-    @property
-    def _present(self) -> int:
-        return sum(self._clock() - at < SILENT_S for at in self._heard_at.values())
+    def weigh(self, said: Collection[Said]) -> None:
+        """Whom to believe less from now on: those that are outvoted rest; of those that dispute each has its turn for a while."""
+        for name in sorted({name for one in said for name in one.outvoted}):
+            self.doubt(name, "contradicts")
+        disputing = sorted({name for one in said for name in one.disputing})
+        if disputing:
+            log.warning("nodes contradict each other", nodes=disputing)
+            self._disputed_until = self.clock() + REST_S
+        for name in disputing:
+            self._rpc.distrust("contradicts", 0.0, name)  # it is counted, and does not rest
+
+    def take_turns(self) -> None:
+        """A tick begins: while nodes dispute, it goes by another node than the one before."""
+        is_disputed = self.clock() < self._disputed_until
+        self._turn = (self._turn + 1) % len(self._rpc.names) if is_disputed else 0
+        self._rpc.prefer(self._rpc.names[self._turn])
 
     def _is_recent(self, name: str, head: Head) -> bool:
         theirs = newest_heads(self._rpc, [name], ASKED_S).get(name)
@@ -145,46 +194,71 @@ class Witnesses:
                     yield vault, opinion
 
 
+def _said(nodes: Mapping[Opinion, frozenset[str]], needed: int) -> Said:
+    against = nodes[Opinion.ABOVE] | nodes[Opinion.NOT_WORKING]
+    return Said(nodes[Opinion.FALLEN], against, nodes[Opinion.UNREADABLE], needed)
+
+
 def _opinion(numbers: Numbers) -> Opinion | None:
     if numbers.is_open:
         return Opinion.UNREADABLE
-    if numbers.status is not VaultStatus.WORKING or numbers.worth_usdc_e6 is None or numbers.floor_usdc_e6 is None:
+    if numbers.status is not VaultStatus.WORKING:
+        return Opinion.NOT_WORKING
+    if numbers.worth_usdc_e6 is None or numbers.floor_usdc_e6 is None:
         return None
     return Opinion.FALLEN if numbers.worth_usdc_e6 <= numbers.floor_usdc_e6 else Opinion.ABOVE
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the nodes say of the vaults of some stops. `unmarked`: too few call them fallen for a mark. `contested`: a node calls them
-    above their floor."""
+    """What the nodes say of the vaults of some stops. `claimants`: of each vault that too few call fallen for a mark, those that do.
+    `denied`: enough nodes say that it has not fallen."""
 
-    unmarked: frozenset[str] = frozenset()
-    contested: frozenset[str] = frozenset()
+    claimants: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    denied: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """Holds once more stops than `reverted` did."""
+
+    until: float
+    seconds: float
+    reverted: int
 
 
 class Agreement:
-    """Which stops may go by `mark`. One that a node speaks against goes by the contract alone, and seldom: if the contract refuses it, it
-    costs its gas."""
+    """Which stops may go by `mark`. One that too few nodes call for goes by the contract alone, and if the contract refuses it, it costs
+    its gas: the node on whose word alone it went waits before its word on this vault is enough again, and no other node does.
+    """
 
-    def __init__(self, witnesses: Witnesses, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, witnesses: Witnesses) -> None:
         self._witnesses = witnesses
-        self._clock = clock
-        self._waits: dict[str, tuple[float, float]] = {}  # by vault: from when on it is tried again, and how long it waited
+        self._clock = witnesses.clock
+        self._waits: dict[tuple[str, str], _Wait] = {}  # by vault and node
 
-    def hear(self, at_cost: Mapping[str, bool], floors: Mapping[str, UsdcE6], head: Head, asked: str | None) -> Heard:
-        """Of the vaults of `floors`. `at_cost`: whether a vault's worth counts money at cost. `asked`: the node that calls them fallen."""
+    def hear(self, floors: Mapping[str, UsdcE6], head: Head, asked: str | None) -> Heard:
+        """Of the vaults of `floors`. `asked`: the node by which a stop of them is considered."""
         if not floors or not self._witnesses.are_several:
             return Heard()
         said = self._witnesses.said(floors, head)
-        contested = frozenset(vault for vault, one in said.items() if one.above > 0)
-        if contested:
-            self._witnesses.doubt(asked, "contradicts")
-        return Heard(frozenset(v for v, one in said.items() if not one.agrees_to_mark(is_at_cost=at_cost[v])), contested)
+        self._witnesses.weigh(said.values())
+        claimants = {vault: one.fallen or frozenset({asked or ""}) for vault, one in said.items() if not one.agrees_to_mark}
+        return Heard(claimants, frozenset(vault for vault, one in said.items() if one.is_denied))
 
-    def may_try(self, vault: str) -> bool:
-        return self._clock() >= self._waits.get(vault, (0.0, 0.0))[0]
+    def may_try(self, vault: str, claimants: frozenset[str], passed_at: frozenset[str], reverted: int) -> bool:
+        """`passed_at`: the nodes that let the stop pass. `reverted`: so many stops of this vault did; one that ended otherwise was not in
+        vain."""
+        waits = [self._waits.get((vault, name)) for name in claimants]
+        is_free = any(wait is None or self._clock() >= wait.until or reverted <= wait.reverted for wait in waits)
+        return bool(passed_at - claimants) or is_free
 
-    def tried(self, vault: str) -> None:
-        """It waits AGAIN_S, and each time twice as long."""
-        wait_s = min(2 * self._waits.get(vault, (0.0, AGAIN_S / 2))[1], MOST_AGAIN_S)
-        self._waits[vault] = self._clock() + wait_s, wait_s
+    def tried(self, vault: str, claimants: frozenset[str], passed_at: frozenset[str], reverted: int) -> None:
+        """A node on whose word alone a stop goes waits AGAIN_S if it reverts, and each time twice as long. It is forgotten after
+        MOST_AGAIN_S more."""
+        now = self._clock()
+        self._waits = {about: wait for about, wait in self._waits.items() if now < wait.until + MOST_AGAIN_S}
+        for name in claimants if not passed_at - claimants else ():
+            was = self._waits.get((vault, name))
+            wait_s = AGAIN_S if was is None else min(2 * was.seconds, MOST_AGAIN_S) if reverted > was.reverted else was.seconds
+            self._waits[vault, name] = _Wait(now + wait_s, wait_s, reverted)

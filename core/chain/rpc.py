@@ -112,6 +112,7 @@ class Rpc:
         self._sleep = sleep
         self._ids = itertools.count(1)
         self._pins = _Pins()
+        self._preferred = self._nodes[0].name
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
         """The result of one call. Errors: RpcUnreachableError, RpcRefusedError, RpcRevertedError."""
@@ -208,6 +209,10 @@ class Rpc:
         finally:
             self._pins.pin = outer
 
+    def prefer(self, name: str) -> None:
+        """Ask the node of this name first from now on."""
+        self._preferred = name
+
     def leave_out(self, name: str) -> None:
         """Ask this node no more: it serves another chain. Call it before the pool is shared, and not of the last one."""
         self._nodes = tuple(node for node in self._nodes if node.name != name)
@@ -277,7 +282,7 @@ class Rpc:
         deadline_s = self._deadline_s if within_s is None else min(within_s, self._deadline_s)
         begun = self._clock()
         nodes = self._nodes if pin is None or pin.node is None else [pin.node]
-        untried = sorted(nodes, key=lambda node: node.is_short_of(wanted))
+        untried = sorted(nodes, key=lambda node: (node.is_short_of(wanted), node.name != self._preferred))
         failures: list[tuple[Provider, NodeFailure]] = []
         told: list[str] = []
         while untried and self._clock() < begun + deadline_s:

@@ -176,11 +176,12 @@ def live_intents(session: Session, chain_id: int) -> list[Intent]:
     return [_intent(row) for row in session.scalars(query.order_by(KeeperIntent.id))]
 
 
-def vaults_with_reverted_stop(session: Session, vaults: Collection[str]) -> frozenset[str]:
-    """Those of the vaults for which a stop was mined and reverted before."""
+def reverted_stops(session: Session, vaults: Collection[str]) -> dict[str, int]:
+    """How many stops of each of the vaults were mined and reverted; none is left out."""
     wanted = [_bytes(vault) for vault in vaults]
-    query = select(KeeperIntent.vault).where(KeeperIntent.vault.in_(wanted), KeeperIntent.kind == "stop", KeeperIntent.state == "reverted")
-    return frozenset(to_checksum_address(vault) for vault in session.scalars(query.distinct()) if vault is not None)
+    query = select(KeeperIntent.vault, func.count()).group_by(KeeperIntent.vault)
+    query = query.where(KeeperIntent.vault.in_(wanted), KeeperIntent.kind == "stop", KeeperIntent.state == "reverted")
+    return {to_checksum_address(vault): count for vault, count in session.execute(query) if vault is not None}
 
 
 def reverted_since(session: Session, intents: Collection[Intent], since: datetime) -> dict[tuple[str, str], int]:

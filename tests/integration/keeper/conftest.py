@@ -175,14 +175,15 @@ class Stage:
         marks_a_day: int = MARKS_A_DAY,
         paths: Sequence[str] = ("",),
         wire: Wire | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
+        age: Callable[[], float] = time.monotonic,
     ) -> KeeperProcess:
         """Start one. `die_after`: it is killed as soon as an intent's new state was committed. Signer None: a dry run.
-        `before_signing` happens once, between the decision and the signature."""
+        `before_signing` happens once, between the decision and the signature. `age`: the clock of everything but the tick's own `clock`."""
         wire = wire or Wire()
-        rpc = Rpc([self.chain.anvil.url + path for path in paths], transport=wire)
+        rpc = Rpc([self.chain.anvil.url + path for path in paths], transport=wire, clock=age)
         reader = ChainReader(rpc, self.chain.contracts)
-        observer = Observer(reader, self.chain.chain_id, 10)
+        observer = Observer(reader, self.chain.chain_id, 10, age)
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", WatchedDatabase(self.database, die_after, before_signing))
         keys = ((Role.KEEPER, signer), (Role.STOP, stop_signer), (Role.PAUSER, pauser))
@@ -196,6 +197,7 @@ class Stage:
             fence=leadership.fence,
             max_head_age_s=10,
             caps=caps,
+            clock=age,
         )
         tick = Tick(
             database=database,
@@ -206,7 +208,7 @@ class Stage:
             outbox=outbox,
             removes=pauser is not None,
             marks_a_day=marks_a_day,
-            clock=clock,
+            clock=clock or age,
         )
         process = KeeperProcess(tick, leadership, wire, self.now, rpc)
         self.processes.append(process)

@@ -208,6 +208,16 @@ def test_marks__leave_what_stops_need(stage: Stage) -> None:
     assert stage.status() == "stopped"
 
 
+@pytest.mark.parametrize("path", BOTH)
+def test_marks__leave_what_stops_need__whatever_one_node_says_of_the_balance(stage: Stage, path: str) -> None:
+    set_balance(stage, KEEPER.address, STOP_GAS_MOST * 5 * GWEI)
+    keeper, _ = lied_to(stage, says("eth_getBalance", hex(10**30)), path)
+    for price in (1_300_000, 1_000_000) * 2:
+        stage.set_price(price)
+        run(stage, keeper, 1)
+    assert set(kinds(stage, "mark")) == {"planned"}
+
+
 def test_marks__are_sent_from_what_is_above_the_reserve(stage: Stage) -> None:
     set_balance(stage, KEEPER.address, (STOPS_WANTED + 2) * STOP_GAS_MOST * 500 * GWEI)
     stage.set_price(MOVED)

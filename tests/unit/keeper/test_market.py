@@ -74,6 +74,17 @@ def test_market__a_balance__is_the_most_that_any_node_tells() -> None:
     assert asked(node(1, 1, 0), node(1, 1, 7)).balances_wei == {VAULT: 7}
 
 
+def test_market__what_a_balance_surely_is__is_the_lower_median() -> None:
+    assert asked(node(1, 1, 7), node(1, 1, 10**30)).sure_wei == {VAULT: 7}
+    assert asked(node(1, 1, 0), node(1, 1, 7), node(1, 1, 7)).sure_wei == {VAULT: 7}
+
+
+def test_market__what_is_paid__is_gone_from_both() -> None:
+    found = asked(node(1, 1, 7), node(1, 1, 9))
+    found.pay(VAULT, 5)
+    assert (found.balances_wei, found.sure_wei) == ({VAULT: 4}, {VAULT: 2})
+
+
 def raises(here: Market, *, is_stop: bool, most: int = 100) -> list[Fees]:
     """The first offer and each replacement until there is none."""
     offer, offers = here.offered(SETTING, is_stop=is_stop), list[Fees]()
@@ -85,7 +96,7 @@ def raises(here: Market, *, is_stop: bool, most: int = 100) -> list[Fees]:
 
 @pytest.mark.parametrize("is_stop", [True, False])
 def test_raised__row_after_row__ends_at_a_multiple_of_the_market(is_stop: bool) -> None:
-    offers = raises(Market(same(3 * GWEI), same(GWEI), {}), is_stop=is_stop)
+    offers = raises(Market(same(3 * GWEI), same(GWEI), {}, {}), is_stop=is_stop)
     assert 1 < len(offers) < 100
     assert offers[-1].max_fee_wei <= MARKET_TIMES * 7 * GWEI
     assert offers[-1].max_priority_fee_wei <= MARKET_TIMES * GWEI
@@ -97,7 +108,7 @@ def test_a_stop__one_of_two_nodes_tells_no_tip__offers_what_a_node_takes_at_once
 
 
 def test_a_stop__every_node_tells_no_tip__still_offers_one() -> None:
-    assert raises(Market(same(GWEI), same(0), {}), is_stop=True)[0].max_priority_fee_wei == LEAST_STOP_TIP_WEI
+    assert raises(Market(same(GWEI), same(0), {}, {}), is_stop=True)[0].max_priority_fee_wei == LEAST_STOP_TIP_WEI
 
 
 @pytest.mark.parametrize("is_stop", [True, False])
@@ -111,13 +122,13 @@ def test_a_base_fee_above_the_cap_at_one_of_two_nodes__offers_the_cap(is_stop: b
 
 
 def test_a_base_fee_above_the_cap_at_every_node__waits() -> None:
-    assert Market(same(SETTING + 1), same(GWEI), {}).offered(SETTING, is_stop=True) is None
+    assert Market(same(SETTING + 1), same(GWEI), {}, {}).offered(SETTING, is_stop=True) is None
 
 
 def test_a_base_fee_too_low_at_one_of_two_nodes__the_next_offer_follows_the_other() -> None:
-    found = Market(Told(0, 0, 30 * GWEI), same(GWEI), {})
+    found = Market(Told(0, 0, 30 * GWEI), same(GWEI), {}, {})
     assert raises(found, is_stop=True)[1].max_fee_wei == 61 * GWEI
 
 
 def test_raised__where_gas_costs_next_to_nothing__there_is_still_room() -> None:
-    assert Market(same(7), same(1), {}).cap_wei(100 * GWEI) == LEAST_CAP_WEI
+    assert Market(same(7), same(1), {}, {}).cap_wei(100 * GWEI) == LEAST_CAP_WEI

@@ -8,7 +8,7 @@ import pytest
 
 from core.db.repositories.watched import SourcedMark, WatchedVault
 from core.domain.money import UnixSeconds, UsdcE6
-from keeper.order import UNFUNDED_S, Order
+from keeper.order import MOST_OVER_A_TICK, OVER_S, UNFUNDED_S, Order
 from keeper.state import VaultStatus
 from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, NOW, reading
 
@@ -67,9 +67,32 @@ def test_due__one_that_works__is_looked_at_in_each_tick() -> None:
     assert place.due(UNFUNDED) == ["unfunded"]
 
 
-@pytest.mark.parametrize(("at", "found"), [(END - 1, ["unfunded"]), (END, [])])
-def test_due__never_funded_and_over__is_looked_at_no_more(at: int, found: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("at", "after_s", "found"), [(END - 1, UNFUNDED_S, ["unfunded"]), (END, OVER_S - 1, []), (END, OVER_S, ["unfunded"])]
+)
+def test_due__never_funded_and_over__is_looked_at_seldom(at: int, after_s: float, found: list[str]) -> None:
+    """That it has no money is what one node said."""
     place = Place()
     place.saw("unfunded", VaultStatus.FUNDING)
-    place.now += UNFUNDED_S
+    place.now += after_s
     assert place.due(UNFUNDED, at=at) == found
+
+
+def test_due__many_never_funded_and_over__are_looked_at_a_few_at_a_time() -> None:
+    place = Place()
+    many = [replace(UNFUNDED, vault=f"{n:04}") for n in range(MOST_OVER_A_TICK + 20)]
+    for vault in many:
+        place.saw(vault.vault, VaultStatus.FUNDING)
+    place.now += OVER_S
+    first = place.due(*many, at=END)
+    assert len(first) == MOST_OVER_A_TICK
+    for vault in first:
+        place.saw(vault, VaultStatus.FUNDING)
+    assert len(place.due(*many, at=END)) == 20
+
+
+def test_due__one_that_is_watched_no_more__is_forgotten() -> None:
+    place = Place()
+    place.saw("unfunded", VaultStatus.FUNDING)
+    assert place.due() == []
+    assert place.due(UNFUNDED) == ["unfunded"]

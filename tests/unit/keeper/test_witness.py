@@ -12,8 +12,8 @@ from core.chain.rpc import Rpc
 from core.domain.money import UnixSeconds
 from keeper.observe import VAULTS_A_BATCH, Observer
 from keeper.state import FactoryKeepers, Head
-from keeper.witness import SILENT_S, Agreement, Said
-from tests.unit.keeper.readings import FLOOR, HEAD, VAULT
+from keeper.witness import FAILED_S, MOST_AGAIN_S, REST_S, SILENT_S, Agreement, Said
+from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT
 
 STATUS = function("MandateVault", "status").selector
 BLOCK = {
@@ -22,39 +22,49 @@ BLOCK = {
 }  # fmt: skip
 
 
+def a_said(fallen: str, against: str, unreadable: str, needed: int) -> Said:
+    """Each node's name is a letter."""
+    return Said(frozenset(fallen), frozenset(against), frozenset(unreadable), needed)
+
+
 @pytest.mark.parametrize(
-    ("said", "market", "cost"),
+    ("said", "mark", "remove", "denied", "outvoted", "disputing"),
     [
-        (Said(2, 0, 0, 2), True, True),
-        (Said(1, 0, 1, 2), False, False),
-        (Said(2, 1, 0, 2), False, True),
-        (Said(2, 2, 0, 2), False, False),
-        (Said(1, 0, 0, 1), True, True),
-        (Said(0, 0, 1, 1), False, False),
+        (a_said("ab", "", "", 2), True, True, False, "", ""),
+        (a_said("a", "", "b", 2), False, True, False, "", ""),
+        (a_said("a", "", "", 2), False, False, False, "", ""),
+        (a_said("a", "b", "", 2), False, False, False, "", "ab"),
+        (a_said("", "ab", "", 2), False, False, True, "", ""),
+        (a_said("ab", "c", "", 2), True, True, False, "c", ""),
+        (a_said("a", "bc", "", 2), False, False, True, "a", ""),
+        (a_said("", "c", "ab", 2), False, True, False, "", ""),
+        (a_said("ab", "cd", "", 2), False, False, False, "", "abcd"),
+        (a_said("a", "", "", 1), True, True, False, "", ""),
+        (a_said("a", "b", "", 1), False, False, False, "", "ab"),
     ],
 )
-def test_a_mark_stops__where_enough_nodes_call_it_fallen_and_none_above(said: Said, market: bool, cost: bool) -> None:
-    """At cost no other way is left: most nodes decide."""
-    assert (said.agrees_to_mark(is_at_cost=False), said.agrees_to_mark(is_at_cost=True)) == (market, cost)
-
-
-@pytest.mark.parametrize(
-    ("said", "agrees"),
-    [(Said(2, 0, 0, 2), True), (Said(0, 0, 2, 2), True), (Said(1, 0, 1, 2), True), (Said(2, 1, 0, 2), False), (Said(0, 0, 1, 2), False)],
-)
-def test_an_agent_is_removed__where_enough_nodes_call_it_fallen_or_unreadable_and_none_above(said: Said, agrees: bool) -> None:
-    assert said.agrees_to_remove is agrees
+def test_two_voices_carry__and_more_than_the_other_side_has(
+    said: Said, mark: bool, remove: bool, denied: bool, outvoted: str, disputing: str
+) -> None:
+    assert (said.agrees_to_mark, said.agrees_to_remove, said.is_denied) == (mark, remove, denied)
+    assert (said.outvoted, said.disputing) == (frozenset(outvoted), frozenset(disputing))
 
 
 class Pool:
-    """Nodes a and b; `worths` by node. A node without one does not answer."""
+    """`nodes`, of one letter each; `worths` by node. A node without one does not answer."""
 
-    def __init__(self, **worths: int) -> None:
+    def __init__(self, nodes: str = "ab", calls_per_s: float = 50.0, **worths: int) -> None:
         self.now = 0.0
+        self.requests = 0
+        self.vaults: set[str] = set()  # whose views were asked for
+        self.status = 1
         self.worths = worths
         self.took_s = 0.0
         transport = httpx.MockTransport(self._handle)
-        rpc = Rpc(["http://a", "http://b"], transport=transport, clock=lambda: self.now, sleep=self._sleep, calls_per_s=50.0)
+        rpc = Rpc(
+            [f"http://{node}" for node in nodes], transport=transport, clock=lambda: self.now, sleep=self._sleep, calls_per_s=calls_per_s
+        )
+        self.rpc = rpc
         self.observer = Observer(ChainReader(rpc, {}), 84532, 10, clock=lambda: self.now)
 
     def _sleep(self, seconds: float) -> None:
@@ -63,6 +73,7 @@ class Pool:
     def _handle(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content)
         self.now += self.took_s
+        self.requests += 1
         if request.url.host not in self.worths:
             raise httpx.ReadTimeout("gone")
         calls = body if isinstance(body, list) else [body]
@@ -72,7 +83,8 @@ class Pool:
     def _said(self, node: str, call: dict[str, Any]) -> Any:
         if call["method"] != "eth_call":
             return BLOCK if "Block" in call["method"] and call["params"] else "0x1f4"
-        return f"0x{1 if call['params'][0]['data'] == STATUS else self.worths[node]:064x}"
+        self.vaults.add(call["params"][0]["to"])
+        return f"0x{self.status if call['params'][0]['data'] == STATUS else self.worths[node]:064x}"
 
     def said(self) -> Said:
         return self.observer.witnesses.said({VAULT: FLOOR}, HEAD)[VAULT]
@@ -81,29 +93,105 @@ class Pool:
 def test_said__a_node_with_an_old_block__has_no_opinion() -> None:
     pool = Pool(a=FLOOR, b=FLOOR)
     old = Head(HEAD.number, HEAD.hash, UnixSeconds(HEAD.at + 11), 1)
-    assert pool.observer.witnesses.said({VAULT: FLOOR}, old)[VAULT] == Said(0, 0, 0, 2)
+    assert pool.observer.witnesses.said({VAULT: FLOOR}, old)[VAULT] == a_said("", "", "", 2)
+
+
+def said_by(fallen: str = "", against: str = "", needed: int = 2) -> Said:
+    return Said(frozenset(f"{one}:80" for one in fallen), frozenset(f"{one}:80" for one in against), frozenset(), needed)
 
 
 def test_said__each_node_speaks_for_itself() -> None:
-    assert Pool(a=FLOOR, b=FLOOR + 1).said() == Said(1, 1, 0, 2)
+    assert Pool(a=FLOOR, b=FLOOR + 1).said() == said_by("a", "b")
+
+
+@pytest.mark.parametrize("status", [0, 2, 3])
+def test_said__one_that_is_not_at_work__has_not_fallen(status: int) -> None:
+    pool = Pool(a=0, b=0)
+    pool.status = status
+    assert pool.said() == said_by("", "ab")
 
 
 def test_said__a_node_that_is_silent_for_a_minute__is_as_good_as_not_configured() -> None:
     pool = Pool(a=FLOOR)
-    assert pool.said() == Said(1, 0, 0, 2)
+    assert pool.said() == said_by("a")
     pool.now += SILENT_S
-    assert pool.said() == Said(1, 0, 0, 1)
+    assert pool.said() == said_by("a", needed=1)
 
 
-def test_a_contested_stop__is_tried_again_after_one_minute_then_two() -> None:
-    now = 0.0
-    agreement = Agreement(Pool().observer.witnesses, lambda: now)
-    tried = []
-    for now in range(400):
-        if agreement.may_try(VAULT):
+def test_said__what_was_unreadable_once__is_forgotten() -> None:
+    pool = Pool(a=0)
+    witnesses = pool.observer.witnesses
+    witnesses._unreadable_at["a:80", VAULT] = pool.now
+    pool.now += FAILED_S
+    pool.said()
+    assert witnesses._unreadable_at == {}
+
+
+def test_a_node_that_is_outvoted__rests() -> None:
+    pool = Pool("abc", a=FLOOR, b=FLOOR + 1, c=FLOOR)
+    pool.observer.witnesses.weigh([pool.said()])
+    assert [node.is_open for node in pool.rpc.stats()] == [False, True, False]
+
+
+def test_nodes_that_contradict_each_other__take_turns_and_none_rests() -> None:
+    pool = Pool(a=FLOOR, b=FLOOR + 1)
+    pool.observer.witnesses.weigh([pool.said()])
+    assert [node.is_open for node in pool.rpc.stats()] == [False, False]
+    preferred = []
+    for _ in range(4):
+        pool.observer.witnesses.take_turns()
+        pool.observer.head(NOW)
+        preferred.append(pool.observer.told_by)
+    assert preferred == ["b:80", "a:80"] * 2
+    pool.now += REST_S
+    pool.observer.witnesses.take_turns()
+    pool.observer.head(NOW)
+    assert pool.observer.told_by == "a:80"
+
+
+# Stops that too few nodes call for
+
+A, B, AB = frozenset("a"), frozenset("b"), frozenset("ab")
+
+
+def tried_at(agreement: Agreement, claimants: frozenset[str], passed_at: frozenset[str], seconds: range, reverts: int = 1) -> list[int]:
+    """When it goes, of these seconds; each one that went reverts, or none does."""
+    tried = list[int]()
+    for now in seconds:
+        agreement._clock = lambda now=now: float(now)  # type: ignore[misc]
+        if agreement.may_try(VAULT, claimants, passed_at, reverted := reverts * (seconds.start + len(tried))):
             tried.append(now)
-            agreement.tried(VAULT)
-    assert tried == [0, 60, 180]
+            agreement.tried(VAULT, claimants, passed_at, reverted)
+    return tried
+
+
+def test_one_nodes_claim__is_tried_again_after_one_minute_then_two() -> None:
+    assert tried_at(Agreement(Pool().observer.witnesses), A, A, range(400)) == [0, 60, 180]
+
+
+def test_a_claim_whose_stop_did_not_revert__waits_for_nothing() -> None:
+    """It took a nonce that was a lie, say."""
+    assert tried_at(Agreement(Pool().observer.witnesses), A, A, range(3), reverts=0) == [0, 1, 2]
+
+
+def test_the_wait_of_one_nodes_claim__is_no_other_nodes() -> None:
+    agreement = Agreement(Pool().observer.witnesses)
+    tried_at(agreement, A, A, range(10_000))
+    assert tried_at(agreement, B, B, range(10_000, 10_001)) == [10_000]
+
+
+def test_a_claim_that_another_node_lets_pass__waits_for_nothing() -> None:
+    agreement = Agreement(Pool().observer.witnesses)
+    tried_at(agreement, A, A, range(10_000))
+    assert tried_at(agreement, A, AB, range(10_000, 10_003)) == [10_000, 10_001, 10_002]
+
+
+def test_a_wait__is_forgotten_an_hour_after_its_end() -> None:
+    agreement = Agreement(Pool().observer.witnesses)
+    assert tried_at(agreement, A, A, range(10)) == [0]
+    agreement._clock = lambda: 60.0 + MOST_AGAIN_S
+    agreement.tried("another", B, B, 0)
+    assert list(agreement._waits) == [("another", "b")]
 
 
 @pytest.mark.parametrize(("took_s", "alive"), [(0.01, True), (4.0, True)])
