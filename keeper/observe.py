@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from core.chain import results
 from core.chain.abi import AbiDecodeError, function, hex_bytes
 from core.chain.reader import VIEW_GAS, ChainReader
 from core.chain.rpc import Request, RpcError, RpcRefusedError, RpcUnreachableError
@@ -196,8 +197,8 @@ class Observer:
 
     def safe_number(self) -> int | None:
         """The highest block that any node calls safe; None when none names one."""
-        said = self._reader.rpc.batch_of_each([("eth_getBlockByNumber", ["safe", False])], PART_S)
-        return max((safe.number for (block,) in said.values() if (safe := head_of(block)) is not None), default=None)
+        said = self._reader.rpc.batch_of_each([("eth_getBlockByNumber", ["safe", False])], PART_S, parse=[results.header])
+        return max((safe.number for (safe,) in said.values() if isinstance(safe, BlockHeader)), default=None)
 
     def statuses_of_each(self, vaults: Sequence[str], tag: str) -> list[dict[str, VaultStatus]]:
         """What each node says of these at the block that it calls `safe` or `latest`; a node without one says nothing."""
