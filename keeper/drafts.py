@@ -43,6 +43,7 @@ URGENT = (Kind.FILL, *STOPS, Kind.REMOVE)  # a stop may stand behind what fills 
 PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)  # what is not in the next block is offered again at once
 OTHERS_PATIENCE_BLOCKS = 3
 ABOVE_STOP_LINE = "AboveStopLine"  # what `enforceStopLine` answers of a sound vault
+WRONG_HEIGHT = ("MarkInFuture", "MarkTooOld")  # what `mark` answers where the believed height is none of the chain's
 T = TypeVar("T")
 
 log = structlog.get_logger("keeper")
@@ -260,6 +261,8 @@ class Drafter:
         intent, signer, cap = trial.intent, trial.signer, self._caps.of(trial.intent.kind)
         tell = log.warning if is_last else log.debug
         if trial.gas is None:
+            if trial.why in WRONG_HEIGHT:
+                self._observer.heads.failed()
             _wait(intent, "the chain refuses it", tell, signer=signer, refused=trial.why)
             return None
         is_stop = intent.kind in STOPS

@@ -5,8 +5,8 @@ Laws
   answers an error, never another block's numbers.
 - One vault's trouble is its own: a call has a gas limit, and a batch that fails is asked in halves down to the vault that is at
   fault (keeper.trouble), within the caller's patience. Only a pool that answers nothing at all ends the reading.
-- What the preferred node does not say is asked of each other one before it counts as unknown; a node whose head is old or none, or that
-  refuses what another one knows, rests (keeper.witness).
+- What the preferred node does not say is asked of each other one before it counts as unknown; a node that refuses what another one knows
+  rests (keeper.witness), and so does one whose head is not believed (keeper.heads).
 """
 
 import time
@@ -19,13 +19,13 @@ from core.chain.reader import VIEW_GAS, ChainReader
 from core.chain.rpc import Request, RpcError, RpcRefusedError, RpcUnreachableError
 from core.db.repositories.watched import SourcedMark, WatchedVault
 from core.domain.blocks import BlockHeader
-from core.domain.errors import OutsideError
 from core.domain.money import BPS_ONE, UnixSeconds, UsdcE6
 from keeper import views
-from keeper.state import MOST_AHEAD_S, FactoryKeepers, Head, SentMark, VaultReading, VaultStatus, WrittenMark
+from keeper.heads import Heads
+from keeper.state import FactoryKeepers, Head, SentMark, VaultReading, VaultStatus, WrittenMark
 from keeper.trouble import Trouble
 from keeper.views import Ask, Numbers
-from keeper.witness import NEWEST, Witnesses, head_of
+from keeper.witness import Witnesses
 
 VAULTS_A_BATCH = 120  # up to three calls each: one HTTP request
 PART_S = 1.0  # that a part of a batch that failed may take
@@ -37,10 +37,6 @@ _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper"
 NOBODY = "0x" + "00" * 20
 
 
-class NoHeadError(OutsideError):
-    """No node gave a usable newest block."""
-
-
 class Observer:
     """Reads vaults. Keeps the floors that it was told, and which vaults are in trouble."""
 
@@ -48,7 +44,8 @@ class Observer:
         self.chain_id = chain_id
         self.max_head_age_s = max_head_age_s
         self.trouble = Trouble(clock)
-        self.witnesses = Witnesses(reader.rpc, max_head_age_s, clock)
+        self.heads = Heads(reader.rpc, max_head_age_s, clock)
+        self.witnesses = Witnesses(reader.rpc, self.heads, clock)
         self.told_by: str | None = None  # the node that told the newest head
         self._reader = reader
         self._clock = clock
@@ -57,36 +54,9 @@ class Observer:
         self._far: set[str] = set()  # vaults that were well above their floor when they were read last
 
     def head(self, now: UnixSeconds) -> Head:
-        """The newest block of the first node, in order of preference, whose block is recent; else the youngest that any node tells.
-
-        Errors: NoHeadError, RpcError.
-        """
-        head, why = None, "no head"
-        with self._reader.rpc.pinned():
-            try:
-                head = _head(self._reader.header())
-            except RpcRefusedError as error:
-                why = str(error)
-            self.told_by = self._reader.rpc.pinned_name
-        if head is not None and self._is_recent(head, now):
-            return head
-        return self._head_of_others(head, now, why)
-
-    def _head_of_others(self, first: Head | None, now: UnixSeconds, why: str) -> Head:
-        heads = {} if first is None or self.told_by is None else {self.told_by: first}
-        said = self._reader.rpc.batch_of_each([NEWEST], PART_S, self.witnesses.others(self.told_by))
-        heads |= {name: theirs for name, (block,) in said.items() if (theirs := head_of(block)) is not None}
-        if not heads:
-            raise NoHeadError(f"the node gives no newest block, or one without a base fee: {why}")
-        recent = next((name for name, one in heads.items() if self._is_recent(one, now)), None)
-        if recent is None:
-            return max(heads.values(), key=lambda one: one.at)
-        self.witnesses.doubt(self.told_by, "stale")
-        self.told_by = recent
-        return heads[recent]
-
-    def _is_recent(self, head: Head, now: UnixSeconds) -> bool:
-        return -MOST_AHEAD_S <= head.age_s(now) <= self.max_head_age_s
+        """The newest block that is believed. `now`: of this machine's clock. Errors: NoHeadError, RpcError."""
+        self.told_by, head = self.heads.newest(now)
+        return head
 
     def readings(
         self, watched: Sequence[WatchedVault], live: Mapping[str, frozenset[str]], head: Head, patience_s: float = 0.0
@@ -251,13 +221,6 @@ class Observer:
 
     def _ask(self, requests: Sequence[Request], within_s: float | None = None) -> list[Any]:
         return self._reader.rpc.batch_settled(requests, within_s=within_s)
-
-
-def _head(header: BlockHeader | None) -> Head | None:
-    """None: there is none, or it is one without a base fee."""
-    if header is None or header.base_fee_wei is None:
-        return None
-    return Head(header.number, header.hash, UnixSeconds(header.timestamp), header.base_fee_wei)
 
 
 def _reading(vault: WatchedVault, numbers: Numbers, live: frozenset[str]) -> VaultReading:

@@ -115,13 +115,15 @@ class Sender:
 
     def _look(self, live: Sequence[Intent]) -> Sight:
         once = {intent.id for intent in live if intent.outbox_id is not None}
-        return look(self._reader, self._signers, self._attempts(live), self._counts, once)
+        return look(self._reader.rpc, self._observer.heads, self._signers, self._attempts(live), self._counts, once)
 
     def _settled(self, live: Sequence[Intent], now: datetime) -> tuple[Sight, list[Intent]]:
         """Every intent as the chain has it. One that is settled twice goes on until nothing changes."""
         sight = self._look(live)
         by_id = {intent.id: intent for intent in live}
         moves = [move for verdict in sight.verdicts for move in moves_by(verdict, by_id, sight.head.number)]
+        if any(move.state == State.REVERTED and move.intent.kind in STOPS for move in moves):
+            self._observer.heads.failed()
         live = self._committed(live, moves, now)
         while moves := list(self._confirmations(live, sight)):
             live = self._committed(live, moves, now)

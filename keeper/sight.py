@@ -1,4 +1,5 @@
-"""What the chain says of everything that is under way: of transactions one node, of our accounts' nonces every node of the pool.
+"""What the chain says of everything that is under way: of transactions one node, of the head and of our accounts' nonces every
+node of the pool.
 
 Laws
 - What it says of one transaction and cannot be read leaves that one as it is: pending, and known.
@@ -11,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.chain import results
-from core.chain.reader import ChainReader, receipt_of, transaction_of
+from core.chain.reader import receipt_of, transaction_of
+from core.chain.results import Parse
 from core.chain.rpc import Request, Rpc, RpcRefusedError
 from core.db.repositories.keeper import Tx
 from core.domain.blocks import BlockHeader, Receipt
-from core.domain.money import UnixSeconds
 from keeper.attempts import Lost, Mined, Pending, Slot, Verdict, gap_below, slots_of, verdict_of
 from keeper.counts import Counts
-from keeper.observe import NoHeadError
+from keeper.heads import NEWEST, Heads, NoHeadError
 from keeper.state import Head
 
 MOST_GAP = 16  # a transfer of nothing is paid for each nonce of a gap
@@ -57,7 +58,7 @@ class Sight:
         return next(found, None)
 
 
-def look(reader: ChainReader, signers: Iterable[str], attempts: Sequence[Tx], counts: Counts, once: Collection[int] = ()) -> Sight:
+def look(rpc: Rpc, heads: Heads, signers: Iterable[str], attempts: Sequence[Tx], counts: Counts, once: Collection[int] = ()) -> Sight:
     """`once`: intents that must not be carried out twice.
 
     Errors: RpcError, NoHeadError; nothing is concluded from a part of the answers.
@@ -68,19 +69,20 @@ def look(reader: ChainReader, signers: Iterable[str], attempts: Sequence[Tx], co
     asked_counts: list[Request] = [("eth_getTransactionCount", [account, "latest"]) for account in accounts]
     receipts = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in hashes]
     bodies = [("eth_getTransactionByHash", [tx_hash]) for tx_hash in hashes]
-    blocks = [("eth_getBlockByNumber", [tag, False]) for tag in ("latest", "safe")]
-    parsers = [
-        *(results.header for _ in blocks),
-        *(results.number for _ in accounts),
-        *map(receipt_of, hashes),
-        *map(transaction_of, hashes),
-    ]
-    answers = iter(reader.rpc.batch_settled([*blocks, *asked_counts, *receipts, *bodies], parsers))
-    head, safe = _head(reader.rpc, next(answers)), next(answers)
-    own_counts = [next(answers) for _ in accounts]
+    safe_block: Request = ("eth_getBlockByNumber", ["safe", False])
+    of_all: list[Parse[Any]] = [results.header, *(results.number for _ in accounts)]
+    answers = iter(
+        rpc.batch_settled(
+            [NEWEST, *asked_counts, safe_block, *receipts, *bodies],
+            [*of_all, results.header, *map(receipt_of, hashes), *map(transaction_of, hashes)],
+        )
+    )
+    newest, own_counts, safe = next(answers), [next(answers) for _ in accounts], next(answers)
     receipt_by_hash, known = _read(hashes, list(answers))
+    others = _of_others(rpc, [NEWEST, *asked_counts], of_all)
+    head = _head(rpc, heads, newest, {name: said[0] for name, said in others.items()})
+    told = _told(rpc, accounts, own_counts, {name: said[1:] for name, said in others.items()})
     waited = _waited(slots, receipt_by_hash, head)
-    told = _told(reader.rpc, accounts, own_counts, asked_counts)
     believed = {account: counts.of(account, told[account], waited.get(account, 0), head.number) for account in accounts}
     single = {(slot.signer, slot.nonce) for slot in slots if any(tx.intent_id in once for tx in slot.attempts)}
     verdicts = list[Verdict]()
@@ -88,7 +90,7 @@ def look(reader: ChainReader, signers: Iterable[str], attempts: Sequence[Tx], co
         is_single = (slot.signer, slot.nonce) in single
         count = min(told[slot.signer]) if is_single else believed[slot.signer]
         verdict = verdict_of(slot, count, receipt_by_hash, known)
-        verdicts.append(_denied(reader.rpc, verdict) if is_single else verdict)
+        verdicts.append(_denied(rpc, verdict) if is_single else verdict)
     for n, (slot, is_far) in enumerate(_reach(verdicts, believed)):
         if is_far and (slot.signer, slot.nonce) not in single:
             verdicts[n] = Lost(slot)
@@ -96,6 +98,10 @@ def look(reader: ChainReader, signers: Iterable[str], attempts: Sequence[Tx], co
         counts.passed(account, count)
     # A node without the tag refuses it; then nothing is ever called safe by guess.
     return Sight(head, safe.number if isinstance(safe, BlockHeader) else None, believed, tuple(verdicts))
+
+
+def _of_others(rpc: Rpc, requests: Sequence[Request], parse: Sequence[Parse[Any]]) -> dict[str, list[Any]]:
+    return rpc.batch_of_each(requests, OTHERS_S, [name for name in rpc.names if name != rpc.pinned_name], parse)
 
 
 def _read(hashes: Sequence[str], answers: Sequence[Any]) -> tuple[dict[str, Receipt | None], dict[str, bool]]:
@@ -115,16 +121,28 @@ def _waited(slots: Sequence[Slot], receipts: Mapping[str, Receipt | None], head:
     return {signer: head.number - block for signer, block in first.items()}
 
 
-def _told(rpc: Rpc, accounts: Sequence[str], own: Sequence[Any], requests: Sequence[Request]) -> dict[str, list[int]]:
+def _told(rpc: Rpc, accounts: Sequence[str], own: Sequence[Any], others: Mapping[str, Sequence[Any]]) -> dict[str, list[int]]:
     """Each account's count as each node tells it. Errors: RpcRefusedError when none does."""
-    others = rpc.batch_of_others(requests, OTHERS_S).values()
-    numbers = [[int(one, 16) for answers in others if isinstance(one := answers[n], str)] for n in range(len(accounts))]
-    told = {account: [*((one,) if isinstance(one, int) else ()), *more] for account, one, more in zip(accounts, own, numbers, strict=True)}
+    by_node = [own, *others.values()]
+    told = {account: [one for counts in by_node if isinstance(one := counts[n], int)] for n, account in enumerate(accounts)}
     refused = next((one for account, one in zip(accounts, own, strict=True) if not told[account]), None)
     if refused is not None:
         rpc.distrust("no count")
         raise refused
     return told
+
+
+def _head(rpc: Rpc, heads: Heads, own: Any, others: Mapping[str, Any]) -> Head:
+    """The newest block that is believed, the asked node's if it is one of several."""
+    found = {name: head for name, header in ((rpc.pinned_name or "", own), *others.items()) if (head := _head_of(header)) is not None}
+    if _head_of(own) is None:
+        rpc.distrust("no head")
+        raise NoHeadError("the node gives no newest block, or one without a base fee")
+    return heads.believed(found, rpc.pinned_name)[1]
+
+
+def _head_of(header: Any) -> Head | None:
+    return Head.of(header) if isinstance(header, BlockHeader) else None
 
 
 def _denied(rpc: Rpc, verdict: Verdict) -> Verdict:
@@ -151,10 +169,3 @@ def _reach(verdicts: Sequence[Verdict], counts: dict[str, int]) -> Iterator[tupl
         if not is_far:
             held[signer] = max(free, nonce + 1)
         yield verdict.slot, is_far and isinstance(verdict, Pending)
-
-
-def _head(rpc: Rpc, header: Any) -> Head:
-    if not isinstance(header, BlockHeader) or header.base_fee_wei is None:
-        rpc.distrust("no head")
-        raise NoHeadError("the node gives no newest block, or one without a base fee")
-    return Head(header.number, header.hash, UnixSeconds(header.timestamp), header.base_fee_wei)

@@ -5,7 +5,8 @@
 Laws
 - A node whose newest block is not recent has no opinion, and neither has one that does not answer. One that tells its newest block and
   fails at a vault that is asked alone calls it unreadable.
-- Two nodes have to agree. Where one is configured, or only one had an opinion in SILENT_S, its word is all there is.
+- Recent is what this machine's clock calls so, whatever the preferred node says. Two nodes have to agree. Where one is configured, or only
+  one told a newest block, old or not, in SILENT_S, its word is all there is.
 - A node that rests is asked all the same: it may be the honest one.
 - A node that contradicts another rests while one is at hand that does not; who of two is right is left open.
 """
@@ -21,28 +22,20 @@ from typing import Any
 import structlog
 
 from core.chain.rpc import Request, Rpc, RpcError, RpcUnreachableError
-from core.domain.money import UnixSeconds, UsdcE6
+from core.domain.money import UsdcE6
 from keeper import views
+from keeper.heads import Heads
 from keeper.state import Head, VaultStatus
 from keeper.views import Numbers
 
 ASKED_S = 1.0  # that a node may take
-SILENT_S = 60.0  # a node without an opinion for so long is as good as not configured
+SILENT_S = 60.0  # a node that tells no newest block for so long is as good as not configured
 REST_S = 60.0
 FAILED_S = 10.0  # so long a vault stays unreadable at a node that failed at it, and is not asked again at once
 VAULTS_A_PART = 40
 AGAIN_S, MOST_AGAIN_S = 60.0, 3_600.0
-NEWEST: Request = ("eth_getBlockByNumber", ["latest", False])
 
 log = structlog.get_logger("keeper")
-
-
-def head_of(block: Any) -> Head | None:
-    """Of a block as a node tells it, which is known to have the promised form; None: an error, no block, or one without a base fee."""
-    if not isinstance(block, dict) or block.get("baseFeePerGas") is None:
-        return None
-    number, at, base_fee_wei = (int(block[name], 16) for name in ("number", "timestamp", "baseFeePerGas"))
-    return Head(number, block["hash"].lower(), UnixSeconds(at), base_fee_wei)
 
 
 class Opinion(StrEnum):
@@ -74,9 +67,9 @@ class Said:
 class Witnesses:
     """`clock`: seconds that only rise."""
 
-    def __init__(self, rpc: Rpc, max_head_age_s: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, rpc: Rpc, heads: Heads, clock: Callable[[], float] = time.monotonic) -> None:
         self._rpc = rpc
-        self._max_head_age_s = max_head_age_s
+        self._heads = heads
         self._clock = clock
         self._heard_at = dict.fromkeys(rpc.names, clock())
         self._unreadable_at: dict[tuple[str, str], float] = {}  # by node and vault
@@ -98,8 +91,7 @@ class Witnesses:
     def _heard(self, name: str, floors: Mapping[str, UsdcE6], head: Head) -> dict[str, Opinion]:
         """What the node says now; it failed at what it called unreadable a moment ago, and may be left alone for that."""
         now, found = self._clock(), dict[str, Opinion]()
-        if self._is_recent(name, head):
-            self._heard_at[name] = now
+        if self._is_recent(name):
             found = dict(self._opinions(name, floors))
         for vault, opinion in found.items():
             self._unreadable_at.pop((name, vault), None)
@@ -120,6 +112,8 @@ class Witnesses:
 
     def doubt(self, name: str | None, reason: str) -> None:
         """What it says can't be so, or another says otherwise: the others are preferred for a while, if any is at hand."""
+        if name is not None:
+            self._heads.failed([name])
         if name is None or all(node.is_open for node in self._rpc.stats() if node.name != name):
             return
         log.warning("a node is not believed", node=name, why=reason)
@@ -129,13 +123,12 @@ class Witnesses:
     def _present(self) -> int:
         return sum(self._clock() - at < SILENT_S for at in self._heard_at.values())
 
-    def _is_recent(self, name: str, head: Head) -> bool:
-        try:
-            (block,) = self.ask_of(name, [NEWEST])
-        except RpcError:
-            return False
-        theirs = head_of(block)
-        return theirs is not None and abs(theirs.at - head.at) <= self._max_head_age_s
+    def _is_recent(self, name: str) -> bool:
+        """By this machine's clock. A node that tells a block at all is there: an old one must not leave another's word alone."""
+        head = self._heads.told([name]).get(name)
+        if head is not None:
+            self._heard_at[name] = self._clock()
+        return head is not None and self._heads.is_recent(head)
 
     def _opinions(self, name: str, floors: Mapping[str, UsdcE6]) -> Iterator[tuple[str, Opinion]]:
         vaults = list(floors)

@@ -11,7 +11,7 @@ from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.domain.money import UnixSeconds
 from keeper.observe import VAULTS_A_BATCH, Observer
-from keeper.state import FactoryKeepers, Head
+from keeper.state import FactoryKeepers
 from keeper.witness import SILENT_S, Agreement, Said
 from tests.unit.keeper.readings import FLOOR, HEAD, VAULT
 
@@ -75,13 +75,21 @@ class Pool:
         return f"0x{1 if call['params'][0]['data'] == STATUS else self.worths[node]:064x}"
 
     def said(self) -> Said:
+        self.observer.heads.set_clock(HEAD.at)
         return self.observer.witnesses.said({VAULT: FLOOR}, HEAD)[VAULT]
 
 
 def test_said__a_node_with_an_old_block__has_no_opinion() -> None:
     pool = Pool(a=FLOOR, b=FLOOR)
-    old = Head(HEAD.number, HEAD.hash, UnixSeconds(HEAD.at + 11), 1)
-    assert pool.observer.witnesses.said({VAULT: FLOOR}, old)[VAULT] == Said(0, 0, 0, 2)
+    pool.observer.heads.set_clock(UnixSeconds(HEAD.at + 11))
+    assert pool.observer.witnesses.said({VAULT: FLOOR}, HEAD)[VAULT] == Said(0, 0, 0, 2)
+
+
+def test_said__nodes_that_tell_old_blocks_for_long__are_there_all_the_same() -> None:
+    pool = Pool(a=FLOOR, b=FLOOR)
+    for pool.now in (0.0, SILENT_S, 2 * SILENT_S):
+        pool.observer.heads.set_clock(UnixSeconds(HEAD.at + 11))
+        assert pool.observer.witnesses.said({VAULT: FLOOR}, HEAD)[VAULT] == Said(0, 0, 0, 2)
 
 
 def test_said__each_node_speaks_for_itself() -> None:
