@@ -201,7 +201,7 @@ class Drafter:
 
     def _heard(self, stops: Sequence[Intent], head: Head) -> Heard:
         at_cost = {stop.vault: stop.reason.get("source") == SOURCE_AT_COST for stop in stops if stop.vault is not None}
-        floors = {vault: floor for vault in at_cost if (floor := self._observer.floor_usdc_e6(vault)) is not None}
+        floors = {vault: floor for vault in at_cost if (floor := self._observer.floors.of(vault)) is not None}
         return self._agreement.hear(at_cost, floors, head, self._reader.rpc.pinned_name)
 
     def _has_key(self, intent: Intent) -> bool:

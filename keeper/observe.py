@@ -11,6 +11,7 @@ Laws
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,8 +20,9 @@ from core.chain.reader import VIEW_GAS, ChainReader
 from core.chain.rpc import Request, RpcError, RpcRefusedError, RpcUnreachableError
 from core.db.repositories.watched import SourcedMark, WatchedVault
 from core.domain.blocks import BlockHeader
-from core.domain.money import BPS_ONE, UnixSeconds, UsdcE6
+from core.domain.money import BPS_ONE, UnixSeconds
 from keeper import views
+from keeper.floors import Floors
 from keeper.heads import Heads
 from keeper.state import FactoryKeepers, Head, SentMark, VaultReading, VaultStatus, WrittenMark
 from keeper.trouble import Trouble
@@ -38,18 +40,18 @@ NOBODY = "0x" + "00" * 20
 
 
 class Observer:
-    """Reads vaults. Keeps the floors that it was told, and which vaults are in trouble."""
+    """Reads vaults, and keeps which of them are in trouble."""
 
     def __init__(self, reader: ChainReader, chain_id: int, max_head_age_s: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.chain_id = chain_id
         self.max_head_age_s = max_head_age_s
         self.trouble = Trouble(clock)
         self.heads = Heads(reader.rpc, max_head_age_s, clock)
-        self.witnesses = Witnesses(reader.rpc, self.heads, clock)
+        self.floors = Floors(reader.rpc)
+        self.witnesses = Witnesses(reader.rpc, self.heads, self.floors, clock)
         self.told_by: str | None = None  # the node that told the newest head
         self._reader = reader
         self._clock = clock
-        self._floors: dict[str, UsdcE6] = {}
         self._alone_from, self._alone_rest_s = clock(), ALONE_REST_S
         self._far: set[str] = set()  # vaults that were well above their floor when they were read last
 
@@ -62,7 +64,8 @@ class Observer:
         self, watched: Sequence[WatchedVault], live: Mapping[str, frozenset[str]], head: Head, patience_s: float = 0.0
     ) -> tuple[VaultReading, ...]:
         """Everything the jobs decide from. `live`: kinds of unfinished intents by vault. Errors: RpcError, as `numbers`."""
-        self._floors |= {vault.vault: vault.floor_usdc_e6 for vault in watched if vault.floor_usdc_e6 is not None}
+        self.floors.tell({vault.vault: vault.floor_usdc_e6 for vault in watched if vault.floor_usdc_e6 is not None})
+        self.floors.agree([vault.vault for vault in watched if vault.vault not in self.trouble])
         ended = {vault.vault for vault in watched if vault.ends_at is not None and vault.ends_at <= head.at}
         numbers = self.numbers([vault.vault for vault in watched], head, ended, patience_s)
         return tuple(_reading(vault, numbers[vault.vault], live.get(vault.vault, frozenset())) for vault in watched)
@@ -71,7 +74,7 @@ class Observer:
         """Status, worth and floor of each vault at the head's hash, and the fee owed of some.
 
         Vaults in trouble are asked last, until `patience_s` is over; of those that were not read only the status is asked. A floor
-        that nobody told is read from the vault's code, once. Errors: RpcError when no node answers anything.
+        that nobody told is read from the vault's code. Errors: RpcError when no node answers anything.
         """
         found: dict[str, Numbers] = {}
         sound = [vault for vault in vaults if vault not in self.trouble]
@@ -86,7 +89,7 @@ class Observer:
         found |= self._said_by_others([vault for vault, numbers in found.items() if numbers.is_open], head, with_fee, len(found))
         unread = [vault for vault in vaults if vault not in found]
         statuses = self._statuses(unread[:ALONE_A_LOOK], head)
-        return found | {v: Numbers(statuses.get(v), None, self._floors.get(v), views.UNREADABLE) for v in unread}
+        return found | {v: Numbers(statuses.get(v), None, self.floors.of(v), views.UNREADABLE) for v in unread}
 
     def _troubled(self, vaults: Sequence[str], head: Head, with_fee: Collection[str], patience_s: float) -> dict[str, Numbers]:
         until = self._clock() + patience_s
@@ -102,16 +105,13 @@ class Observer:
                 self.trouble.answered(group)
         return found
 
-    def floor_usdc_e6(self, vault: str) -> UsdcE6 | None:
-        """None: it was never told, nor read."""
-        return self._floors.get(vault)
-
     def _is_near(self, vault: str) -> bool:
         return vault not in self._far
 
     def _read(self, vaults: Sequence[str], head: Head, with_fee: Collection[str], within_s: float | None = None) -> dict[str, Numbers]:
         """As the pool answers. Errors: RpcError, of the whole batch; also where each of its calls failed with one vault's."""
-        found = views.read(partial(self._ask, within_s=within_s), vaults, head.hash, self._floors, with_fee)
+        said = views.read(partial(self._ask, within_s=within_s), vaults, head.hash, self.floors.kept, with_fee)
+        found = {v: one if one.floor_usdc_e6 is not None else replace(one, floor_usdc_e6=self.floors.of(v)) for v, one in said.items()}
         if len(found) > 1 and all(numbers.has_burnt and numbers.status is None for numbers in found.values()):
             raise RpcUnreachableError("eth_call", ["every call of the batch failed"])
         for vault, numbers in found.items():
@@ -128,7 +128,7 @@ class Observer:
             if not left:
                 break
             try:
-                said = views.read(partial(self.witnesses.ask_of, name), left, head.hash, self._floors, with_fee)
+                said = views.read(partial(self.witnesses.ask_of, name), left, head.hash, self.floors.kept, with_fee)
             except RpcError:
                 continue
             found |= {vault: numbers for vault, numbers in said.items() if not numbers.is_open}
@@ -143,7 +143,7 @@ class Observer:
         """Its floor, and how near to it the vault is."""
         if numbers.floor_usdc_e6 is None:
             return
-        self._floors[vault] = numbers.floor_usdc_e6
+        self.floors.note(vault, numbers.floor_usdc_e6)
         if numbers.worth_usdc_e6 is not None:
             is_far = numbers.worth_usdc_e6 * BPS_ONE > numbers.floor_usdc_e6 * (BPS_ONE + NEAR_BPS)
             (self._far.add if is_far else self._far.discard)(vault)

@@ -7,6 +7,7 @@ Laws
   fails at a vault that is asked alone calls it unreadable.
 - Recent is what this machine's clock calls so, whatever the preferred node says. Two nodes have to agree. Where one is configured, or only
   one told a newest block, old or not, in SILENT_S, its word is all there is.
+- Each node reads the floor itself, unless it is that of the signed terms, or two nodes agreed on it (keeper.floors).
 - A node that rests is asked all the same: it may be the honest one.
 - A node that contradicts another rests while one is at hand that does not; who of two is right is left open.
 """
@@ -24,6 +25,7 @@ import structlog
 from core.chain.rpc import Request, Rpc, RpcError, RpcUnreachableError
 from core.domain.money import UsdcE6
 from keeper import views
+from keeper.floors import Floors
 from keeper.heads import Heads
 from keeper.state import Head, VaultStatus
 from keeper.views import Numbers
@@ -67,9 +69,10 @@ class Said:
 class Witnesses:
     """`clock`: seconds that only rise."""
 
-    def __init__(self, rpc: Rpc, heads: Heads, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, rpc: Rpc, heads: Heads, floors: Floors, clock: Callable[[], float] = time.monotonic) -> None:
         self._rpc = rpc
         self._heads = heads
+        self._floors = floors
         self._clock = clock
         self._heard_at = dict.fromkeys(rpc.names, clock())
         self._unreadable_at: dict[tuple[str, str], float] = {}  # by node and vault
@@ -135,7 +138,7 @@ class Witnesses:
         for first in range(0, len(vaults), VAULTS_A_PART):
             part = vaults[first : first + VAULTS_A_PART]
             try:
-                found = views.read(partial(self.ask_of, name), part, "latest", floors)
+                found = views.read(partial(self.ask_of, name), part, "latest", self._floors.kept)
             except RpcError:
                 found = {v: Numbers(None, None, floors[v], views.UNREADABLE) for v in part if len(part) == 1}
             for vault, numbers in found.items():

@@ -56,6 +56,7 @@ class Pool:
         transport = httpx.MockTransport(self._handle)
         rpc = Rpc(["http://a", "http://b"], transport=transport, clock=lambda: self.now, sleep=self._sleep, calls_per_s=50.0)
         self.observer = Observer(ChainReader(rpc, {}), 84532, 10, clock=lambda: self.now)
+        self.observer.floors.tell({VAULT: FLOOR})
 
     def _sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -120,7 +121,7 @@ def test_one_batch__is_answered_within_the_watchdogs_time_by_slow_nodes(took_s: 
     pool = Pool(a=FLOOR, b=FLOOR)
     pool.took_s = took_s
     vaults = [f"0x{n:040x}" for n in range(VAULTS_A_BATCH)]
-    pool.observer._floors = dict.fromkeys(vaults, FLOOR)
+    pool.observer.floors.tell(dict.fromkeys(vaults, FLOOR))
     found = pool.observer.numbers(vaults, HEAD, (), 0.0)
     assert all(one.worth_usdc_e6 == FLOOR for one in found.values()) is alive
     assert pool.now < 15
