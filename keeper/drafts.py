@@ -42,6 +42,7 @@ STUCK_BLOCKS = 3  # a key whose lowest nonce waits so long sends no stop while a
 URGENT = (Kind.FILL, *STOPS, Kind.REMOVE)  # a stop may stand behind what fills a gap
 PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)  # what is not in the next block is offered again at once
 OTHERS_PATIENCE_BLOCKS = 3
+SEEN_PATIENCE_BLOCKS = 3  # what one node has in a block; others may be a little behind
 ABOVE_STOP_LINE = "AboveStopLine"  # what `enforceStopLine` answers of a sound vault
 WRONG_HEIGHT = ("MarkInFuture", "MarkTooOld")  # what `mark` answers where the believed height is none of the chain's
 T = TypeVar("T")
@@ -290,7 +291,7 @@ class Drafter:
         What waits above another nonce waits for that one: more money would not help it. What pays less than the base fee is
         raised at any nonce, at most once a block.
         """
-        kinds = {intent.id: intent.kind for intent in live}
+        kinds, seen = {intent.id: intent.kind for intent in live}, sight.seen
         for slot in sight.pending:
             newest, kind = slot.newest, kinds.get(slot.newest.intent_id)
             was_orphaned = newest.state == "mined"  # it goes out again as it is first
@@ -298,7 +299,9 @@ class Drafter:
                 continue
             waited = sight.head.number - newest.offered_block
             is_lowest = slot.nonce == sight.counts[slot.signer]
-            has_waited = is_lowest and waited >= PATIENCE_BLOCKS.get(kind, OTHERS_PATIENCE_BLOCKS)
+            is_seen = (slot.signer, slot.nonce) in seen
+            patience = SEEN_PATIENCE_BLOCKS if is_seen else PATIENCE_BLOCKS.get(kind, OTHERS_PATIENCE_BLOCKS)
+            has_waited = is_lowest and waited >= patience
             if has_waited or (waited > 0 and newest.max_fee_wei < sight.head.base_fee_wei):
                 yield newest.intent_id, slot
 

@@ -4,12 +4,15 @@ node of the pool.
 Laws
 - What it says of one transaction and cannot be read leaves that one as it is: pending, and known.
 - What pends more than MOST_GAP nonces above what is used or held was signed on a wrong count: it is given up and signed anew.
+- What the asked node calls mined is mined when one more node has it in the same block, with the same end.
 - What must not be done twice is given up only when every node's count is past its nonce and no node knows it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import structlog
 
 from core.chain import results
 from core.chain.reader import receipt_of, transaction_of
@@ -19,8 +22,10 @@ from core.db.repositories.keeper import Tx
 from core.domain.blocks import BlockHeader, Receipt
 from keeper.attempts import Lost, Mined, Pending, Slot, Verdict, gap_below, slots_of, verdict_of
 from keeper.counts import Counts
-from keeper.heads import NEWEST, Heads, NoHeadError
+from keeper.heads import NEWEST, REST_S, Heads, NoHeadError
 from keeper.state import Head
+
+log = structlog.get_logger("keeper")
 
 MOST_GAP = 16  # a transfer of nothing is paid for each nonce of a gap
 OTHERS_S = 1.0  # that each other node may take
@@ -34,6 +39,12 @@ class Sight:
     safe_block: int | None
     counts: dict[str, int]
     verdicts: tuple[Verdict, ...]
+
+    @property
+    def seen(self) -> set[tuple[str, int]]:
+        """Signer and nonce of what pends, and is in a block by one node's word."""
+        pending = (verdict for verdict in self.verdicts if isinstance(verdict, Pending))
+        return {(verdict.slot.signer, verdict.slot.nonce) for verdict in pending if verdict.is_seen}
 
     @property
     def pending(self) -> list[Slot]:
@@ -80,7 +91,8 @@ def look(rpc: Rpc, heads: Heads, signers: Iterable[str], attempts: Sequence[Tx],
     newest, own_counts, safe = next(answers), [next(answers) for _ in accounts], next(answers)
     receipt_by_hash, known = _read(hashes, list(answers))
     others = _of_others(rpc, [NEWEST, *asked_counts], of_all)
-    head = _head(rpc, heads, newest, {name: said[0] for name, said in others.items()})
+    theirs = {name: head for name, said in others.items() if (head := _head_of(said[0])) is not None}
+    head = _head(rpc, heads, newest, theirs)
     told = _told(rpc, accounts, own_counts, {name: said[1:] for name, said in others.items()})
     waited = _waited(slots, receipt_by_hash, head)
     believed = {account: counts.of(account, told[account], waited.get(account, 0), head.number) for account in accounts}
@@ -91,6 +103,7 @@ def look(rpc: Rpc, heads: Heads, signers: Iterable[str], attempts: Sequence[Tx],
         count = min(told[slot.signer]) if is_single else believed[slot.signer]
         verdict = verdict_of(slot, count, receipt_by_hash, known)
         verdicts.append(_denied(rpc, verdict) if is_single else verdict)
+    verdicts = _witnessed(rpc, verdicts, {name: head.number for name, head in theirs.items() if heads.is_recent(head)})
     for n, (slot, is_far) in enumerate(_reach(verdicts, believed)):
         if is_far and (slot.signer, slot.nonce) not in single:
             verdicts[n] = Lost(slot)
@@ -132,13 +145,13 @@ def _told(rpc: Rpc, accounts: Sequence[str], own: Sequence[Any], others: Mapping
     return told
 
 
-def _head(rpc: Rpc, heads: Heads, own: Any, others: Mapping[str, Any]) -> Head:
-    """The newest block that is believed, the asked node's if it is one of several."""
-    found = {name: head for name, header in ((rpc.pinned_name or "", own), *others.items()) if (head := _head_of(header)) is not None}
-    if _head_of(own) is None:
+def _head(rpc: Rpc, heads: Heads, header: Any, theirs: Mapping[str, Head]) -> Head:
+    """The newest block that is believed. `header`: the asked node's."""
+    own = _head_of(header)
+    if own is None:
         rpc.distrust("no head")
         raise NoHeadError("the node gives no newest block, or one without a base fee")
-    return heads.believed(found, rpc.pinned_name)[1]
+    return heads.believed({rpc.pinned_name or "": own, **theirs}, rpc.pinned_name)[1]
 
 
 def _head_of(header: Any) -> Head | None:
@@ -155,6 +168,33 @@ def _denied(rpc: Rpc, verdict: Verdict) -> Verdict:
         return verdict
     rpc.distrust("denies")
     return Pending(verdict.slot, unknown=True)
+
+
+def _witnessed(rpc: Rpc, verdicts: Sequence[Verdict], heights: Mapping[str, int]) -> list[Verdict]:
+    """What the asked node calls mined, anew or in another block, is mined when one more node has the same receipt. `heights`: of the other
+    nodes whose newest block is recent; where there is none, or none answers, the asked one's word is all there is.
+    """
+    found = list(verdicts)
+    news = [(n, one) for n, one in enumerate(verdicts) if isinstance(one, Mined) and one.tx.mined_block_hash != one.receipt.block_hash]
+    if not news or not heights:
+        return found
+    hashes = [mined.tx.hash for _, mined in news]
+    requests: list[Request] = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in hashes]
+    said = rpc.batch_of_each(requests, OTHERS_S, heights, list(map(receipt_of, hashes)))
+    for place, (n, mined) in enumerate(news):
+        told = {name: one for name, answers in said.items() if not isinstance(one := answers[place], RpcRefusedError)}
+        if not told or any(one is not None and _is_same(one, mined.receipt) for one in told.values()):
+            continue
+        is_denied = any(heights[name] >= mined.receipt.block_number for name in told)
+        if is_denied:
+            log.warning("a node is not believed", node=rpc.pinned_name, why="receipt", transaction=mined.tx.hash)
+            rpc.distrust("receipt", REST_S)
+        found[n] = Pending(mined.slot, unknown=False, is_seen=not is_denied)
+    return found
+
+
+def _is_same(one: Receipt, other: Receipt) -> bool:
+    return (one.block_hash, one.status) == (other.block_hash, other.status)
 
 
 def _reach(verdicts: Sequence[Verdict], counts: dict[str, int]) -> Iterator[tuple[Slot, bool]]:
