@@ -33,7 +33,7 @@ class Audit:
         floors = {vault: floor for vault, reading in readings.items() if (floor := reading.floor_usdc_e6) is not None}
         if not floors:
             return
-        said = witnesses.said(floors, state.head, witnesses.others(self._observer.told_by))
+        said = witnesses.said(floors, witnesses.others(self._observer.told_by))
         fallen = [vault for vault, one in said.items() if one.fallen and not is_fallen(readings[vault])]
         if fallen:
             log.warning("another node sees vaults at their floor", vaults=fallen[:5], count=len(fallen))

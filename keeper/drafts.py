@@ -31,7 +31,7 @@ from keeper.market import Market, Offer, market
 from keeper.observe import Observer
 from keeper.sight import Sight
 from keeper.spared import spared
-from keeper.state import SOURCE_AT_COST, STOPS, Head, Kind, Role
+from keeper.state import SOURCE_AT_COST, STOPS, Kind, Role
 from keeper.trials import FILLER_GAS, Trial, tried
 from keeper.views import Numbers
 from keeper.witness import Agreement, Heard
@@ -197,13 +197,13 @@ class Drafter:
         fresh = self._restated(group, room.sight)
         fresh |= {i.id: None for i in group if room.is_filled(i)}
         needed = [intent for i in group if (intent := fresh[i.id]) is not None]
-        room.heard = self._heard([intent for intent in needed if intent.kind in STOPS], room.sight.head)
+        room.heard = self._heard([intent for intent in needed if intent.kind in STOPS])
         return Turn(list(self._first_attempts(needed, room)), [intent for intent in group if fresh[intent.id] is None])
 
-    def _heard(self, stops: Sequence[Intent], head: Head) -> Heard:
+    def _heard(self, stops: Sequence[Intent]) -> Heard:
         at_cost = {stop.vault: stop.reason.get("source") == SOURCE_AT_COST for stop in stops if stop.vault is not None}
         floors = {vault: floor for vault in at_cost if (floor := self._observer.floors.of(vault)) is not None}
-        return self._agreement.hear(at_cost, floors, head, self._reader.rpc.pinned_name)
+        return self._agreement.hear(at_cost, floors, self._reader.rpc.pinned_name)
 
     def _has_key(self, intent: Intent) -> bool:
         if intent.role in self._addresses:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection
 from core.db.engine import Database
 from core.db.repositories import watched as watched_rows
 from core.domain.money import BPS_ONE, UnixSeconds, UsdcE6
-from keeper.state import Action, Head, KeeperState, Kind, VaultReading, VaultStatus
+from keeper.state import Action, KeeperState, Kind, VaultReading, VaultStatus
 from keeper.witness import Witnesses
 
 FALLEN_S = 60
@@ -51,7 +51,7 @@ class LastResort:
         due = [reading for reading in working if self._may_ask(reading)]
         near = self._near_the_floor([reading for reading in due if self._is_long(self._unknown_since.get(reading.vault), UNKNOWN_S)])
         reasons = [(reading, why) for reading in due if (why := self._why(reading, near)) is not None]
-        actions = [reading.action(Kind.REMOVE, state.head, why) for reading, why in reasons if self._is_agreed(reading, state.head)]
+        actions = [reading.action(Kind.REMOVE, state.head, why) for reading, why in reasons if self._is_agreed(reading)]
         self._asked_at |= {action.to: self._looked_at for action in actions}
         return actions
 
@@ -88,8 +88,8 @@ class LastResort:
             worths = watched_rows.last_known_worths(session, self._chain_id, floors)
         return {vault for vault, worth in worths.items() if worth * BPS_ONE <= floors[vault] * (BPS_ONE + NEAR_BPS)}
 
-    def _is_agreed(self, reading: VaultReading, head: Head) -> bool:
+    def _is_agreed(self, reading: VaultReading) -> bool:
         floor: UsdcE6 | None = reading.floor_usdc_e6
         if floor is None or not self._witnesses.are_several:
             return floor is not None
-        return self._witnesses.said({reading.vault: floor}, head)[reading.vault].agrees_to_remove
+        return self._witnesses.said({reading.vault: floor})[reading.vault].agrees_to_remove

@@ -27,7 +27,7 @@ from core.domain.money import UsdcE6
 from keeper import views
 from keeper.floors import Floors
 from keeper.heads import Heads
-from keeper.state import Head, VaultStatus
+from keeper.state import VaultStatus
 from keeper.views import Numbers
 
 ASKED_S = 1.0  # that a node may take
@@ -81,17 +81,17 @@ class Witnesses:
     def are_several(self) -> bool:
         return len(self._rpc.names) > 1
 
-    def said(self, floors: Mapping[str, UsdcE6], head: Head, among: Collection[str] | None = None) -> dict[str, Said]:
-        """Of each vault of `floors`. `head`: ours, by which a node's own is recent or not. `among`: names of nodes; None: all."""
+    def said(self, floors: Mapping[str, UsdcE6], among: Collection[str] | None = None) -> dict[str, Said]:
+        """Of each vault of `floors`. `among`: names of nodes; None: all."""
         opinions: defaultdict[str, list[Opinion]] = defaultdict(list)
         for name in self._rpc.names if among is None else among:
-            for vault, opinion in self._heard(name, floors, head).items():
+            for vault, opinion in self._heard(name, floors).items():
                 opinions[vault].append(opinion)
         needed = 2 if self._present > 1 else 1
         counts = {vault: Counter(opinions[vault]) for vault in floors}
         return {v: Said(one[Opinion.FALLEN], one[Opinion.ABOVE], one[Opinion.UNREADABLE], needed) for v, one in counts.items()}
 
-    def _heard(self, name: str, floors: Mapping[str, UsdcE6], head: Head) -> dict[str, Opinion]:
+    def _heard(self, name: str, floors: Mapping[str, UsdcE6]) -> dict[str, Opinion]:
         """What the node says now; it failed at what it called unreadable a moment ago, and may be left alone for that."""
         now, found = self._clock(), dict[str, Opinion]()
         if self._is_recent(name):
@@ -173,11 +173,11 @@ class Agreement:
         self._clock = clock
         self._waits: dict[str, tuple[float, float]] = {}  # by vault: from when on it is tried again, and how long it waited
 
-    def hear(self, at_cost: Mapping[str, bool], floors: Mapping[str, UsdcE6], head: Head, asked: str | None) -> Heard:
+    def hear(self, at_cost: Mapping[str, bool], floors: Mapping[str, UsdcE6], asked: str | None) -> Heard:
         """Of the vaults of `floors`. `at_cost`: whether a vault's worth counts money at cost. `asked`: the node that calls them fallen."""
         if not floors or not self._witnesses.are_several:
             return Heard()
-        said = self._witnesses.said(floors, head)
+        said = self._witnesses.said(floors)
         contested = frozenset(vault for vault, one in said.items() if one.above > 0)
         if contested:
             self._witnesses.doubt(asked, "contradicts")

@@ -77,20 +77,20 @@ class Pool:
 
     def said(self) -> Said:
         self.observer.heads.set_clock(HEAD.at)
-        return self.observer.witnesses.said({VAULT: FLOOR}, HEAD)[VAULT]
+        return self.observer.witnesses.said({VAULT: FLOOR})[VAULT]
 
 
 def test_said__a_node_with_an_old_block__has_no_opinion() -> None:
     pool = Pool(a=FLOOR, b=FLOOR)
     pool.observer.heads.set_clock(UnixSeconds(HEAD.at + 11))
-    assert pool.observer.witnesses.said({VAULT: FLOOR}, HEAD)[VAULT] == Said(0, 0, 0, 2)
+    assert pool.observer.witnesses.said({VAULT: FLOOR})[VAULT] == Said(0, 0, 0, 2)
 
 
 def test_said__nodes_that_tell_old_blocks_for_long__are_there_all_the_same() -> None:
     pool = Pool(a=FLOOR, b=FLOOR)
     for pool.now in (0.0, SILENT_S, 2 * SILENT_S):
         pool.observer.heads.set_clock(UnixSeconds(HEAD.at + 11))
-        assert pool.observer.witnesses.said({VAULT: FLOOR}, HEAD)[VAULT] == Said(0, 0, 0, 2)
+        assert pool.observer.witnesses.said({VAULT: FLOOR})[VAULT] == Said(0, 0, 0, 2)
 
 
 def test_said__each_node_speaks_for_itself() -> None:
