@@ -4,7 +4,8 @@
 
 Laws
 - Recent is a block of at most MOST_AHEAD_S ahead of this machine's clock and at most `max_head_age_s` old. Where no node has one, the
-  youngest that is not ahead of time is taken: it is stale, and nothing is judged by it.
+  youngest that is not ahead of time is taken: it is stale, and nothing is judged by it. Where all are ahead, the clock is late, and the
+  least of them is the time.
 - Near is what differs by at most MOST_APART_BLOCKS from the lower median of three or more. Of two that differ by more the lower is taken,
   and once what was decided by that failed, the other.
 - Time and height agreed, the base fee is the higher median, and a mark says the lowest height: no node calls that one of the future.
@@ -67,7 +68,14 @@ class Heads:
         if head is not None and asked is not None:
             told[asked] = head
         told |= self.told([name for name in self._rpc.names if name != asked])
+        self._set_right(now, told)
         return self.believed(told, asked, why)
+
+    def _set_right(self, now: UnixSeconds, told: Mapping[str, Head]) -> None:
+        """Where every node that answers is ahead of the clock, it is the clock that is late."""
+        least = min((head.at for head in told.values()), default=now)
+        if least - now > self._most_ahead_s:
+            self.set_clock(least)
 
     def set_clock(self, now: UnixSeconds) -> None:
         self._zero_at = now - self._clock()

@@ -72,6 +72,14 @@ def test_a_head_ahead_of_time__hides_no_fall(stage: Stage, paths: tuple[str, ...
     assert blocks(stage, stage.keeper(paths=paths, wire=wire), clock, 4, lambda: stage.status() == "stopped") < 4
 
 
+@of_two_or_three
+def test_a_clock_that_is_late__silences_no_node(out: Stage, paths: tuple[str, ...]) -> None:
+    """Only a mark stops at cost, and two nodes have to agree to it."""
+    out.set_price(PRICE_AT_FLOOR)
+    keeper = out.keeper(paths=paths, wire=LyingWire(dict.fromkeys(paths, ahead(20))))
+    assert blocks(out, keeper, Clock(), 2, lambda: out.status() == "stopped") < 2
+
+
 # Height
 
 
