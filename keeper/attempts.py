@@ -89,10 +89,12 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """No attempt is mined yet. `unknown`: the newest one is not at the node, which never had it, dropped it or refused it."""
+    """No attempt is mined yet. `unknown`: the newest one is not at the node, which never had it, dropped it or refused it. `is_seen`: one
+    node alone has it in a block that no other one has reached."""
 
     slot: Slot
     unknown: bool
+    is_seen: bool = False
 
 
 Verdict = Mined | Lost | Pending

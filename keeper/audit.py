@@ -34,7 +34,7 @@ class Audit:
         floors = {vault: floor for vault, reading in readings.items() if (floor := reading.floor_usdc_e6) is not None}
         if not floors:
             return
-        others = witnesses.said(floors, state.head, witnesses.others(asked))
+        others = witnesses.said(floors, witnesses.others(asked))
         contradicted = [one.with_against(asked) for vault, one in others.items() if one.fallen and not is_fallen(readings[vault])]
         if contradicted:
             log.warning("another node sees vaults at their floor", count=len(contradicted))

@@ -22,7 +22,8 @@ class Counts:
         """`told`: by the nodes, at least one. `waited_blocks`: how long what was signed first waits for a block."""
         last, votes = self._believed.get(account), Counter(told)
         count = min(votes, key=lambda one: (0 if last is None else abs(one - last), -votes[one], one))
-        if len(votes) > 1 and min(waited_blocks, head_number - self._turned.get(account, 0)) >= TURN_BLOCKS:
+        turned = self._turned[account] = min(self._turned.get(account, 0), head_number)
+        if len(votes) > 1 and min(waited_blocks, head_number - turned) >= TURN_BLOCKS:
             in_order = sorted(votes)
             count = in_order[(in_order.index(count) + 1) % len(in_order)]
             self._turned[account] = head_number

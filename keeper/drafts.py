@@ -42,7 +42,9 @@ STUCK_BLOCKS = 3  # a key whose lowest nonce waits so long sends no stop while a
 URGENT = (Kind.FILL, *STOPS, Kind.REMOVE)  # a stop may stand behind what fills a gap
 PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)  # what is not in the next block is offered again at once
 OTHERS_PATIENCE_BLOCKS = 3
+SEEN_PATIENCE_BLOCKS = 3  # what one node has in a block; others may be a little behind
 ABOVE_STOP_LINE = "AboveStopLine"  # what `enforceStopLine` answers of a sound vault
+WRONG_HEIGHT = ("MarkInFuture", "MarkTooOld")  # what `mark` answers where the believed height is none of the chain's
 T = TypeVar("T")
 
 log = structlog.get_logger("keeper")
@@ -201,13 +203,13 @@ class Drafter:
         fresh = self._restated(group, room.sight)
         fresh |= {i.id: None for i in group if room.is_filled(i)}
         needed = [intent for i in group if (intent := fresh[i.id]) is not None]
-        room.heard = self._heard([intent for intent in needed if intent.kind in STOPS], room)
+        room.heard = self._heard([intent for intent in needed if intent.kind in STOPS])
         return Turn(list(self._first_attempts(needed, room)), [intent for intent in group if fresh[intent.id] is None])
 
-    def _heard(self, stops: Sequence[Intent], room: _Room) -> Heard:
+    def _heard(self, stops: Sequence[Intent]) -> Heard:
         vaults = dict.fromkeys(stop.vault for stop in stops if stop.vault is not None)
-        floors = {vault: floor for vault in vaults if (floor := self._observer.floor_usdc_e6(vault)) is not None}
-        return self._agreement.hear(floors, room.sight.head, self._reader.rpc.pinned_name)
+        floors = {vault: floor for vault in vaults if (floor := self._observer.floors.of(vault)) is not None}
+        return self._agreement.hear(floors, self._reader.rpc.pinned_name)
 
     def _has_key(self, intent: Intent) -> bool:
         if intent.role in self._addresses:
@@ -267,6 +269,8 @@ class Drafter:
         intent, signer, cap = trial.intent, trial.signer, self._caps.of(trial.intent.kind)
         tell = log.warning if is_last else log.debug
         if trial.gas is None:
+            if trial.why in WRONG_HEIGHT:
+                self._observer.heads.failed()
             _wait(intent, "the chain refuses it", tell, signer=signer, refused=trial.why)
             return None
         is_stop = intent.kind in STOPS
@@ -298,7 +302,7 @@ class Drafter:
         What waits above another nonce waits for that one: more money would not help it. What pays less than the base fee is
         raised at any nonce, at most once a block.
         """
-        kinds = {intent.id: intent.kind for intent in live}
+        kinds, seen = {intent.id: intent.kind for intent in live}, sight.seen
         for slot in sight.pending:
             newest, kind = slot.newest, kinds.get(slot.newest.intent_id)
             was_orphaned = newest.state == "mined"  # it goes out again as it is first
@@ -306,14 +310,16 @@ class Drafter:
                 continue
             waited = sight.head.number - newest.offered_block
             is_lowest = slot.nonce == sight.counts[slot.signer]
-            has_waited = is_lowest and waited >= PATIENCE_BLOCKS.get(kind, OTHERS_PATIENCE_BLOCKS)
+            is_seen = (slot.signer, slot.nonce) in seen
+            patience = SEEN_PATIENCE_BLOCKS if is_seen else PATIENCE_BLOCKS.get(kind, OTHERS_PATIENCE_BLOCKS)
+            has_waited = is_lowest and waited >= patience
             if has_waited or (waited > 0 and newest.max_fee_wei < sight.head.base_fee_wei):
                 yield newest.intent_id, slot
 
     def _replacements(self, fresh: Mapping[int, Intent | None], overdue: Mapping[int, Slot], room: _Room) -> Iterator[Draft]:
         left = {n: slot for n, slot in overdue.items() if (slot.signer, slot.nonce) not in room.overtaken}
         unneeded = [room.live[n] for n in left if fresh[n] is None and room.live[n].kind in STOPS]
-        room.heard = self._heard(unneeded, room)
+        room.heard = self._heard(unneeded)
         kept = {i.id: i for i in unneeded if self._observer.witnesses.are_several and i.vault not in room.heard.denied}
         needed = [(intent, slot) for n, slot in left.items() if (intent := _sent_as(room.live[n], fresh[n], kept.get(n))) is not None]
         trials = {trial.intent.id: trial for trial in self._tried([(i, slot.signer, slot) for i, slot in needed], room)}

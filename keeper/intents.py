@@ -94,7 +94,7 @@ def _call_of(action: Action, evidence: str) -> str:
         case Kind.REMOVE:
             return calldata.remove_agent()
     assert action.worth_usdc_e6 is not None  # a mark or a stop is planned only of a known worth
-    return calldata.mark(action.worth_usdc_e6, action.head.number, evidence)
+    return calldata.mark(action.worth_usdc_e6, action.head.as_of, evidence)
 
 
 def intent_of_request(request: Request, data: bytes, head: Head) -> NewIntent:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from core.db.engine import Database
 from core.db.repositories import watched as watched_rows
 from core.domain.money import BPS_ONE, UnixSeconds
-from keeper.state import Action, Head, KeeperState, Kind, VaultReading, VaultStatus
+from keeper.state import Action, KeeperState, Kind, VaultReading, VaultStatus
 from keeper.witness import VAULTS_A_PART, Witnesses
 
 FALLEN_S = 60
@@ -57,7 +57,7 @@ class LastResort:
         reasons = [(reading, why) for reading in due if (why := self._why(reading, near)) is not None][:MOST_A_TICK]
         for first in range(0, len(reasons), VAULTS_A_PART):
             part = reasons[first : first + VAULTS_A_PART]
-            agreed, refused = self._heard([reading for reading, _ in part], state.head)
+            agreed, refused = self._heard([reading for reading, _ in part])
             self._not_before |= dict.fromkeys(agreed, self._looked_at + AGAIN_S) | dict.fromkeys(refused, self._looked_at + REFUSED_S)
             yield [reading.action(Kind.REMOVE, state.head, why) for reading, why in part if reading.vault in agreed]
 
@@ -94,11 +94,11 @@ class LastResort:
             worths = watched_rows.last_known_worths(session, self._chain_id, floors)
         return {vault for vault, worth in worths.items() if worth * BPS_ONE <= floors[vault] * (BPS_ONE + NEAR_BPS)}
 
-    def _heard(self, readings: Sequence[VaultReading], head: Head) -> tuple[set[str], set[str]]:
+    def _heard(self, readings: Sequence[VaultReading]) -> tuple[set[str], set[str]]:
         """Whose agents may be removed, and for which vaults a node speaks against it."""
         floors = {reading.vault: floor for reading in readings if (floor := reading.floor_usdc_e6) is not None}
         if not self._witnesses.are_several:
             return set(floors), set()
-        said = self._witnesses.said(floors, head)
+        said = self._witnesses.said(floors)
         agreed = {vault for vault, one in said.items() if one.agrees_to_remove}
         return agreed, {vault for vault, one in said.items() if one.against} - agreed

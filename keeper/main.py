@@ -235,10 +235,11 @@ class Keeper:
             fence=self._fence,
             max_head_age_s=self._settings.keeper_max_head_age_s,
             caps=self._caps,
+            sign=self._got_on,
         )
 
     def _got_on(self) -> None:
-        """A slice of the vaults was judged: the tick gets on."""
+        """A slice of the vaults was judged, or a turn of stops was over: the tick gets on."""
         self._leadership.sign()
         self._watchdog.sign()
 

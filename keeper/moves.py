@@ -47,14 +47,18 @@ def _move_by(verdict: Verdict, intent: Intent, head_number: int) -> Move | None:
 
 
 def _pending_move(verdict: Pending, intent: Intent, own: Sequence[Tx], head_number: int) -> Move | None:
-    """Known to the node: broadcast. A block that held it and is gone: broadcast again, and patience begins anew."""
+    """Known to the node: broadcast. A block that held it and is gone: broadcast again, and patience begins anew, as it does where the
+    height at which it was offered was never reached."""
     newest = own[-1]
     if intent.state in ON_CHAIN:
         again = (replace(newest, offered_block=head_number), "broadcast", None)
         return Move(intent, State.BROADCAST, (again, *_orphaned(own, newest)))
+    unreached = [replace(tx, offered_block=head_number) for tx in own if tx.offered_block > head_number]
+    offered = {tx.id: (tx, tx.state, None) for tx in unreached}
     if newest.id == verdict.slot.newest.id and newest.state == "signed" and not verdict.unknown:
-        return Move(intent, State.BROADCAST, ((newest, "broadcast", None),))
-    return None
+        offered[newest.id] = (offered.get(newest.id, (newest,))[0], "broadcast", None)
+        return Move(intent, State.BROADCAST, tuple(offered.values()))
+    return Move(intent, State(intent.state), tuple(offered.values())) if offered else None
 
 
 def _orphaned(own: Sequence[Tx], but: Tx) -> tuple[tuple[Tx, str, Receipt | None], ...]:

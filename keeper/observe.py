@@ -5,29 +5,31 @@ Laws
   answers an error, never another block's numbers.
 - One vault's trouble is its own: a call has a gas limit, and a batch that fails is asked in halves down to the vault that is at
   fault (keeper.trouble), within the caller's patience. Only a pool that answers nothing at all ends the reading.
-- What the preferred node does not say is asked of each other one before it counts as unknown; a node whose head is old or none, or that
-  refuses what another one knows, rests (keeper.witness).
+- What the preferred node does not say is asked of each other one before it counts as unknown; a node that refuses what another one knows
+  rests (keeper.witness), and so does one whose head is not believed (keeper.heads).
 """
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from core.chain import results
 from core.chain.abi import AbiDecodeError, function, hex_bytes
 from core.chain.reader import VIEW_GAS, ChainReader
-from core.chain.rpc import Request, RpcError, RpcRefusedError, RpcUnreachableError
+from core.chain.rpc import Request, RpcError, RpcUnreachableError
 from core.db.repositories.watched import SourcedMark, WatchedVault
 from core.domain.blocks import BlockHeader
-from core.domain.errors import OutsideError
 from core.domain.mandate.terms import ZERO_ADDRESS
-from core.domain.money import BPS_ONE, UnixSeconds, UsdcE6
+from core.domain.money import BPS_ONE, UnixSeconds
 from keeper import views
-from keeper.state import MOST_AHEAD_S, FactoryKeepers, Head, SentMark, VaultReading, VaultStatus, WrittenMark
+from keeper.floors import Floors
+from keeper.heads import Heads
+from keeper.state import FactoryKeepers, Head, SentMark, VaultReading, VaultStatus, WrittenMark
 from keeper.trouble import Trouble
 from keeper.views import Ask, Numbers
-from keeper.witness import Witnesses, newest_heads
+from keeper.witness import Witnesses
 
 VAULTS_A_BATCH = 120  # up to three calls each: one HTTP request
 PART_S = 1.0  # that a part of a batch that failed may take
@@ -38,61 +40,33 @@ ALONE_REST_S, MOST_ALONE_REST_S = 2.0, 300.0  # after not even that was answered
 _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper", "pendingKeeper"))
 
 
-class NoHeadError(OutsideError):
-    """No node gave a usable newest block."""
-
-
 class Observer:
-    """Reads vaults. Keeps the floors that it was told, and which vaults are in trouble."""
+    """Reads vaults, and keeps which of them are in trouble."""
 
     def __init__(self, reader: ChainReader, chain_id: int, max_head_age_s: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.chain_id = chain_id
         self.max_head_age_s = max_head_age_s
         self.trouble = Trouble(clock)
-        self.witnesses = Witnesses(reader.rpc, max_head_age_s, clock)
+        self.heads = Heads(reader.rpc, max_head_age_s, clock)
+        self.floors = Floors(reader.rpc)
+        self.witnesses = Witnesses(reader.rpc, self.heads, self.floors, clock)
         self.told_by: str | None = None  # the node that told the newest head
         self._reader = reader
         self._clock = clock
-        self._floors: dict[str, UsdcE6] = {}
         self._alone_from, self._alone_rest_s = clock(), ALONE_REST_S
         self._far: set[str] = set()  # vaults that were well above their floor when they were read last
 
     def head(self, now: UnixSeconds) -> Head:
-        """The newest block of the first node, in order of preference, whose block is recent; else the youngest that any node tells.
-
-        Errors: NoHeadError, RpcError.
-        """
-        head, why = None, "no head"
-        with self._reader.rpc.pinned():
-            try:
-                head = Head.of(self._reader.header())
-            except RpcRefusedError as error:
-                why = str(error)
-            self.told_by = self._reader.rpc.pinned_name
-        if head is not None and self._is_recent(head, now):
-            return head
-        return self._head_of_others(head, now, why)
-
-    def _head_of_others(self, first: Head | None, now: UnixSeconds, why: str) -> Head:
-        heads = {} if first is None or self.told_by is None else {self.told_by: first}
-        heads |= newest_heads(self._reader.rpc, self.witnesses.others(self.told_by), PART_S)
-        if not heads:
-            raise NoHeadError(f"the node gives no newest block, or one without a base fee: {why}")
-        recent = next((name for name, one in heads.items() if self._is_recent(one, now)), None)
-        if recent is None:
-            return max(heads.values(), key=lambda one: one.at)
-        self.witnesses.doubt(self.told_by, "stale")
-        self.told_by = recent
-        return heads[recent]
-
-    def _is_recent(self, head: Head, now: UnixSeconds) -> bool:
-        return -MOST_AHEAD_S <= head.age_s(now) <= self.max_head_age_s
+        """The newest block that is believed. `now`: of this machine's clock. Errors: NoHeadError, RpcError."""
+        self.told_by, head = self.heads.newest(now)
+        return head
 
     def readings(
         self, watched: Sequence[WatchedVault], live: Mapping[str, frozenset[str]], head: Head, patience_s: float = 0.0
     ) -> tuple[VaultReading, ...]:
         """Everything the jobs decide from. `live`: kinds of unfinished intents by vault. Errors: RpcError, as `numbers`."""
-        self._floors |= {vault.vault: vault.floor_usdc_e6 for vault in watched if vault.floor_usdc_e6 is not None}
+        self.floors.tell({vault.vault: vault.floor_usdc_e6 for vault in watched if vault.floor_usdc_e6 is not None})
+        self.floors.agree([vault.vault for vault in watched if vault.vault not in self.trouble])
         ended = {vault.vault for vault in watched if vault.ends_at is not None and vault.ends_at <= head.at}
         numbers = self.numbers([vault.vault for vault in watched], head, ended, patience_s)
         return tuple(_reading(vault, numbers[vault.vault], live.get(vault.vault, frozenset())) for vault in watched)
@@ -101,7 +75,7 @@ class Observer:
         """Status, worth and floor of each vault at the head's hash, and the fee owed of some.
 
         Vaults in trouble are asked last, until `patience_s` is over; of those that were not read only the status is asked. A floor
-        that nobody told is read from the vault's code, once. Errors: RpcError when no node answers anything.
+        that nobody told is read from the vault's code. Errors: RpcError when no node answers anything.
         """
         found: dict[str, Numbers] = {}
         sound = [vault for vault in vaults if vault not in self.trouble]
@@ -116,7 +90,7 @@ class Observer:
         found |= self._said_by_others([vault for vault, numbers in found.items() if numbers.is_open], head, with_fee, len(found))
         unread = [vault for vault in vaults if vault not in found]
         statuses = self._statuses(unread[:ALONE_A_LOOK], head)
-        return found | {v: Numbers(statuses.get(v), None, self._floors.get(v), views.UNREADABLE) for v in unread}
+        return found | {v: Numbers(statuses.get(v), None, self.floors.of(v), views.UNREADABLE) for v in unread}
 
     def _troubled(self, vaults: Sequence[str], head: Head, with_fee: Collection[str], patience_s: float) -> dict[str, Numbers]:
         until = self._clock() + patience_s
@@ -132,16 +106,13 @@ class Observer:
                 self.trouble.answered(group)
         return found
 
-    def floor_usdc_e6(self, vault: str) -> UsdcE6 | None:
-        """None: it was never told, nor read."""
-        return self._floors.get(vault)
-
     def _is_near(self, vault: str) -> bool:
         return vault not in self._far
 
     def _read(self, vaults: Sequence[str], head: Head, with_fee: Collection[str], within_s: float | None = None) -> dict[str, Numbers]:
         """As the pool answers. Errors: RpcError, of the whole batch; also where each of its calls failed with one vault's."""
-        found = views.read(partial(self._ask, within_s=within_s), vaults, head.hash, self._floors, with_fee)
+        said = views.read(partial(self._ask, within_s=within_s), vaults, head.hash, self.floors.kept, with_fee)
+        found = {v: one if one.floor_usdc_e6 is not None else replace(one, floor_usdc_e6=self.floors.of(v)) for v, one in said.items()}
         if len(found) > 1 and all(numbers.has_burnt and numbers.status is None for numbers in found.values()):
             raise RpcUnreachableError("eth_call", ["every call of the batch failed"])
         for vault, numbers in found.items():
@@ -158,7 +129,7 @@ class Observer:
             if not left:
                 break
             try:
-                said = views.read(partial(self.witnesses.ask_of, name), left, head.hash, self._floors, with_fee)
+                said = views.read(partial(self.witnesses.ask_of, name), left, head.hash, self.floors.kept, with_fee)
             except RpcError:
                 continue
             found |= {vault: numbers for vault, numbers in said.items() if not numbers.is_open}
@@ -173,7 +144,7 @@ class Observer:
         """Its floor, and how near to it the vault is."""
         if numbers.floor_usdc_e6 is None:
             return
-        self._floors[vault] = numbers.floor_usdc_e6
+        self.floors.note(vault, numbers.floor_usdc_e6)
         if numbers.worth_usdc_e6 is not None:
             is_far = numbers.worth_usdc_e6 * BPS_ONE > numbers.floor_usdc_e6 * (BPS_ONE + NEAR_BPS)
             (self._far.add if is_far else self._far.discard)(vault)

@@ -59,7 +59,7 @@ class IntentMovedError(RuntimeError):
 
 
 class Sender:
-    """Moves every intent that is under way. `signers`: by role, the keeper's among them."""
+    """Moves every intent that is under way. `signers`: by role, the keeper's among them. `sign`: the tick gets on."""
 
     def __init__(
         self,
@@ -72,6 +72,7 @@ class Sender:
         fence: Callable[[Session], None],
         max_head_age_s: int,
         caps: Caps,
+        sign: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._reader = reader
@@ -83,6 +84,7 @@ class Sender:
         self._max_head_age_s = max_head_age_s
         self._addresses = {role: signer.address for role, signer in signers.items()}
         self._drafter = Drafter(reader, observer, self._addresses, caps)
+        self._sign = sign
         self._clock = clock
         self._counts = Counts()
         self._silent_until: dict[str, float] = {}  # by account
@@ -115,13 +117,15 @@ class Sender:
 
     def _look(self, live: Sequence[Intent]) -> Sight:
         once = {intent.id for intent in live if intent.outbox_id is not None}
-        return look(self._reader, self._signers, self._attempts(live), self._counts, once)
+        return look(self._reader.rpc, self._observer.heads, self._signers, self._attempts(live), self._counts, once)
 
     def _settled(self, live: Sequence[Intent], now: datetime) -> tuple[Sight, list[Intent]]:
         """Every intent as the chain has it. One that is settled twice goes on until nothing changes."""
         sight = self._look(live)
         by_id = {intent.id: intent for intent in live}
         moves = [move for verdict in sight.verdicts for move in moves_by(verdict, by_id, sight.head.number)]
+        if any(move.state == State.REVERTED and move.intent.kind in STOPS for move in moves):
+            self._observer.heads.failed()
         live = self._committed(live, moves, now)
         while moves := list(self._confirmations(live, sight)):
             live = self._committed(live, moves, now)
@@ -217,6 +221,7 @@ class Sender:
             moves = [Move(intent, State.SUPERSEDED) for intent in turn.unneeded]
             after = self._committed(after, moves, now, signed)
             has_sent |= self._sent_new(signed, sight)
+            self._sign()
         if urgent_alone:
             return after, has_sent
         refused = [Move(i, State.REFUSED) for i in after if i.id not in drafted and _is_refused(i, now)]

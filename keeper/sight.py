@@ -1,8 +1,10 @@
-"""What the chain says of everything that is under way: of transactions one node, of our accounts' nonces every node of the pool.
+"""What the chain says of everything that is under way: of transactions one node, of the head and of our accounts' nonces every
+node of the pool.
 
 Laws
 - What it says of one transaction and cannot be read leaves that one as it is: pending, and known.
 - What pends more than MOST_GAP nonces above what is used or held was signed on a wrong count: it is given up and signed anew.
+- What the asked node calls mined is mined when one more node has it in the same block, with the same end.
 - What must not be done twice is given up only when every node's count is past its nonce and no node knows it.
 """
 
@@ -10,15 +12,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
+
 from core.chain import results
-from core.chain.reader import ChainReader, receipt_of, transaction_of
+from core.chain.reader import receipt_of, transaction_of
+from core.chain.results import Parse
 from core.chain.rpc import Request, Rpc, RpcRefusedError
 from core.db.repositories.keeper import Tx
 from core.domain.blocks import BlockHeader, Receipt
 from keeper.attempts import Lost, Mined, Pending, Slot, Verdict, gap_below, slots_of, verdict_of
 from keeper.counts import Counts
-from keeper.observe import NoHeadError
+from keeper.heads import NEWEST, REST_S, Heads, NoHeadError
 from keeper.state import Head
+
+log = structlog.get_logger("keeper")
 
 MOST_GAP = 16  # a transfer of nothing is paid for each nonce of a gap
 OTHERS_S = 1.0  # that each other node may take
@@ -32,6 +39,12 @@ class Sight:
     safe_block: int | None
     counts: dict[str, int]
     verdicts: tuple[Verdict, ...]
+
+    @property
+    def seen(self) -> set[tuple[str, int]]:
+        """Signer and nonce of what pends, and is in a block by one node's word."""
+        pending = (verdict for verdict in self.verdicts if isinstance(verdict, Pending))
+        return {(verdict.slot.signer, verdict.slot.nonce) for verdict in pending if verdict.is_seen}
 
     @property
     def pending(self) -> list[Slot]:
@@ -56,7 +69,7 @@ class Sight:
         return next(found, None)
 
 
-def look(reader: ChainReader, signers: Iterable[str], attempts: Sequence[Tx], counts: Counts, once: Collection[int] = ()) -> Sight:
+def look(rpc: Rpc, heads: Heads, signers: Iterable[str], attempts: Sequence[Tx], counts: Counts, once: Collection[int] = ()) -> Sight:
     """`once`: intents that must not be carried out twice.
 
     Errors: RpcError, NoHeadError; nothing is concluded from a part of the answers.
@@ -67,19 +80,21 @@ def look(reader: ChainReader, signers: Iterable[str], attempts: Sequence[Tx], co
     asked_counts: list[Request] = [("eth_getTransactionCount", [account, "latest"]) for account in accounts]
     receipts = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in hashes]
     bodies = [("eth_getTransactionByHash", [tx_hash]) for tx_hash in hashes]
-    blocks = [("eth_getBlockByNumber", [tag, False]) for tag in ("latest", "safe")]
-    parsers = [
-        *(results.header for _ in blocks),
-        *(results.number for _ in accounts),
-        *map(receipt_of, hashes),
-        *map(transaction_of, hashes),
-    ]
-    answers = iter(reader.rpc.batch_settled([*blocks, *asked_counts, *receipts, *bodies], parsers))
-    head, safe = _head(reader.rpc, next(answers)), next(answers)
-    own_counts = [next(answers) for _ in accounts]
+    safe_block: Request = ("eth_getBlockByNumber", ["safe", False])
+    of_all: list[Parse[Any]] = [results.header, *(results.number for _ in accounts)]
+    answers = iter(
+        rpc.batch_settled(
+            [NEWEST, *asked_counts, safe_block, *receipts, *bodies],
+            [*of_all, results.header, *map(receipt_of, hashes), *map(transaction_of, hashes)],
+        )
+    )
+    newest, own_counts, safe = next(answers), [next(answers) for _ in accounts], next(answers)
     receipt_by_hash, known = _read(hashes, list(answers))
+    others = _of_others(rpc, [NEWEST, *asked_counts], of_all)
+    theirs = {name: head for name, said in others.items() if (head := Head.of(said[0])) is not None}
+    head = _head(rpc, heads, newest, theirs)
+    told = _told(rpc, accounts, own_counts, {name: said[1:] for name, said in others.items()})
     waited = _waited(slots, receipt_by_hash, head)
-    told = _told(reader.rpc, accounts, own_counts, asked_counts)
     believed = {account: counts.of(account, told[account], waited.get(account, 0), head.number) for account in accounts}
     single = {(slot.signer, slot.nonce) for slot in slots if any(tx.intent_id in once for tx in slot.attempts)}
     verdicts = list[Verdict]()
@@ -87,7 +102,8 @@ def look(reader: ChainReader, signers: Iterable[str], attempts: Sequence[Tx], co
         is_single = (slot.signer, slot.nonce) in single
         count = min(told[slot.signer]) if is_single else believed[slot.signer]
         verdict = verdict_of(slot, count, receipt_by_hash, known)
-        verdicts.append(_denied(reader.rpc, verdict) if is_single else verdict)
+        verdicts.append(_denied(rpc, verdict) if is_single else verdict)
+    verdicts = _witnessed(rpc, verdicts, {name: head.number for name, head in theirs.items() if heads.is_recent(head)})
     for n, (slot, is_far) in enumerate(_reach(verdicts, believed)):
         if is_far and (slot.signer, slot.nonce) not in single:
             verdicts[n] = Lost(slot)
@@ -95,6 +111,10 @@ def look(reader: ChainReader, signers: Iterable[str], attempts: Sequence[Tx], co
         counts.passed(account, count)
     # A node without the tag refuses it; then nothing is ever called safe by guess.
     return Sight(head, safe.number if isinstance(safe, BlockHeader) else None, believed, tuple(verdicts))
+
+
+def _of_others(rpc: Rpc, requests: Sequence[Request], parse: Sequence[Parse[Any]]) -> dict[str, list[Any]]:
+    return rpc.batch_of_each(requests, OTHERS_S, [name for name in rpc.names if name != rpc.pinned_name], parse)
 
 
 def _read(hashes: Sequence[str], answers: Sequence[Any]) -> tuple[dict[str, Receipt | None], dict[str, bool]]:
@@ -114,15 +134,24 @@ def _waited(slots: Sequence[Slot], receipts: Mapping[str, Receipt | None], head:
     return {signer: head.number - block for signer, block in first.items()}
 
 
-def _told(rpc: Rpc, accounts: Sequence[str], own: Sequence[Any], requests: Sequence[Request]) -> dict[str, list[int]]:
+def _told(rpc: Rpc, accounts: Sequence[str], own: Sequence[Any], others: Mapping[str, Sequence[Any]]) -> dict[str, list[int]]:
     """Each account's count as each node tells it. Errors: RpcRefusedError when none does."""
-    others = rpc.batch_of_others(requests, OTHERS_S, [results.number] * len(requests)).values()
-    told = {account: [one for answers in (own, *others) if isinstance(one := answers[n], int)] for n, account in enumerate(accounts)}
+    by_node = [own, *others.values()]
+    told = {account: [one for counts in by_node if isinstance(one := counts[n], int)] for n, account in enumerate(accounts)}
     refused = next((one for account, one in zip(accounts, own, strict=True) if not told[account]), None)
     if refused is not None:
         rpc.distrust("no count")
         raise refused
     return told
+
+
+def _head(rpc: Rpc, heads: Heads, header: Any, theirs: Mapping[str, Head]) -> Head:
+    """The newest block that is believed. `header`: the asked node's."""
+    own = Head.of(header)
+    if own is None:
+        rpc.distrust("no head")
+        raise NoHeadError("the node gives no newest block, or one without a base fee")
+    return heads.believed({rpc.pinned_name or "": own, **theirs}, rpc.pinned_name)[1]
 
 
 def _denied(rpc: Rpc, verdict: Verdict) -> Verdict:
@@ -137,6 +166,33 @@ def _denied(rpc: Rpc, verdict: Verdict) -> Verdict:
     return Pending(verdict.slot, unknown=True)
 
 
+def _witnessed(rpc: Rpc, verdicts: Sequence[Verdict], heights: Mapping[str, int]) -> list[Verdict]:
+    """What the asked node calls mined, anew or in another block, is mined when one more node has the same receipt. `heights`: of the other
+    nodes whose newest block is recent; where there is none, or none answers, the asked one's word is all there is.
+    """
+    found = list(verdicts)
+    news = [(n, one) for n, one in enumerate(verdicts) if isinstance(one, Mined) and one.tx.mined_block_hash != one.receipt.block_hash]
+    if not news or not heights:
+        return found
+    hashes = [mined.tx.hash for _, mined in news]
+    requests: list[Request] = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in hashes]
+    said = rpc.batch_of_each(requests, OTHERS_S, heights, list(map(receipt_of, hashes)))
+    for place, (n, mined) in enumerate(news):
+        told = {name: one for name, answers in said.items() if not isinstance(one := answers[place], RpcRefusedError)}
+        if not told or any(one is not None and _is_same(one, mined.receipt) for one in told.values()):
+            continue
+        is_denied = any(heights[name] >= mined.receipt.block_number for name in told)
+        if is_denied:
+            log.warning("a node is not believed", node=rpc.pinned_name, why="receipt", transaction=mined.tx.hash)
+            rpc.distrust("receipt", REST_S)
+        found[n] = Pending(mined.slot, unknown=False, is_seen=not is_denied)
+    return found
+
+
+def _is_same(one: Receipt, other: Receipt) -> bool:
+    return (one.block_hash, one.status) == (other.block_hash, other.status)
+
+
 def _reach(verdicts: Sequence[Verdict], counts: dict[str, int]) -> Iterator[tuple[Slot, bool]]:
     """Each slot, lowest nonce of a signer first, and whether it pends beyond reach. `counts` go up over what was seen in blocks."""
     held: dict[str, int] = {}  # the lowest nonce above all that is used or held
@@ -149,11 +205,3 @@ def _reach(verdicts: Sequence[Verdict], counts: dict[str, int]) -> Iterator[tupl
         if not is_far:
             held[signer] = max(free, nonce + 1)
         yield verdict.slot, is_far and isinstance(verdict, Pending)
-
-
-def _head(rpc: Rpc, answer: Any) -> Head:
-    head = Head.of(answer)
-    if head is None:
-        rpc.distrust("no head")
-        raise NoHeadError("the node gives no newest block, or one without a base fee")
-    return head

@@ -16,7 +16,6 @@ from core.domain.blocks import BlockHeader
 from core.domain.money import UnixSeconds, UsdcE6, usdc_text_or_none
 
 SOURCE_VAULT_WORTH = "vault.worth"  # own cash plus the listed adapters' valueOf, summed by the vault itself
-MOST_AHEAD_S = 30  # of this machine's clock: a head that is further ahead is a lie, or the clock is late
 SOURCE_AT_COST = "vault.worth_at_cost"  # the same plus, at cost, money out where no adapter values it: no market value
 
 
@@ -60,12 +59,14 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The block that everything was read at. `at` is its own timestamp, not when it was seen."""
+    """The block that everything was read at. `at` is its own timestamp, not when it was seen. `lowest`: the least height that a node
+    tells which is near this one; None: nobody was asked."""
 
     number: int
     hash: str
     at: UnixSeconds
     base_fee_wei: int
+    lowest: int | None = None
 
     @classmethod
     def of(cls, answer: object) -> "Head | None":
@@ -73,6 +74,11 @@ class Head:
         if not isinstance(answer, BlockHeader) or answer.base_fee_wei is None:
             return None
         return cls(answer.number, answer.hash, UnixSeconds(answer.timestamp), answer.base_fee_wei)
+
+    @property
+    def as_of(self) -> int:
+        """What a mark says it was judged at: a height that every node has."""
+        return self.number if self.lowest is None else self.lowest
 
     def age_s(self, now: UnixSeconds) -> int:
         """Seconds from the block's timestamp to now; negative when this machine's clock is behind the chain's."""

@@ -32,10 +32,11 @@ from core.db.repositories.watched import WatchedVault
 from core.domain.money import UnixSeconds, usdc_text_or_none
 from keeper.audit import Audit
 from keeper.ended import Ended
+from keeper.heads import NoHeadError
 from keeper.intents import State, intent_of, live_kinds
 from keeper.jobs import keeper_change, mark, settle, stop_line
 from keeper.last_resort import LastResort
-from keeper.observe import VAULTS_A_BATCH, NoHeadError, Observer
+from keeper.observe import VAULTS_A_BATCH, Observer
 from keeper.order import Order
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.spared import spared

@@ -62,9 +62,9 @@ def read(ask: Ask, vaults: Sequence[str], at: str, floors: Mapping[str, UsdcE6],
         v: Numbers(
             _status(by_call[v, "status"]),
             worths[v].usdc_e6,
-            floors[v] if v in floors else _usdc(by_call[v, "stopFloor"]),
+            floors[v] if v in floors else usdc(by_call[v, "stopFloor"]),
             worths[v].source,
-            _usdc(by_call.get((v, "feeOwed"))),
+            usdc(by_call.get((v, "feeOwed"))),
             isinstance(by_call[v, "worth"], RpcCodeFailedError),
         )
         for v in vaults
@@ -75,6 +75,11 @@ def statuses(ask: Ask, vaults: Sequence[str], at: str) -> dict[str, VaultStatus]
     """Of those that answer. Errors: RpcError."""
     answers = ask([_view(vault, _STATUS.selector, at) for vault in vaults]) if vaults else []
     return {vault: status for vault, answer in zip(vaults, answers, strict=True) if (status := _status(answer)) is not None}
+
+
+def floor_request(vault: str) -> Request:
+    """Of its newest block: a floor is part of the code."""
+    return _view(vault, _FLOOR.selector, "latest")
 
 
 def _view(to: str, data: str, at: str) -> Request:
@@ -115,7 +120,8 @@ def _in_range(worth: int, source: str) -> _Worth:
     return _Worth(UsdcE6(worth), source) if worth <= MAX_ABS_USDC_E6 else _Worth(None, OUT_OF_RANGE)
 
 
-def _usdc(answer: Any) -> UsdcE6 | None:
+def usdc(answer: Any) -> UsdcE6 | None:
+    """None for anything but an amount of USDC."""
     value = _uint(answer)
     return None if value is None or value > MAX_ABS_USDC_E6 else UsdcE6(value)
 

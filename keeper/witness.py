@@ -5,8 +5,10 @@
 Laws
 - A node whose newest block is not recent has no opinion, and neither has one that does not answer. One that tells its newest block and
   fails at a vault that is asked alone calls it unreadable.
-- Two voices carry, and more than the other side has. Where one node is configured, or only one had an opinion in SILENT_S, its word is
-  all there is.
+- Recent is what this machine's clock calls so, whatever the preferred node says.
+- Two voices carry, and more than the other side has. Where one node is configured, or only one told a newest block, old or not, in
+  SILENT_S, its word is all there is.
+- Each node reads the floor itself, unless it is that of the signed terms, or two nodes agreed on it (keeper.floors).
 - A node that rests is asked all the same: it may be the honest one.
 - Nodes that are outvoted rest. Where it is word against word none does: the nodes take turns, tick by tick, so that no one's word rules.
 - A stop that too few nodes call for goes by the contract alone, and seldom on the word of a node whose last ones were in vain.
@@ -22,27 +24,22 @@ from typing import Any
 
 import structlog
 
-from core.chain import results
 from core.chain.rpc import Request, Rpc, RpcError, RpcUnreachableError
 from core.domain.money import UsdcE6
 from keeper import views
-from keeper.state import Head, VaultStatus
+from keeper.floors import Floors
+from keeper.heads import Heads
+from keeper.state import VaultStatus
 from keeper.views import Numbers
 
 ASKED_S = 1.0  # that a node may take
-SILENT_S = 60.0  # a node without an opinion for so long is as good as not configured
+SILENT_S = 60.0  # a node that tells no newest block for so long is as good as not configured
 REST_S = 60.0
 FAILED_S = 10.0  # so long a vault stays unreadable at a node that failed at it, and is not asked again at once
 VAULTS_A_PART = 40
 AGAIN_S, MOST_AGAIN_S = 60.0, 3_600.0
 
 log = structlog.get_logger("keeper")
-
-
-def newest_heads(rpc: Rpc, names: Collection[str], within_s: float) -> dict[str, Head]:
-    """The newest block of each of these nodes that gives a usable one."""
-    said = rpc.batch_of_each([("eth_getBlockByNumber", ["latest", False])], within_s, names, [results.header])
-    return {name: head for name, (answer,) in said.items() if (head := Head.of(answer)) is not None}
 
 
 class Opinion(StrEnum):
@@ -101,9 +98,10 @@ class Said:
 class Witnesses:
     """`clock`: seconds that only rise."""
 
-    def __init__(self, rpc: Rpc, max_head_age_s: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, rpc: Rpc, heads: Heads, floors: Floors, clock: Callable[[], float] = time.monotonic) -> None:
         self._rpc = rpc
-        self._max_head_age_s = max_head_age_s
+        self._heads = heads
+        self._floors = floors
         self.clock = clock
         self._heard_at = dict.fromkeys(rpc.names, clock())
         self._unreadable_at: dict[tuple[str, str], float] = {}  # by node and vault
@@ -119,21 +117,20 @@ class Witnesses:
         """So many voices carry."""
         return 2 if sum(self.clock() - at < SILENT_S for at in self._heard_at.values()) > 1 else 1
 
-    def said(self, floors: Mapping[str, UsdcE6], head: Head, among: Collection[str] | None = None) -> dict[str, Said]:
-        """Of each vault of `floors`. `head`: ours, by which a node's own is recent or not. `among`: names of nodes; None: all."""
+    def said(self, floors: Mapping[str, UsdcE6], among: Collection[str] | None = None) -> dict[str, Said]:
+        """Of each vault of `floors`. `among`: names of nodes; None: all."""
         nodes: defaultdict[tuple[str, Opinion], set[str]] = defaultdict(set)
         for name in self._rpc.names if among is None else among:
-            for vault, opinion in self._heard(name, floors, head).items():
+            for vault, opinion in self._heard(name, floors).items():
                 nodes[vault, opinion].add(name)
         needed = self.needed
         return {vault: _said({opinion: frozenset(nodes[vault, opinion]) for opinion in Opinion}, needed) for vault in floors}
 
-    def _heard(self, name: str, floors: Mapping[str, UsdcE6], head: Head) -> dict[str, Opinion]:
+    def _heard(self, name: str, floors: Mapping[str, UsdcE6]) -> dict[str, Opinion]:
         """What the node says now; it failed at what it called unreadable a moment ago, and may be left alone for that."""
         now, found = self.clock(), dict[str, Opinion]()
         self._unreadable_at = {about: at for about, at in self._unreadable_at.items() if now - at < FAILED_S}
-        if self._is_recent(name, head):
-            self._heard_at[name] = now
+        if self._is_recent(name):
             found = dict(self._opinions(name, floors))
         for vault, opinion in found.items():
             self._unreadable_at.pop((name, vault), None)
@@ -154,6 +151,8 @@ class Witnesses:
 
     def doubt(self, name: str | None, reason: str) -> None:
         """What it says can't be so, or others say otherwise: these are preferred for a while, if any is at hand."""
+        if name is not None:
+            self._heads.failed([name])
         if name is None or all(node.is_open for node in self._rpc.stats() if node.name != name):
             return
         log.warning("a node is not believed", node=name, why=reason)
@@ -167,6 +166,7 @@ class Witnesses:
         if disputing:
             log.warning("nodes contradict each other", nodes=disputing)
             self._disputed_until = self.clock() + REST_S
+            self._heads.failed(disputing)
         for name in disputing:
             self._rpc.distrust("contradicts", 0.0, name)  # it is counted, and does not rest
 
@@ -176,16 +176,19 @@ class Witnesses:
         self._turn = (self._turn + 1) % len(self._rpc.names) if is_disputed else 0
         self._rpc.prefer(self._rpc.names[self._turn])
 
-    def _is_recent(self, name: str, head: Head) -> bool:
-        theirs = newest_heads(self._rpc, [name], ASKED_S).get(name)
-        return theirs is not None and abs(theirs.at - head.at) <= self._max_head_age_s
+    def _is_recent(self, name: str) -> bool:
+        """By this machine's clock. A node that tells a block at all is there: an old one must not leave another's word alone."""
+        head = self._heads.told([name]).get(name)
+        if head is not None:
+            self._heard_at[name] = self.clock()
+        return head is not None and self._heads.is_recent(head)
 
     def _opinions(self, name: str, floors: Mapping[str, UsdcE6]) -> Iterator[tuple[str, Opinion]]:
         vaults = list(floors)
         for first in range(0, len(vaults), VAULTS_A_PART):
             part = vaults[first : first + VAULTS_A_PART]
             try:
-                found = views.read(partial(self.ask_of, name), part, "latest", floors)
+                found = views.read(partial(self.ask_of, name), part, "latest", self._floors.kept)
             except RpcError:
                 found = {v: Numbers(None, None, floors[v], views.UNREADABLE) for v in part if len(part) == 1}
             for vault, numbers in found.items():
@@ -237,11 +240,11 @@ class Agreement:
         self._clock = witnesses.clock
         self._waits: dict[tuple[str, str], _Wait] = {}  # by vault and node
 
-    def hear(self, floors: Mapping[str, UsdcE6], head: Head, asked: str | None) -> Heard:
+    def hear(self, floors: Mapping[str, UsdcE6], asked: str | None) -> Heard:
         """Of the vaults of `floors`. `asked`: the node by which a stop of them is considered."""
         if not floors or not self._witnesses.are_several:
             return Heard()
-        said = self._witnesses.said(floors, head)
+        said = self._witnesses.said(floors)
         self._witnesses.weigh(said.values())
         claimants = {vault: one.fallen or frozenset({asked or ""}) for vault, one in said.items() if not one.agrees_to_mark}
         return Heard(claimants, frozenset(vault for vault, one in said.items() if one.is_denied))

@@ -230,3 +230,15 @@ def _lose_lock(stage: Stage) -> None:
     """The database drops the connection that holds the lock; its process has not noticed yet."""
     with stage.database.write() as session:
         session.connection().exec_driver_sql("select pg_terminate_backend(backend_pid) from leader where name = 'keeper'")
+
+
+def test_a_turn_of_stops_of_which_none_can_be_signed__is_a_sign_of_the_tick(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    stage.chain.anvil.rpc.call("anvil_setBalance", [KEEPER.address, "0x0"])
+    keeper, signs = stage.keeper(), list[str]()
+    sender = keeper.tick._sender
+    sender._sign = lambda: signs.append("sign")  # type: ignore[union-attr]
+    assert keeper.leadership.try_take(stage.now())
+    keeper.tick.run(stage.now())
+    assert (stage.states(), stage.txs()) == ([("stop", "planned")], [])
+    assert len(signs) == 2, "the turn at once, and again when everything else was done"

@@ -11,7 +11,7 @@ from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.domain.money import UnixSeconds
 from keeper.observe import VAULTS_A_BATCH, Observer
-from keeper.state import FactoryKeepers, Head
+from keeper.state import FactoryKeepers
 from keeper.witness import FAILED_S, MOST_AGAIN_S, REST_S, SILENT_S, Agreement, Said
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT
 
@@ -66,6 +66,7 @@ class Pool:
         )
         self.rpc = rpc
         self.observer = Observer(ChainReader(rpc, {}), 84532, 10, clock=lambda: self.now)
+        self.observer.floors.tell({VAULT: FLOOR})
 
     def _sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -87,13 +88,21 @@ class Pool:
         return f"0x{self.status if call['params'][0]['data'] == STATUS else self.worths[node]:064x}"
 
     def said(self) -> Said:
-        return self.observer.witnesses.said({VAULT: FLOOR}, HEAD)[VAULT]
+        self.observer.heads.set_clock(HEAD.at)
+        return self.observer.witnesses.said({VAULT: FLOOR})[VAULT]
 
 
 def test_said__a_node_with_an_old_block__has_no_opinion() -> None:
     pool = Pool(a=FLOOR, b=FLOOR)
-    old = Head(HEAD.number, HEAD.hash, UnixSeconds(HEAD.at + 11), 1)
-    assert pool.observer.witnesses.said({VAULT: FLOOR}, old)[VAULT] == a_said("", "", "", 2)
+    pool.observer.heads.set_clock(UnixSeconds(HEAD.at + 11))
+    assert pool.observer.witnesses.said({VAULT: FLOOR})[VAULT] == a_said("", "", "", 2)
+
+
+def test_said__nodes_that_tell_old_blocks_for_long__are_there_all_the_same() -> None:
+    pool = Pool(a=FLOOR, b=FLOOR)
+    for pool.now in (0.0, SILENT_S, 2 * SILENT_S):
+        pool.observer.heads.set_clock(UnixSeconds(HEAD.at + 11))
+        assert pool.observer.witnesses.said({VAULT: FLOOR})[VAULT] == a_said("", "", "", 2)
 
 
 def said_by(fallen: str = "", against: str = "", needed: int = 2) -> Said:
@@ -200,7 +209,7 @@ def test_one_batch__is_answered_within_the_watchdogs_time_by_slow_nodes(took_s: 
     pool = Pool(a=FLOOR, b=FLOOR)
     pool.took_s = took_s
     vaults = [f"0x{n:040x}" for n in range(VAULTS_A_BATCH)]
-    pool.observer._floors = dict.fromkeys(vaults, FLOOR)
+    pool.observer.floors.tell(dict.fromkeys(vaults, FLOOR))
     found = pool.observer.numbers(vaults, HEAD, (), 0.0)
     assert all(one.worth_usdc_e6 == FLOOR for one in found.values()) is alive
     assert pool.now < 15
