@@ -8,7 +8,7 @@ from core.db.engine import Database
 from core.domain.money import UnixSeconds
 from keeper.last_resort import AGAIN_S, FALLEN_S, MOST_A_TICK, REFUSED_S, LastResort
 from keeper.witness import VAULTS_A_PART
-from tests.unit.keeper.readings import FLOOR, NOW, reading, state
+from tests.unit.keeper.readings import FLOOR, HEAD, NOW, reading, state
 from tests.unit.keeper.test_witness import Pool
 
 NO_DATABASE = cast("Database", None)
@@ -18,7 +18,9 @@ MANY = 3 * MOST_A_TICK
 def look(last: LastResort, pool: Pool, after_s: float, vaults: int = MANY) -> list[int]:
     """How many removals each part plans, when all have fallen."""
     pool.now += after_s
+    pool.observer.heads.set_clock(HEAD.at)  # the nodes get on meanwhile
     readings = [reading(FLOOR, vault=f"0x{n:040x}") for n in range(vaults)]
+    pool.observer.floors.tell({one.vault: FLOOR for one in readings})
     return [len(part) for part in last.plan(state(*readings), UnixSeconds(NOW))]
 
 

@@ -67,6 +67,7 @@ class Pool:
         self.rpc = rpc
         self.observer = Observer(ChainReader(rpc, {}), 84532, 10, clock=lambda: self.now)
         self.observer.floors.tell({VAULT: FLOOR})
+        self.observer.heads.set_clock(HEAD.at)
 
     def _sleep(self, seconds: float) -> None:
         self.now += seconds
