@@ -40,8 +40,9 @@ abstract contract AgentHandler is Stage {
         Call memory call_ = sells ? _sell(size) : _buy(size);
 
         (uint256 out, uint256 back) = (ledger.outflow(address(g.vault)), ledger.inflow(address(g.vault)));
-        // A buy of nothing is the venue's own refusal.
-        (bool passed,) = _tryAction(index, _asBatch(call_), true, size == 0 || (sells && size * venue.priceE6() < USD));
+        // What is so small that nothing would be bought, or paid, is the venue's own refusal.
+        bool mayFail = sells ? size * venue.priceE6() < USD : size * USD < venue.priceE6();
+        (bool passed,) = _tryAction(index, _asBatch(call_), true, mayFail);
         _tally(sells ? bytes32("sell") : bytes32("buy"), passed);
         if (!passed) return;
         (out, back) = (ledger.outflow(address(g.vault)) - out, ledger.inflow(address(g.vault)) - back);
