@@ -89,8 +89,8 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """No attempt is mined yet. `unknown`: the newest one is not at the node, which never had it, dropped it or refused it. `is_seen`: one
-    node alone has it in a block that no other one has reached."""
+    """No attempt is mined yet. `unknown`: the newest one is not at the node, which never had it, dropped it or refused it.
+    `is_seen`: by one node's word alone it is, or is not, in a block."""
 
     slot: Slot
     unknown: bool

@@ -50,6 +50,8 @@ def _pending_move(verdict: Pending, intent: Intent, own: Sequence[Tx], head_numb
     """Known to the node: broadcast. A block that held it and is gone: broadcast again, and patience begins anew, as it does where the
     height at which it was offered was never reached."""
     newest = own[-1]
+    if intent.state in ON_CHAIN and verdict.is_seen:
+        return None  # one node's word takes nothing back
     if intent.state in ON_CHAIN:
         again = (replace(newest, offered_block=head_number), "broadcast", None)
         return Move(intent, State.BROADCAST, (again, *_orphaned(own, newest)))

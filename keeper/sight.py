@@ -4,7 +4,8 @@ node of the pool.
 Laws
 - What it says of one transaction and cannot be read leaves that one as it is: pending, and known.
 - What pends more than MOST_GAP nonces above what is used or held was signed on a wrong count: it is given up and signed anew.
-- What the asked node calls mined is mined when one more node has it in the same block, with the same end.
+- What the asked node calls mined is mined when one more node has it in the same block, with the same end; of what must not be done twice
+  one node's word is enough, since nothing is sent in its place.
 - What must not be done twice is given up only when every node's count is past its nonce and no node knows it.
 """
 
@@ -103,7 +104,8 @@ def look(rpc: Rpc, heads: Heads, signers: Iterable[str], attempts: Sequence[Tx],
         count = min(told[slot.signer]) if is_single else believed[slot.signer]
         verdict = verdict_of(slot, count, receipt_by_hash, known)
         verdicts.append(_denied(rpc, verdict) if is_single else verdict)
-    verdicts = _witnessed(rpc, verdicts, {name: head.number for name, head in theirs.items() if heads.is_recent(head)})
+    recent = {name: head.number for name, head in theirs.items() if heads.is_recent(head)}
+    verdicts = _witnessed(rpc, verdicts, recent, single)
     for n, (slot, is_far) in enumerate(_reach(verdicts, believed)):
         if is_far and (slot.signer, slot.nonce) not in single:
             verdicts[n] = Lost(slot)
@@ -163,15 +165,17 @@ def _denied(rpc: Rpc, verdict: Verdict) -> Verdict:
     if not any(isinstance(answer, dict) for answers in said for answer in answers):
         return verdict
     rpc.distrust("denies")
-    return Pending(verdict.slot, unknown=True)
+    return Pending(verdict.slot, unknown=True, is_seen=True)
 
 
-def _witnessed(rpc: Rpc, verdicts: Sequence[Verdict], heights: Mapping[str, int]) -> list[Verdict]:
+def _witnessed(rpc: Rpc, verdicts: Sequence[Verdict], heights: Mapping[str, int], single: Collection[tuple[str, int]]) -> list[Verdict]:
     """What the asked node calls mined, anew or in another block, is mined when one more node has the same receipt. `heights`: of the other
-    nodes whose newest block is recent; where there is none, or none answers, the asked one's word is all there is.
+    nodes whose newest block is recent; where there is none, or none answers, the asked one's word is all there is, as it is of `single`:
+    (signer, nonce) of what is not sent again in any case.
     """
     found = list(verdicts)
-    news = [(n, one) for n, one in enumerate(verdicts) if isinstance(one, Mined) and one.tx.mined_block_hash != one.receipt.block_hash]
+    mined_now = [(n, one) for n, one in enumerate(verdicts) if isinstance(one, Mined) and one.tx.mined_block_hash != one.receipt.block_hash]
+    news = [(n, one) for n, one in mined_now if (one.slot.signer, one.slot.nonce) not in single]
     if not news or not heights:
         return found
     hashes = [mined.tx.hash for _, mined in news]

@@ -123,7 +123,7 @@ def test_status__of_a_stall__names_both_heights_and_fails(follower: Follower, le
     done = ask("--json")
     report = as_json(done)
     assert (done.returncode, report["status"], report["lag_blocks"]) == (1, "down", 2)
-    assert f"the chain is at block {cursor + 2}, and it has committed nothing after block {cursor} for 360" in report["note"]
+    assert f"the chain is at block {cursor + 2}, and it has committed nothing after block {cursor} for 36" in report["note"]
     assert report["cursor"] == cursor
 
 
