@@ -20,6 +20,7 @@ from typing import Any, cast
 from sqlalchemy import insert, text
 
 from core.books import mandate_ledger
+from core.chain.abi import topic_of
 from core.chain.reader import ChainReader
 from core.db import embedded, migrate
 from core.db.engine import Database
@@ -27,7 +28,7 @@ from core.db.repositories import chain as repository
 from core.db.repositories.chain import TIP, Cursor, NewVault
 from core.db.tables.identity import Account
 from core.db.tables.mandate import Mandate
-from core.domain.blocks import BlockHeader
+from core.domain.blocks import BlockHeader, RawLog
 from core.domain.events import KeeperProposed, LogRef
 from core.domain.mandate.ledger import Kind, NewRow, ReportedBy
 from indexer.chain.context import ChainContext
@@ -185,7 +186,7 @@ def rollback_s(crowd: Crowd) -> float:
         mandate_ledger.append_books(session, {id_: [executed(number, id_)] for id_ in crowd.ids}, crowd.now)
     begun = time.monotonic()
     with crowd.database.write() as session:
-        count = unwind(session, crowd.chain, Fork(before, (crowd.at,)), crowd.at, crowd.now)
+        count, _ = unwind(session, crowd.chain, Fork(before, (crowd.at,)), crowd.at, crowd.now)
     seconds = time.monotonic() - begun
     crowd.at = before
     assert count == len(crowd.ids)
@@ -198,7 +199,8 @@ def factory_event_s(crowd: Crowd) -> tuple[float, float]:
     number = crowd.at.number + 2  # the one between was taken back
     block = header(number)
     ref = LogRef(CHAIN_ID, number, block.hash, block.timestamp, word(1, "fac7"), 0, address(1))
-    found = Found(ref, KeeperProposed(address(4), block.timestamp + 172_800))
+    log = RawLog(address(1), (topic_of("KeeperProposed"),), "0x", number, block.hash, ref.tx_hash, 0, ref.log_index)
+    found = Found(ref, KeeperProposed(address(4), block.timestamp + 172_800), log)
     begun, taken = time.monotonic(), list[float]()
     crowd.take(facts_of(number, found))
     is_left = True
