@@ -30,6 +30,7 @@ import uvicorn
 
 from api.catalog import Profile, rows_by_tool
 from api.kernel.credentials import KEY_HEADER
+from api.kernel.metrics import Metrics
 from api.kernel.operation import Deps
 from api.main import create_app, listen
 from core.chain.reader import ChainReader
@@ -74,8 +75,10 @@ def served() -> Iterator[str]:
 
 def _serving(database_url: str, listener: socket.socket) -> Iterator[str]:
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    database = Database(database_url, application_name="conformance")
     deps = Deps(
-        database=Database(database_url, application_name="conformance"),
+        database=database,
+        metrics=Metrics(database),
         chain=ChainReader(Rpc([NO_NODE]), {}),
         chain_id=CHAIN_ID,
         base_url=url,
