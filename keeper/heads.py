@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from statistics import median_high, median_low
+from typing import Any
 
 import structlog
 
@@ -36,6 +37,12 @@ log = structlog.get_logger("keeper")
 
 class NoHeadError(OutsideError):
     """No node gave a usable newest block."""
+
+
+def disbelieve(rpc: Rpc, name: str | None, why: str, **told: Any) -> None:
+    """The node rests while others are asked first, and is told of."""
+    log.warning("a node is not believed", node=name, why=why, **told)
+    rpc.distrust(why, REST_S, name)
 
 
 class Heads:
@@ -102,8 +109,7 @@ class Heads:
         name, head = next(iter(near.items()))
         if asked is not None and name != asked:
             reason = "height" if asked in recent else "stale"
-            log.warning("a node is not believed", node=asked, why=reason, head=head.number, theirs=_number(told.get(asked)))
-            self._rpc.distrust(reason, REST_S, asked)
+            disbelieve(self._rpc, asked, reason, head=head.number, theirs=_number(told.get(asked)))
         base_fee_wei = median_high(one.base_fee_wei for one in near.values())
         return name, replace(head, base_fee_wei=base_fee_wei, lowest=min(one.number for one in near.values()))
 

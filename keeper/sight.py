@@ -23,7 +23,7 @@ from core.db.repositories.keeper import Tx
 from core.domain.blocks import BlockHeader, Receipt
 from keeper.attempts import Lost, Mined, Pending, Slot, Verdict, gap_below, slots_of, verdict_of
 from keeper.counts import Counts
-from keeper.heads import NEWEST, REST_S, Heads, NoHeadError
+from keeper.heads import NEWEST, Heads, NoHeadError, disbelieve
 from keeper.state import Head
 
 log = structlog.get_logger("keeper")
@@ -187,8 +187,7 @@ def _witnessed(rpc: Rpc, verdicts: Sequence[Verdict], heights: Mapping[str, int]
             continue
         is_denied = any(heights[name] >= mined.receipt.block_number for name in told)
         if is_denied:
-            log.warning("a node is not believed", node=rpc.pinned_name, why="receipt", transaction=mined.tx.hash)
-            rpc.distrust("receipt", REST_S)
+            disbelieve(rpc, rpc.pinned_name, "receipt", transaction=mined.tx.hash)
         found[n] = Pending(mined.slot, unknown=False, is_seen=not is_denied)
     return found
 

@@ -28,13 +28,12 @@ from core.chain.rpc import Request, Rpc, RpcError, RpcUnreachableError
 from core.domain.money import UsdcE6
 from keeper import views
 from keeper.floors import Floors
-from keeper.heads import Heads
+from keeper.heads import REST_S, Heads, disbelieve
 from keeper.state import VaultStatus
 from keeper.views import Numbers
 
 ASKED_S = 1.0  # that a node may take
 SILENT_S = 60.0  # a node that tells no newest block for so long is as good as not configured
-REST_S = 60.0
 FAILED_S = 10.0  # so long a vault stays unreadable at a node that failed at it, and is not asked again at once
 VAULTS_A_PART = 40
 AGAIN_S, MOST_AGAIN_S = 60.0, 3_600.0
@@ -155,8 +154,7 @@ class Witnesses:
             self._heads.failed([name])
         if name is None or all(node.is_open for node in self._rpc.stats() if node.name != name):
             return
-        log.warning("a node is not believed", node=name, why=reason)
-        self._rpc.distrust(reason, REST_S, name)
+        disbelieve(self._rpc, name, reason)
 
     def weigh(self, said: Collection[Said]) -> None:
         """Whom to believe less from now on: those that are outvoted rest; of those that dispute each has its turn for a while."""

@@ -49,16 +49,21 @@ def mine_elsewhere(follower: Follower, *raw: str) -> None:
     follower.deployed.anvil.mine(3)
 
 
+def held_purchase(follower: Follower, book: Book, refusals: Refusals) -> str:
+    """A move that the database refuses; the transaction as it was sent."""
+    receipt = follower.deployed.buy(book[1], 10 * USDC)
+    refusals.add(key_of(receipt, book[1]))
+    follower.catch_up()
+    return raw_transaction(follower, receipt.tx_hash)
+
+
 @pytest.mark.parametrize("comes_again", [True, False], ids=["it comes again", "it does not"])
 def test_a_block_that_was_replaced_while_the_tables_were_away__holds_nothing_for_ever(
     follower: Follower, books: Sequence[Book], refusals: Refusals, comes_again: bool
 ) -> None:
     """No rollback withdraws it: the new machine never saw the old block. Two moves were missing, and `retry` waited without end."""
     first = books[0]
-    receipt = follower.deployed.buy(first[1], 10 * USDC)
-    refusals.add(key_of(receipt, first[1]))
-    follower.catch_up()
-    raw = raw_transaction(follower, receipt.tx_hash)
+    raw = held_purchase(follower, first, refusals)
     refusals.drop()
     forget(follower)
     mine_elsewhere(follower, *([raw] if comes_again else []))
@@ -76,10 +81,7 @@ def test_a_fact_that_comes_again_in_another_block__is_held_from_there_for_its_ol
     follower: Follower, books: Sequence[Book], refusals: Refusals
 ) -> None:
     first = books[0]
-    receipt = follower.deployed.buy(first[1], 10 * USDC)
-    refusals.add(key_of(receipt, first[1]))
-    follower.catch_up()
-    raw = raw_transaction(follower, receipt.tx_hash)
+    raw = held_purchase(follower, first, refusals)
     forget(follower)
     mine_elsewhere(follower, raw)
     follower.catch_up()

@@ -11,6 +11,7 @@ from tests.integration.keeper.liars import Call, Lie, refused, said
 VIEWS = {function("MandateVault", name).selector: name for name in ("status", "worth", "worthAtCost")}
 NAMED_KEEPER = function("MandateVaultFactory", "keeper").selector
 TWO = ("/a", "/b")  # the preferred node first
+THREE = (*TWO, "/c")
 
 
 def word(value: int) -> str:

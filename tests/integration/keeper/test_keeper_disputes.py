@@ -1,6 +1,5 @@
 """Nodes that contradict each other about a vault: a fall is stopped within a few blocks all the same, and what a lie burns is bounded."""
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -11,10 +10,10 @@ from core.domain.errors import OutsideError
 from tests.integration.keeper import lies
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, USDC, KeeperProcess, Stage
 from tests.integration.keeper.liars import Call, Lie, LyingWire, refused, together, trials_pass
-from tests.integration.keeper.lies import TWO
+from tests.integration.keeper.lies import THREE, TWO
+from tests.integration.keeper.test_keeper_heads import Clock
 from tests.personas import OWNER
 
-THREE = ("/a", "/b", "/c")
 FALLEN = together(trials_pass(100_000), lies.view("worth", 0))  # it says so, and that the stop passes
 SOUND = lies.view("worth", 1_000 * USDC)
 WORKS_AND_FELL = together(FALLEN, lies.view("status", 1))
@@ -23,28 +22,18 @@ WITHIN_TICKS = 20
 pytestmark = pytest.mark.parametrize("paths", [TWO, THREE], ids=["two nodes", "three nodes"])
 
 
-class Age:
-    """A process's clock, which the test lets run ahead."""
-
-    def __init__(self) -> None:
-        self.ahead_s = 0.0
-
-    def __call__(self) -> float:
-        return time.monotonic() + self.ahead_s
-
-
 class Disputed:
     """A keeper of several nodes whose clocks go with the chain's. `lies` by path."""
 
     def __init__(self, stage: Stage, paths: tuple[str, ...], lies: dict[str, Lie]) -> None:
         self.stage = stage
-        self.age = Age()
+        self.age = Clock()
         self.wire = LyingWire(lies)
         self.keeper: KeeperProcess = stage.keeper(paths=paths, wire=self.wire, age=self.age)
 
     def pass_time(self, seconds: int = 2) -> None:
         self.stage.pass_time(self.stage.chain.now + seconds)
-        self.age.ahead_s += seconds
+        self.age.passed_s += seconds
 
     def run(self, ticks: int, until: Callable[[], bool] = lambda: False) -> int:
         """So many ticks, a block of two seconds after each, or fewer: how many it took."""

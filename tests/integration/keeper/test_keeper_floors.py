@@ -8,12 +8,12 @@ from core.db.tables.mandate import Mandate
 from keeper.last_resort import FALLEN_S
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, Stage
 from tests.integration.keeper.liars import Call, Lie, LyingWire, refused, said
-from tests.integration.keeper.lies import TWO, word
+from tests.integration.keeper.lies import THREE, TWO, word
 from tests.integration.keeper.test_keeper_apart import later
 from tests.personas import DEPLOYER
 
 STOP_FLOOR = function("MandateVault", "stopFloor").selector
-of_two_or_three = pytest.mark.parametrize("paths", [TWO, (*TWO, "/c")], ids=["of two", "of three"])
+of_two_or_three = pytest.mark.parametrize("paths", [TWO, THREE], ids=["of two", "of three"])
 
 
 @pytest.fixture(autouse=True)

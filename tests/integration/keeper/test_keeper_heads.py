@@ -11,13 +11,12 @@ from keeper.witness import SILENT_S
 from tests.integration.keeper import lies
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, USDC, KeeperProcess, Stage
 from tests.integration.keeper.liars import Lie, LyingWire, together, trials_pass
-from tests.integration.keeper.lies import TWO
+from tests.integration.keeper.lies import THREE, TWO
 from tests.integration.keeper.test_keeper_at_cost import out, rules, venue
 from tests.personas import STRANGER
 
 __all__ = ["out", "rules", "venue"]
 
-THREE = (*TWO, "/c")
 BLOCK_S = 2
 of_two_or_three = pytest.mark.parametrize("paths", [TWO, THREE], ids=["of two", "of three"])
 
@@ -83,7 +82,7 @@ def test_a_clock_that_is_late__silences_no_node(out: Stage, paths: tuple[str, ..
 # Height
 
 
-@of_two_or_three
+@pytest.mark.parametrize("paths", [("/a",), TWO, THREE], ids=["alone", "of two", "of three"])
 @pytest.mark.parametrize("stop_signer", [None, STRANGER.signer], ids=["one key", "a key for stops"])
 def test_a_height_that_was_never_reached__keeps_no_stop_from_being_offered_again(
     stage: Stage, paths: tuple[str, ...], stop_signer: object
@@ -92,19 +91,6 @@ def test_a_height_that_was_never_reached__keeps_no_stop_from_being_offered_again
     stage.set_price(PRICE_AT_FLOOR)
     wire, clock = LyingWire({"/a": higher(10**6)}), Clock()
     keeper = stage.keeper(paths=paths, wire=wire, stop_signer=stop_signer)  # type: ignore[arg-type]
-    with stage.no_blocks():
-        keeper.run()
-        wire.lies = {}
-        for _ in range(12):
-            stage.chain.anvil.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(40 * GWEI)])
-            blocks(stage, keeper, clock, 1)
-    assert stage.status() == "stopped"
-
-
-def test_a_height_that_a_node_alone_told_once__is_forgotten(stage: Stage) -> None:
-    stage.set_price(PRICE_AT_FLOOR)
-    wire, clock = LyingWire({"/a": higher(10**6)}), Clock()
-    keeper = stage.keeper(paths=("/a",), wire=wire)
     with stage.no_blocks():
         keeper.run()
         wire.lies = {}

@@ -7,12 +7,12 @@ import pytest
 from tests.integration.keeper import lies
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.liars import Call, Lie, LyingWire, said, says, together
-from tests.integration.keeper.lies import TWO
+from tests.integration.keeper.lies import THREE, TWO
 from tests.integration.keeper.test_keeper_heads import Clock, blocks, higher
 from tests.personas import KEEPER
 
 RECEIPT = "eth_getTransactionReceipt"
-of_two_or_three = pytest.mark.parametrize("paths", [TWO, (*TWO, "/c")], ids=["of two", "of three"])
+of_two_or_three = pytest.mark.parametrize("paths", [TWO, THREE], ids=["of two", "of three"])
 
 
 def made_up(stage: Stage, status: int) -> Lie:
