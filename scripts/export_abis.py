@@ -1,6 +1,7 @@
 """Write what others read of the contracts from forge's build: `python scripts/export_abis.py [--check]`.
 
 core/chain/abis/<Contract>.json   the ABIs, for the processes
+core/chain/abis/<Contract>.bin    the creation code of those that are never deployed: an eth_call runs it
 docs/contracts-reference.md       every event and error with its arguments and its meaning
 """
 
@@ -16,6 +17,7 @@ ABIS = ROOT / "core" / "chain" / "abis"
 REFERENCE = ROOT / "docs" / "contracts-reference.md"
 CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
 ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")
+RUN_BY_CALLS = ("VaultPositions",)
 DESCRIBED = ("MandateVault", "MandateVaultFactory", "RelayAdapter", "ReserveToken", "TestVenue", "TestVenueAdapter", "X402Adapter")
 HEAD = """# Events and errors of the contracts
 
@@ -65,7 +67,9 @@ def reference_text() -> str:
 
 
 def main() -> None:
-    wanted = {ABIS / f"{contract}.json": abi_text(contract) for contract in (*CONTRACTS, *ALSO_KNOWN)} | {REFERENCE: reference_text()}
+    wanted = {ABIS / f"{contract}.json": abi_text(contract) for contract in (*CONTRACTS, *ALSO_KNOWN)}
+    wanted |= {ABIS / f"{contract}.bin": artifact(contract)["bytecode"]["object"] + "\n" for contract in RUN_BY_CALLS}
+    wanted[REFERENCE] = reference_text()
     stale = [file for file, text in wanted.items() if not file.exists() or file.read_text() != text]
     if "--check" in sys.argv and stale:
         sys.exit(
@@ -74,7 +78,7 @@ def main() -> None:
     ABIS.mkdir(parents=True, exist_ok=True)
     for file in stale:
         file.write_text(wanted[file])
-    print(f"{len(wanted) - 1} ABIs and the contract reference: {len(stale)} written")
+    print(f"{len(wanted) - 1} ABIs and creation codes, and the contract reference: {len(stale)} written")
 
 
 if __name__ == "__main__":

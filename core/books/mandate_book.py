@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 from sqlalchemy import BigInteger, Boolean, ColumnClause, Numeric, Text, any_, case, cast, column, func, insert, literal, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -284,7 +285,8 @@ def save(session: WriteSession, books: Sequence[Book], now: datetime) -> None:
 
 def _save_heads(session: WriteSession, books: Sequence[Book], now: datetime) -> None:
     """Of a state only what changed is written: most rows move few of its fields."""
-    listed = func.jsonb_to_recordset(cast([_moved(book) for book in books], JSONB))
+    told = msgspec.json.encode([_moved(book) for book in books]).decode()
+    listed = func.jsonb_to_recordset(cast(literal(told, Text), JSONB))
     moved = listed.table_valued(*_MOVED).render_derived("moved", with_types=True)
     is_whole = moved.c.state.has_key("version")
     values: dict[str, Any] = {name: moved.c[name] for name in ("seq", "status", "paused", *_AMOUNTS)}

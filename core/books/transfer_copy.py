@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from core.db.copying import hex_cell, json_cell, number_cell, text_cell, time_cell
+from core.db.copying import bytes_cell, hex_cell, json_cell, number_cell, text_cell, time_cell
 from core.domain.canonical import canonical_text
 from core.domain.mandate.record import utc_text
 from core.domain.transfers import FourStates
@@ -74,40 +74,24 @@ def canonical_entry(transfer: NewTransfer, seq: int, incarnation: int, created_a
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
-    """An entry with its place in a book."""
+class Linked(NamedTuple):
+    """An entry's place in a book."""
 
     account_id: int
     seq: int
     incarnation: int
     reverses_id: int | None
-    transfer: NewTransfer
-    payload: bytes  # canonical JSON
-    created_at: datetime
     prev_hash: bytes
     row_hash: bytes
 
 
-def line_of(entry: Linked) -> str:
-    """The entry as COPY takes it: the columns of COPIED in their order."""
-    transfer = entry.transfer
-    return "\t".join(
-        (
-            str(entry.account_id),
-            str(entry.seq),
-            text_cell(transfer.kind),
-            text_cell(transfer.base_key),
-            str(entry.incarnation),
-            number_cell(entry.reverses_id),
-            str(transfer.chain_id),
-            text_cell(transfer.asset),
-            *map(str, of_states(transfer.deltas)),
-            hex_cell(transfer.tx_hash),
-            text_cell(transfer.reported_by),
-            json_cell(entry.payload.decode()),
-            time_cell(entry.created_at),
-            hex_cell("0x" + entry.prev_hash.hex()),
-            hex_cell("0x" + entry.row_hash.hex()),
-        )
+def line_of(at: Linked, transfer: NewTransfer, payload: bytes, created_at: datetime) -> str:
+    """The entry as COPY takes it: the columns of COPIED in their order. `payload` is canonical JSON."""
+    idle_e6, reserved_e6, in_transit_e6, delivered_e6 = of_states(transfer.deltas)
+    return (
+        f"{at.account_id}\t{at.seq}\t{text_cell(transfer.kind)}\t{text_cell(transfer.base_key)}\t{at.incarnation}\t"
+        f"{number_cell(at.reverses_id)}\t{transfer.chain_id}\t{text_cell(transfer.asset)}\t"
+        f"{idle_e6}\t{reserved_e6}\t{in_transit_e6}\t{delivered_e6}\t"
+        f"{hex_cell(transfer.tx_hash)}\t{text_cell(transfer.reported_by)}\t{json_cell(payload.decode())}\t{time_cell(created_at)}\t"
+        f"{bytes_cell(at.prev_hash)}\t{bytes_cell(at.row_hash)}"
     )

@@ -77,7 +77,8 @@ class _Tip:
         total = sums.setdefault((self.account_id, transfer.chain_id, transfer.asset), [0] * len(STATES))
         for index, delta in enumerate(of_states(transfer.deltas)):
             total[index] += delta
-        return line_of(Linked(self.account_id, seq, incarnation, reverses_id, transfer, payload, created_at, prev_hash, self.row_hash))
+        place = Linked(self.account_id, seq, incarnation, reverses_id, prev_hash, self.row_hash)
+        return line_of(place, transfer, payload, created_at)
 
 
 def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: datetime) -> Posted:

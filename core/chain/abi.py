@@ -300,6 +300,12 @@ def function(contract: str, name: str) -> FunctionAbi:
 
 
 @cache
+def creation_code(contract: str) -> str:
+    """As 0x hex, without arguments, of a contract that is only ever run by a node's eth_call."""
+    return (ABIS / f"{contract}.bin").read_text().strip()
+
+
+@cache
 def functions_by_selector(contract: str) -> dict[str, FunctionAbi]:
     return {f.selector: f for f in functions(contract).values()}
 

@@ -7,13 +7,25 @@ Errors of all reads: RpcUnreachableError, RpcRefusedError (RpcRevertedError when
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from eth_utils.address import to_checksum_address
 
 from core.chain import calldata, results
-from core.chain.abi import WORD_BYTES, AbiDecodeError, FunctionAbi, answer_words, function, hex_bytes, hex_text
+from core.chain.abi import (
+    WORD_BYTES,
+    AbiDecodeError,
+    FunctionAbi,
+    Parameter,
+    answer_words,
+    creation_code,
+    decode_values,
+    encode_values,
+    function,
+    hex_bytes,
+    hex_text,
+)
 from core.chain.calldata import Call
 from core.chain.refusals import INVALID_PARAMS_CODE
 from core.chain.results import Parse
@@ -147,10 +159,27 @@ def _seen_output(view: FunctionAbi) -> Parse[Any]:
     return parse_seen
 
 
-def _position(totals: Any, agent: Any, balance: Any) -> VaultPosition | None:
-    if any(isinstance(answer, RpcRefusedError) for answer in (totals, agent, balance)):
-        return None
-    return VaultPosition(VaultTotals(*totals), agent, balance)
+_POSITIONS_OF = [Parameter.of_type(kind) for kind in ("address[]", "address")]
+_POSITION = [Parameter.of_type(kind) for kind in ("bool", *("uint256",) * len(fields(VaultTotals)), "address", "uint256")]
+
+
+def _positions_of(count: int) -> Parse[list[VaultPosition | None]]:
+    """What contracts/lenses/VaultPositions.sol answers of so many vaults."""
+    size = len(_POSITION) * WORD_BYTES
+
+    def parse(content: bytes) -> list[VaultPosition | None]:
+        try:
+            answer = answer_words(results.code(content), count * len(_POSITION))
+            return [_position(*decode_values(_POSITION, answer[start : start + size])) for start in range(0, len(answer), size)]
+        except AbiDecodeError as error:
+            raise ValueError(str(error)) from error
+
+    return parse
+
+
+def _position(is_there: bool, *values: Any) -> VaultPosition | None:
+    *totals, agent, balance = values
+    return VaultPosition(VaultTotals(*totals), agent, balance) if is_there else None
 
 
 def rule_of(value: tuple[Any, ...]) -> Rule:
@@ -364,18 +393,16 @@ class ChainReader:
         return VaultTotals(*self._vault(vault, "totals", at))
 
     def vault_positions(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
-        """Of each, at one block's hash; None where the node refuses: it has that state no more. Errors: RpcUnreachableError."""
-        usdc, balance = self.contracts["usdc"], function("MockUSDC", "balanceOf")
-        views = [function("MandateVault", "totals"), function("MandateVault", "agent"), balance]
-        calls = [(vault, views[0].encode()) for vault in vaults], [(vault, views[1].encode()) for vault in vaults]
-        asked = [call for one in zip(*calls, [(usdc, balance.encode(vault)) for vault in vaults], strict=True) for call in one]
-        requests = [("eth_call", [{"to": to, "data": data}, block_argument(at)]) for to, data in asked]
-        parsers = [_output_of(view) for view in views] * len(vaults)
+        """Of each vault of the factory, at one block's hash, by one call; None where none stands yet, and all None where the node
+        refuses: it has that state no more. Errors: RpcUnreachableError.
+
+        At most 69 `vaults`: the answer counts as code, of which a call may leave 24,576 bytes (EIP-170), 352 for each.
+        """
+        call = {"data": creation_code("VaultPositions") + encode_values(_POSITIONS_OF, [vaults, self.contracts["usdc"]]).hex()}
         try:
-            answers = self.rpc.batch_settled(requests, parsers)
+            return list(self.rpc.call("eth_call", [call, block_argument(at)], _positions_of(len(vaults))))
         except RpcRefusedError:  # no node has that state
             return [None] * len(vaults)
-        return [_position(*answers[start : start + len(views)]) for start in range(0, len(answers), len(views))]
 
     def vault_seen(self, vault: str, at: At = LATEST) -> VaultSeen:
         """All of a vault in one request at one block: a tag is fixed to its block's hash first. Errors: also NotSeenError."""

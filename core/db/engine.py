@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from psycopg import Connection as Driver
 from psycopg import Error as PsycopgError
 from psycopg import IsolationLevel
@@ -150,6 +151,7 @@ def _engine(url: str, application_name: str, bounds: Bounds, search_path: str | 
         pool_size=bounds.pool_size,
         max_overflow=bounds.overflow,
         pool_timeout=bounds.pool_wait_s,
+        json_deserializer=msgspec.json.decode,  # as exact as json.loads, in a third of the time: a book's state is 4 KB
         connect_args={
             "application_name": application_name,
             "connect_timeout": bounds.connect_s,

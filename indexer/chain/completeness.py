@@ -32,8 +32,8 @@ from indexer.chain.watch import WatchList
 
 MOST_RECEIPTS = 64  # blocks whose receipts are read for one range
 BLOCKS_A_REQUEST = 8
-VAULTS_A_REQUEST = 33  # three calls each
-MOST_FALSE = 0.002  # blocks that a bloom may point at wrongly, of those where it is asked
+VAULTS_A_REQUEST = 32  # by one call
+MOST_FALSE = 0.01  # blocks that a bloom may point at wrongly, of those where it is asked: 20 of the longest range, where 64 are read
 MOST_MEMBERS = 20_000  # vaults, or wallets, among which blooms are looked for
 MOST_LOOKS = 500_000  # at blooms for one range
 
@@ -174,7 +174,7 @@ def _suspicious(blocks: Sequence[FetchedBlock], watch: WatchList) -> list[int]:
         bloom = block.header.logs_bloom
         for group in groups:
             gates = [gate for gate in group.gates if admits(bloom, gate)]
-            if not gates or left < len(group.members) or group.false_share(bloom, len(gates)) > MOST_FALSE:
+            if not gates or left < len(group.members) or group.false_share(bloom) > MOST_FALSE:
                 continue
             left -= len(group.members)
             if group.lacks(bloom, gates, block.logs):
@@ -215,9 +215,9 @@ class _Group:
         may = (bits for key, bits in self.members.items() if admits(bloom, bits) and key not in seen)
         return any(admits(bloom, bits | gate) for bits in may for gate in gates)
 
-    def false_share(self, bloom: int, gates: int) -> float:
-        """How likely strangers' bits look like those of a member that has no log; each gate that is open may be a stranger's."""
-        return len(self.members) * gates * (bloom.bit_count() / BITS) ** 6
+    def false_share(self, bloom: int) -> float:
+        """How likely other logs' bits look like those of a member that has none, where a gate is open: three bits each."""
+        return len(self.members) * (bloom.bit_count() / BITS) ** 3
 
 
 def _groups(watch: WatchList) -> Iterator[_Group]:

@@ -46,7 +46,7 @@ NOTED_EVENTS = (
 )
 ALERTED_EVENTS = (KeeperProposed, KeeperProposalCancelled, KeeperChanged, RoleGranted)  # the first four of wallet spec 6.3
 
-BOOKS_A_SLICE = 400
+BOOKS_A_SLICE = 1_000
 
 
 def is_noted(facts: BlockFacts) -> bool:

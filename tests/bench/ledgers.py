@@ -6,6 +6,7 @@
 The last line is one JSON object.
 """
 
+import gc
 import itertools
 import json
 import shutil
@@ -37,6 +38,7 @@ from indexer.chain.facts import BlockFacts, Found
 from indexer.chain.unwind import Fork, unwind
 from indexer.chain.watch import WatchList
 from indexer.chain.write import write_block
+from indexer.main import COLLECT_AFTER
 
 LEDGERS, ROWS = 4_000, 50
 CHAIN_ID = 84532
@@ -238,6 +240,7 @@ def crowd_of(ledgers: int, rows: int) -> Iterator[Crowd]:
 
 
 def measure(ledgers: int = LEDGERS, rows: int = ROWS) -> dict[str, float]:
+    gc.set_threshold(*COLLECT_AFTER)  # as the indexer's process does
     print(f"writing {ledgers} ledgers of {rows} rows", flush=True)
     with crowd_of(ledgers, rows) as crowd:
         rolled_back = rollback_s(crowd)

@@ -24,7 +24,8 @@ LOG = ("owner_id", "chain_id", "tx_hash", "log_index")
 
 def owners_of(session: Session, mandate_ids: Iterable[int]) -> list[int]:
     """The accounts that own these mandates, each once."""
-    return list(session.scalars(select(Mandate.owner_id).where(Mandate.id.in_(set(mandate_ids))).distinct().order_by(Mandate.owner_id)))
+    mine = Mandate.id == any_(cast(list(mandate_ids), ARRAY(BigInteger)))
+    return list(session.scalars(select(Mandate.owner_id).where(mine).distinct().order_by(Mandate.owner_id)))
 
 
 def public_ids_of(session: Session, mandate_ids: Collection[int]) -> dict[int, str]:

@@ -199,7 +199,8 @@ def state_from_json(raw: Mapping[str, Any]) -> MandateState:
         raise StateVersionError(raw.get("version"))
     values = {name: raw[name] for name in _NAMES}
     for name, read in _READERS.items():
-        values[name] = read(values[name])
+        if values[name] is not None:
+            values[name] = read(values[name])
     state = object.__new__(MandateState)
     state.__dict__.update(values)
     return state
@@ -222,25 +223,21 @@ def _to_json(value: Any) -> Any:
 _PLAIN = (int, type(None), str, bool)
 
 
-def _at(value: str | None) -> datetime | None:
-    return None if value is None else datetime.fromisoformat(value)
-
-
 def _position(raw: Mapping[str, Any]) -> Position:
     times = {name: datetime.fromisoformat(raw[name]) for name in ("opened_at", "mark_at")}
     return Position(**{**raw, **times})
 
 
-def _mark(raw: Mapping[str, Any] | None) -> ChainMark | None:
-    return None if raw is None else ChainMark(**{**raw, "at": datetime.fromisoformat(raw["at"])})
+def _mark(raw: Mapping[str, Any]) -> ChainMark:
+    return ChainMark(**{**raw, "at": datetime.fromisoformat(raw["at"])})
 
 
-_READERS: Mapping[str, Callable[[Any], Any]] = {
-    **{field.name: _at for field in fields(MandateState) if field.name.endswith("_at") and field.name != "next_at"},
+_READERS: Mapping[str, Callable[[Any], Any]] = {  # of what is not null
+    **{field.name: datetime.fromisoformat for field in fields(MandateState) if field.name.endswith("_at") and field.name != "next_at"},
     "status": Status,
     "mark": _mark,
     "positions": lambda rows: tuple(_position(row) for row in rows),
     "targets": lambda rows: tuple(TargetFlow(**row) for row in rows),
     "violation_codes": tuple,
-    "last_batch": lambda row: None if row is None else LastBatch(**row),
+    "last_batch": lambda row: LastBatch(**row),
 }
