@@ -18,7 +18,7 @@ struct VaultPosition {
 /// arguments, is the data of an eth_call without recipient, and what it would leave as code is the answer.
 ///
 /// WHY IT IS THERE
-/// - A node opens the state of a block once for each call. Three calls for each of a hundred vaults take it seconds; this one, one.
+/// - A node opens the state of a block once for each call, so that a hundred vaults of three calls each keep it busy for seconds.
 contract VaultPositions {
     /// @param vaults Vaults of our factory: one that reverts leaves all of them without an answer.
     /// @dev Answers one VaultPosition after the other, 11 words each, in the order of `vaults`.

@@ -159,18 +159,18 @@ def _seen_output(view: FunctionAbi) -> Parse[Any]:
     return parse_seen
 
 
-_POSITIONS_OF = [Parameter.of_type(kind) for kind in ("address[]", "address")]
-_POSITION = [Parameter.of_type(kind) for kind in ("bool", *("uint256",) * len(fields(VaultTotals)), "address", "uint256")]
+_POSITIONS_ASKED = [Parameter.of_type(kind) for kind in ("address[]", "address")]
+_POSITION_TOLD = [Parameter.of_type(kind) for kind in ("bool", *("uint256",) * len(fields(VaultTotals)), "address", "uint256")]
 
 
 def _positions_of(count: int) -> Parse[list[VaultPosition | None]]:
     """What contracts/lenses/VaultPositions.sol answers of so many vaults."""
-    size = len(_POSITION) * WORD_BYTES
+    size = len(_POSITION_TOLD) * WORD_BYTES
 
     def parse(content: bytes) -> list[VaultPosition | None]:
         try:
-            answer = answer_words(results.code(content), count * len(_POSITION))
-            return [_position(*decode_values(_POSITION, answer[start : start + size])) for start in range(0, len(answer), size)]
+            answer = answer_words(results.code(content), count * len(_POSITION_TOLD))
+            return [_position(*decode_values(_POSITION_TOLD, answer[start : start + size])) for start in range(0, len(answer), size)]
         except AbiDecodeError as error:
             raise ValueError(str(error)) from error
 
@@ -398,7 +398,7 @@ class ChainReader:
 
         At most 69 `vaults`: the answer counts as code, of which a call may leave 24,576 bytes (EIP-170), 352 for each.
         """
-        call = {"data": creation_code("VaultPositions") + encode_values(_POSITIONS_OF, [vaults, self.contracts["usdc"]]).hex()}
+        call = {"data": creation_code("VaultPositions") + encode_values(_POSITIONS_ASKED, [vaults, self.contracts["usdc"]]).hex()}
         try:
             return list(self.rpc.call("eth_call", [call, block_argument(at)], _positions_of(len(vaults))))
         except RpcRefusedError:  # no node has that state

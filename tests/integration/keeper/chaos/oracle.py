@@ -56,9 +56,8 @@ class Chain:
     stops: dict[str, list[tuple[Receipt, Stopped]]] = field(default_factory=lambda: defaultdict(list))
     marks: list[tuple[str, Receipt, Marked]] = field(default_factory=list)
     ours: list[tuple[int, Receipt]] = field(default_factory=list)  # nonce and receipt
-    paid: list[tuple[str, int, int]] = field(
-        default_factory=list
-    )  # of ours: hash, price of a unit of gas, highest base fee since it may have been offered (wei)
+    # Of ours: hash, price of a unit of gas, highest base fee since it may have been offered (wei).
+    paid: list[tuple[str, int, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +118,8 @@ class Oracle:
                 assert receipt is not None
                 if receipt.sender in self.signers:
                     found.ours.append((int(body["nonce"], 16), receipt))
-                    found.paid.append(
-                        (receipt.tx_hash, int(raw["effectiveGasPrice"], 16), world.highest_base_fee_wei(number, LONGEST_WAIT))
-                    )
+                    market_wei = world.highest_base_fee_wei(number, LONGEST_WAIT)
+                    found.paid.append((receipt.tx_hash, int(raw["effectiveGasPrice"], 16), market_wei))
                 for log in receipt.logs:
                     event = decode_log(log) if log.address in vaults else None
                     if isinstance(event, Stopped):
