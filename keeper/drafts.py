@@ -44,6 +44,7 @@ PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)  # what is not in 
 OTHERS_PATIENCE_BLOCKS = 3
 SEEN_PATIENCE_BLOCKS = 3  # what one node has in a block; others may be a little behind
 ABOVE_STOP_LINE = "AboveStopLine"  # what `enforceStopLine` answers of a sound vault
+NOT_KEEPER = "NotKeeper"  # what `mark` answers a key that the factory does not name any more
 WRONG_HEIGHT = ("MarkInFuture", "MarkTooOld")  # what `mark` answers where the believed height is none of the chain's
 T = TypeVar("T")
 
@@ -107,6 +108,7 @@ class _Room:
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     overtaken: set[tuple[str, int]] = field(default_factory=set)  # pending nonces that a draft of this round replaces
     heard: Heard = field(default_factory=Heard)  # of the stops of this turn
+    disowned: list[Intent] = field(default_factory=list)  # marks of this turn that are another keeper's by now
 
     def __post_init__(self) -> None:
         for slot in self.sight.pending:
@@ -203,8 +205,9 @@ class Drafter:
         fresh = self._restated(group, room.sight)
         fresh |= {i.id: None for i in group if room.is_filled(i)}
         needed = [intent for i in group if (intent := fresh[i.id]) is not None]
-        room.heard = self._heard([intent for intent in needed if intent.kind in STOPS])
-        return Turn(list(self._first_attempts(needed, room)), [intent for intent in group if fresh[intent.id] is None])
+        room.heard, room.disowned = self._heard([intent for intent in needed if intent.kind in STOPS]), []
+        drafts = list(self._first_attempts(needed, room))
+        return Turn(drafts, [*(intent for intent in group if fresh[intent.id] is None), *room.disowned])
 
     def _heard(self, stops: Sequence[Intent]) -> Heard:
         vaults = dict.fromkeys(stop.vault for stop in stops if stop.vault is not None)
@@ -271,7 +274,10 @@ class Drafter:
         if trial.gas is None:
             if trial.why in WRONG_HEIGHT:
                 self._observer.heads.failed()
-            _wait(intent, "the chain refuses it", tell, signer=signer, refused=trial.why)
+            if intent.kind == Kind.MARK and trial.why == NOT_KEEPER:
+                room.disowned.append(intent)
+            else:
+                _wait(intent, "the chain refuses it", tell, signer=signer, refused=trial.why)
             return None
         is_stop = intent.kind in STOPS
         claimants = room.claimants(intent)

@@ -14,6 +14,7 @@ from core.domain.events import ProceedsReceived, Settled
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KilledError, Stage
 from tests.integration.keeper.liars import LyingWire, counts, says, together
+from tests.integration.keeper.test_keeper_sends import MOVED
 from tests.personas import DEPLOYER, KEEPER, STRANGER
 
 DAY_S = 86_400
@@ -87,6 +88,21 @@ def test_proposed_keeper__accepts_when_its_time_has_come_and_the_old_one_stands_
     old.die()
     stage.keeper(signer=STRANGER.signer).run()
     assert stage.status() == "stopped"
+
+
+def test_a_mark_that_was_planned_before_the_keeper_changed__is_superseded(stage: Stage) -> None:
+    """The chain refuses it for ever: each tick would ask for it again."""
+    stage.set_price(MOVED)
+    killed = stage.keeper(die_after="planned")
+    with pytest.raises(KilledError):
+        killed.run()
+    killed.die()
+    assert stage.states() == [("mark", "planned")]
+    stage.pass_time(propose(stage, STRANGER.address))
+    stage.chain.succeed(STRANGER, stage.chain.contracts["factory"], calldata.accept_keeper())
+    old = stage.keeper()
+    report = old.run()
+    assert (stage.states(), old.wire.sent, report.live_intents) == ([("mark", "superseded")], [], 0)
 
 
 # What the API asks for
