@@ -1,0 +1,151 @@
+"""What payers can make us send: each settlement is a transaction at our cost, so none goes out that is known to revert."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from core.chain import calldata
+from tests.integration.api.payments.shop import PRICE, Shop, reason, said
+from tests.integration.chain_fixtures import USDC
+from tests.personas import DEPLOYER, Persona
+
+GAS_WEI = 10**19
+
+
+def spends_it(shop: Shop, amount: int) -> None:
+    """The payer moves this much of its USDC elsewhere, by its own transaction."""
+    payer = Persona("payer", shop.payer.address, shop.payer.key.to_0x_hex())
+    shop.chain.rpc.call("anvil_setBalance", [payer.address, hex(GAS_WEI)])
+    move = calldata.call_by_signature("transfer(address,uint256)", [DEPLOYER.address, amount])
+    shop.chain.succeed(payer, shop.chain.contracts["usdc"], move)
+
+
+def test_a_failed_payment__is_verified_before_it_is_sent_again(shop: Shop) -> None:
+    payment = shop.payment()
+    shop.settler.on_settle = lambda real: said(error_reason="transaction_failed")
+    assert reason(shop.get(payment)) == (402, "payment_invalid")
+    shop.settler.on_settle = lambda real: real()
+    spends_it(shop, USDC)
+    for _ in range(3):
+        answer = shop.get(payment)
+        assert reason(answer) == (402, "payment_invalid")
+        assert f"{shop.payer.address} holds 0 base units, 10000 are needed" in answer.json()["detail"]
+    assert (shop.settler.settled, shop.income, shop.states()) == (0, 0, ["failed"])
+
+
+def test_a_failed_payment__whose_time_is_over__is_not_sent_again(shop: Shop) -> None:
+    payment = shop.payment(validBefore=str(int(time.time()) + 8))
+    shop.settler.on_settle = lambda real: said(error_reason="transaction_failed")
+    assert reason(shop.get(payment)) == (402, "payment_invalid")
+    shop.settler.on_settle = lambda real: real()
+    while time.time() < int(payment["payload"]["authorization"]["validBefore"]):
+        time.sleep(0.2)
+    answer = shop.get(payment)
+    assert "the authorization ended at unix second" in answer.json()["detail"]
+    assert (shop.settler.settled, shop.states()) == (0, ["failed"])
+
+
+def test_a_payment__that_keeps_failing__is_sent_three_times_and_no_more(shop: Shop) -> None:
+    """A contract wallet can be valid when it is asked and not when it pays."""
+    sent = 0
+
+    def fail(real: Any) -> Any:
+        nonlocal sent
+        sent += 1
+        return said(error_reason="transaction_failed")
+
+    shop.settler.on_settle = fail
+    payment = shop.payment()
+    answers = [shop.get(one) for one in (payment, payment, payment, payment, shop.payment())]
+    assert [reason(answer) for answer in answers] == [(402, "payment_invalid")] * 5
+    assert "3 settlements of" in answers[-1].json()["detail"]
+    assert answers[-1].json()["service"]["retry_at"] is not None
+    assert sent == 3
+
+
+def test_a_purse_of_one_payment__sends_one_of_eight(shop: Shop) -> None:
+    spends_it(shop, USDC - PRICE)
+    all_made = [shop.payment() for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(shop.get, all_made))
+    assert sorted(answer.status_code for answer in answers) == [200] + [402] * 7
+    assert (shop.settler.settled, shop.income) == (1, PRICE)
+
+
+def test_money_that_is_promised__pays_for_nothing_else_until_it_is_free(shop: Shop) -> None:
+    spends_it(shop, USDC - PRICE)
+    first, second = shop.payment(), shop.payment()
+    shop.settler.on_settle = lambda real: said(error_reason="settlement_pending", transaction="0x" + "77" * 32)
+    assert reason(shop.get(first)) == (503, "settlement_pending")
+    shop.settler.on_settle = lambda real: real()
+    answer = shop.get(second)
+    assert reason(answer) == (402, "payment_invalid")
+    assert "10000 of them for payments under way" in answer.json()["detail"]
+    assert shop.settler.settled == 0
+    assert shop.get(first).status_code == 200
+
+
+def test_a_payment_that_settled_unseen__is_not_counted_twice(shop: Shop) -> None:
+    spends_it(shop, USDC - 2 * PRICE)
+
+    def settle_and_lose_the_answer(real: Any) -> Any:
+        real()
+        raise OSError("gone")
+
+    first = shop.payment()
+    shop.settler.on_settle = settle_and_lose_the_answer
+    by_receipt_only = shop.deps.chain
+    found: Callable[..., Any] = by_receipt_only.is_authorization_used
+    by_receipt_only.is_authorization_used = lambda *_: False  # type: ignore[method-assign]  # the node lags
+    try:
+        assert reason(shop.get(first)) == (503, "settlement_pending")
+    finally:
+        by_receipt_only.is_authorization_used = found  # type: ignore[method-assign]
+    shop.settler.on_settle = lambda real: real()
+    assert shop.states() == ["claimed"]
+    assert shop.get(shop.payment()).status_code == 200
+
+
+def test_a_promise_whose_time_is_over__is_none(shop: Shop) -> None:
+    spends_it(shop, USDC - PRICE)
+    until = int(time.time()) + 8
+    shop.settler.on_settle = lambda real: said(error_reason="settlement_pending", transaction="0x" + "77" * 32)
+    assert reason(shop.get(shop.payment(validBefore=str(until)))) == (503, "settlement_pending")
+    shop.settler.on_settle = lambda real: real()
+    while time.time() <= until:
+        time.sleep(0.2)
+    assert shop.get(shop.payment()).status_code == 200
+
+
+def test_a_transaction_under_way__is_waited_for_and_not_sent_again(shop: Shop) -> None:
+    payment = shop.payment()
+    rpc = shop.chain.rpc
+    tx = {"from": DEPLOYER.address, "to": DEPLOYER.address, "value": "0x1"}
+    rpc.call("evm_setAutomine", [False])
+    try:
+        waiting = rpc.call("eth_sendTransaction", [tx])
+        shop.settler.on_settle = lambda real: said(error_reason="settlement_pending", transaction=waiting)
+        assert reason(shop.get(payment)) == (503, "settlement_pending")
+        shop.settler.on_settle = lambda real: real()
+        assert reason(shop.get(payment)) == (503, "settlement_pending")
+        assert shop.settler.settled == 0
+    finally:
+        rpc.call("evm_setAutomine", [True])
+        rpc.call("evm_mine", [])
+    assert shop.get(payment).status_code == 200
+
+
+@pytest.mark.parametrize("field", ["validBefore", "validAfter"])
+@pytest.mark.parametrize("value", [2**64, 10**77, 10**78 - 1])
+def test_a_time_beyond_64_bits__is_invalid(shop: Shop, field: str, value: int) -> None:
+    answer = shop.get(shop.payment(signed=False, **{field: str(value)}))
+    assert reason(answer) == (402, "payment_invalid")
+    assert f"{field} is not written as it must be; write unix seconds" in answer.json()["detail"]
+    assert shop.states() == []
+
+
+def test_a_time_of_64_bits__is_taken(shop: Shop) -> None:
+    assert shop.get(shop.payment(validBefore=str(2**64 - 1))).status_code == 200
