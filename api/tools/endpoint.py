@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.catalog import Profile
 from api.kernel.body import read_object, require_storable
-from api.kernel.http import body_of, enter, fields_of, json_text, response_of
+from api.kernel.http import Read, SentFields, beside, body_of, enter, fields_of, json_text, response_of
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.refusals import refused
 from api.tools import page
@@ -76,8 +76,7 @@ class ToolEndpoint:
         if "text/event-stream" in request.headers.get("accept", ""):
             detail = "This endpoint opens no stream: each POST is answered whole; send messages with POST."
             return response_of(self._refused(Refusal("method_not_allowed", detail, headers={"Allow": "POST"})))
-        query, unreadable = await _query(request)
-        outcome = await enter(request, HELP, query, self._deps, unreadable=unreadable)
+        outcome = await enter(request, HELP, await _query(request), self._deps)
         if outcome.status != 200:
             return response_of(outcome)
         return HTMLResponse(outcome.body["page"], headers={**outcome.headers, **page.HEADERS})
@@ -90,7 +89,7 @@ class ToolEndpoint:
         sent = await self._read(request)
         exchange = self._tool_call(sent)
         if exchange is None:
-            outcome = await enter(request, ENDPOINT, sent.query, self._deps, unreadable=sent.unreadable)
+            outcome = await enter(request, ENDPOINT, lambda: SentFields(sent.query, sent.unreadable), self._deps)
             if outcome.status >= 400:
                 return _error(sent.message.get("id"), _code(outcome, sent), outcome)
             exchange = Exchange(Profile(outcome.body["profile"]), {}, dict(outcome.headers))
@@ -98,16 +97,12 @@ class ToolEndpoint:
         return self._served(sent.raw, exchange)
 
     async def _read(self, request: Request) -> Sent:
-        raw, message = b"", dict[str, Any]()
-        query, unreadable = await _query(request)
+        read_query, raw, refused = await _query(request), b"", None
         try:
             raw = await body_of(request, self._deps.limits.body_bytes)
-            read = read_object(raw)
-            require_storable({name: value for name, value in read.items() if name != "params"})
-            message = read
         except Refusal as refusal:
-            unreadable = refusal
-        return Sent(raw, message, query, unreadable)
+            refused = refusal
+        return await beside(request, self._deps, lambda: _sent(read_query(), raw, refused))
 
     def _tool_call(self, sent: Sent) -> Exchange | None:
         """None: the message is none, or none that its profile allows; the pipeline or the server says why."""
@@ -132,8 +127,20 @@ class ToolEndpoint:
         return serve
 
 
-async def _query(request: Request) -> tuple[Mapping[str, Any], Refusal | None]:
+async def _query(request: Request) -> Read:
     return await fields_of(request, HELP.row, 0)  # a GET's fields: no body is read
+
+
+def _sent(query: SentFields, raw: bytes, refused: Refusal | None) -> Sent:
+    """The message in the body; why the body is none comes before why the query is none."""
+    try:
+        if refused is not None:
+            raise refused
+        message = read_object(raw)
+        require_storable({name: value for name, value in message.items() if name != "params"})
+    except Refusal as refusal:
+        return Sent(raw, {}, query.fields, refusal)
+    return Sent(raw, message, query.fields, query.unreadable)
 
 
 def _profile(query: Mapping[str, Any]) -> Profile | None:

@@ -1,17 +1,22 @@
 """What payers can make us send: each settlement is a transaction at our cost, so none goes out that is known to revert."""
 
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from api.kernel.workers import SETTLING_OF_ONE, SETTLING_WAIT_S
 from core.chain import calldata
 from tests.integration.api.payments.shop import PRICE, Shop, reason, said
 from tests.integration.chain_fixtures import USDC
 from tests.personas import DEPLOYER, Persona
 
+WAIT_S = 30
 GAS_WEI = 10**19
 
 
@@ -21,6 +26,12 @@ def spends_it(shop: Shop, amount: int) -> None:
     shop.chain.rpc.call("anvil_setBalance", [payer.address, hex(GAS_WEI)])
     move = calldata.call_by_signature("transfer(address,uint256)", [DEPLOYER.address, amount])
     shop.chain.succeed(payer, shop.chain.contracts["usdc"], move)
+
+
+def pass_(shop: Shop, seconds: int) -> None:
+    """The API's clock goes on; the chain's does not."""
+    shop.deps = replace(shop.deps, clock=lambda: datetime.now(UTC) + timedelta(seconds=seconds))
+    shop.open()
 
 
 def test_a_failed_payment__is_verified_before_it_is_sent_again(shop: Shop) -> None:
@@ -37,12 +48,11 @@ def test_a_failed_payment__is_verified_before_it_is_sent_again(shop: Shop) -> No
 
 
 def test_a_failed_payment__whose_time_is_over__is_not_sent_again(shop: Shop) -> None:
-    payment = shop.payment(validBefore=str(int(time.time()) + 8))
+    payment = shop.payment()
     shop.settler.on_settle = lambda real: said(error_reason="transaction_failed")
     assert reason(shop.get(payment)) == (402, "payment_invalid")
     shop.settler.on_settle = lambda real: real()
-    while time.time() < int(payment["payload"]["authorization"]["validBefore"]):
-        time.sleep(0.2)
+    pass_(shop, 61)
     answer = shop.get(payment)
     assert "the authorization ended at unix second" in answer.json()["detail"]
     assert (shop.settler.settled, shop.states()) == (0, ["failed"])
@@ -71,7 +81,8 @@ def test_a_purse_of_one_payment__sends_one_of_eight(shop: Shop) -> None:
     all_made = [shop.payment() for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(shop.get, all_made))
-    assert sorted(answer.status_code for answer in answers) == [200] + [402] * 7
+    statuses = sorted(answer.status_code for answer in answers)
+    assert (statuses[0], set(statuses[1:]) - {503}) == (200, {402})  # 503: on a busy machine its turn does not come in time
     assert (shop.settler.settled, shop.income) == (1, PRICE)
 
 
@@ -111,13 +122,11 @@ def test_a_payment_that_settled_unseen__is_not_counted_twice(shop: Shop) -> None
 
 def test_a_promise_whose_time_is_over__is_none(shop: Shop) -> None:
     spends_it(shop, USDC - PRICE)
-    until = int(time.time()) + 8
     shop.settler.on_settle = lambda real: said(error_reason="settlement_pending", transaction="0x" + "77" * 32)
-    assert reason(shop.get(shop.payment(validBefore=str(until)))) == (503, "settlement_pending")
+    assert reason(shop.get(shop.payment())) == (503, "settlement_pending")
     shop.settler.on_settle = lambda real: real()
-    while time.time() <= until:
-        time.sleep(0.2)
-    assert shop.get(shop.payment()).status_code == 200
+    pass_(shop, 61)
+    assert shop.get(shop.payment(validBefore=str(int(time.time()) + 300))).status_code == 200
 
 
 def test_a_transaction_under_way__is_waited_for_and_not_sent_again(shop: Shop) -> None:
@@ -149,3 +158,32 @@ def test_a_time_beyond_64_bits__is_invalid(shop: Shop, field: str, value: int) -
 
 def test_a_time_of_64_bits__is_taken(shop: Shop) -> None:
     assert shop.get(shop.payment(validBefore=str(2**64 - 1))).status_code == 200
+
+
+def test_twenty_payments_on_a_stalled_chain__leave_the_other_threads_free(shop: Shop) -> None:
+    """Those that find no place are refused with the time to come again, before anything is claimed or sent."""
+    gate, settling = threading.Event(), threading.Semaphore(0)
+
+    def stall(real: Any) -> Any:
+        settling.release()
+        gate.wait(WAIT_S)
+        return real()
+
+    shop.settler.on_settle = stall
+    offered = [shop.payment() for _ in range(20)]
+    with ThreadPoolExecutor(24) as pool:
+        answers = [pool.submit(shop.get, one) for one in offered]
+        assert all(settling.acquire(timeout=WAIT_S) for _ in range(SETTLING_OF_ONE))
+        began = time.monotonic()
+        assert [pool.submit(shop.client.get, "/prices").result(WAIT_S).status_code for _ in range(4)] == [200] * 4
+        assert time.monotonic() - began < SETTLING_WAIT_S
+        until = time.monotonic() + WAIT_S
+        while sum(one.done() for one in answers) < 20 - SETTLING_OF_ONE and time.monotonic() < until:
+            time.sleep(0.05)
+        refused = [one.result() for one in answers if one.done()]
+        gate.set()
+        served = [one.result(WAIT_S) for one in answers]
+    assert [reason(one) for one in refused] == [(503, "temporarily_unavailable")] * (20 - SETTLING_OF_ONE)
+    assert all(one.json()["service"]["retry_at"] and 5 <= int(one.headers["Retry-After"]) <= 9 for one in refused)
+    assert sum(one.status_code == 200 for one in served) == SETTLING_OF_ONE == shop.settler.settled
+    assert shop.states() == ["served"] * SETTLING_OF_ONE
