@@ -65,13 +65,13 @@ def require_covered(payment: Payment) -> None:
     payments.lock_payer(payment.session, payment.identity)
     _require_few_failures(payment)
     read, wanted = payment.read, payment.signed.authorization
-    held = read.deps.chain.usdc_balance(wanted.payer)
     promised = payments.promised(payment.session, payment.identity, int(read.now.timestamp()))
-    if len(promised) < MAX_PROMISED and held >= wanted.amount + sum(promised.values()):
+    if len(promised) < MAX_PROMISED and read.deps.chain.usdc_balance(wanted.payer) >= wanted.amount + sum(promised.values()):
         return
     nonces = {hex_text(nonce): amount for nonce, amount in promised.items()}
     used = read.deps.chain.used_authorizations(wanted.payer, list(nonces))
     left = [amount for nonce, amount in nonces.items() if nonce not in used]
+    held = read.deps.chain.usdc_balance(wanted.payer)  # read last: what a nonce was used for is gone from it
     if len(left) >= MAX_PROMISED or held < wanted.amount + sum(left):
         detail = (
             f"The payment was refused: {wanted.payer} holds {held} base units, {sum(left)} of them for payments under way, "

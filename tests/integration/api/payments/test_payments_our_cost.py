@@ -99,6 +99,30 @@ def test_money_that_is_promised__pays_for_nothing_else_until_it_is_free(shop: Sh
     assert shop.get(first).status_code == 200
 
 
+def test_money_that_leaves_while_it_is_looked_at__pays_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other payment settles between the look at the purse and the look at its nonce."""
+    spends_it(shop, USDC - PRICE)
+    first, late = shop.payment(), list[Callable[[], Any]]()
+
+    def keep(real: Any) -> Any:
+        late.append(real)
+        return said(error_reason="settlement_pending")
+
+    shop.settler.on_settle = keep
+    assert reason(shop.get(first)) == (503, "settlement_pending")
+    shop.settler.on_settle = lambda real: real()
+    real_look = shop.deps.chain.used_authorizations
+
+    def settle_and_look(*arguments: Any) -> Any:
+        late[0]()
+        return real_look(*arguments)
+
+    second = shop.payment()
+    monkeypatch.setattr(shop.deps.chain, "used_authorizations", settle_and_look)
+    assert reason(shop.get(second)) == (402, "payment_invalid")
+    assert (shop.settler.settled, shop.income) == (1, PRICE)
+
+
 def test_a_payment_that_settled_unseen__is_not_counted_twice(shop: Shop) -> None:
     spends_it(shop, USDC - 2 * PRICE)
 
