@@ -106,11 +106,13 @@ class BoundedProtocol(H11Protocol):
         if state is None:
             return
         if len(self._half_open) >= self.bounds.half_open:
-            next(iter(self._half_open)).transport.abort()
+            oldest = next(iter(self._half_open))
+            oldest._wait(None)
+            oldest.transport.abort()
         self._half_open[self] = None
         self._deadline = self.loop.call_later(self.bounds.head_s if state is h11.IDLE else self.bounds.body_s, self.transport.abort)
 
 
-def protocol_of(bounds: ConnectionBounds) -> type[BoundedProtocol]:
+def protocol_of(bounds: ConnectionBounds, base: type[BoundedProtocol] = BoundedProtocol) -> type[BoundedProtocol]:
     """The protocol of one server: what its connections count together is theirs alone."""
-    return type("Protocol", (BoundedProtocol,), {"bounds": bounds, "_half_open": {}})
+    return type("Protocol", (base,), {"bounds": bounds, "_half_open": {}})

@@ -1,7 +1,8 @@
-"""How long a connection may be half-open, and how many may: uvicorn on a real event loop, with transports that keep what they hear."""
+"""How long a connection may be half-open, and how many may: uvicorn on an event loop whose clock tests move."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -10,14 +11,15 @@ from uvicorn.server import ServerState
 
 from api.kernel.connections import BoundedProtocol, ConnectionBounds, protocol_of
 
-BOUNDS = ConnectionBounds(head_s=0.1, body_s=0.3, stall_s=0.1, half_open=3, open=5)
+BOUNDS = ConnectionBounds(half_open=3, open=5)
 HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n"
 
 
 class Transport(asyncio.Transport):
-    def __init__(self) -> None:
+    def __init__(self, protocol: BoundedProtocol) -> None:
         super().__init__()
+        self.protocol = protocol
         self.sent = b""
         self.is_over = False
 
@@ -28,7 +30,9 @@ class Transport(asyncio.Transport):
         self.sent += data
 
     def close(self) -> None:
-        self.is_over = True
+        if not self.is_over:
+            self.is_over = True
+            asyncio.get_running_loop().call_soon(self.protocol.connection_lost, None)
 
     abort = close
 
@@ -49,35 +53,61 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
+@dataclass
+class Timer:
+    at: float
+    ring: Callable[[], None]
+    is_cancelled: bool = False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+
+class Hours:
+    """The event loop, but for its clock, which tests move."""
+
+    def __init__(self) -> None:
+        self.create_task = asyncio.get_running_loop().create_task
+        self.now = 0.0
+        self.timers: list[Timer] = []
+
+    def call_later(self, seconds: float, ring: Callable[[], None]) -> Timer:
+        self.timers.append(Timer(self.now + seconds, ring))
+        return self.timers[-1]
+
+    async def pass_(self, seconds: float = 0) -> None:
+        self.now += seconds
+        for timer in [timer for timer in self.timers if timer.at <= self.now]:
+            self.timers.remove(timer)
+            if not timer.is_cancelled:
+                timer.ring()
+        for _ in range(10):
+            await asyncio.sleep(0)
+
+
 class Server:
-    def __init__(self, bounds: ConnectionBounds = BOUNDS) -> None:
-        self.protocol = protocol_of(bounds)
+    def __init__(self) -> None:
+        self.protocol = protocol_of(BOUNDS)
         self.config = uvicorn.Config(application, http=self.protocol, log_config=None, lifespan="off")
         self.state = ServerState()
+        self.hours = Hours()
 
     def connect(self) -> tuple[BoundedProtocol, Transport]:
-        connection, transport = self.protocol(self.config, self.state, {}), Transport()
+        connection = self.protocol(self.config, self.state, {}, self.hours)
+        transport = Transport(connection)
         connection.connection_made(transport)
         return connection, transport
 
 
 def within(steps: Callable[[Server], Awaitable[None]]) -> None:
     async def run() -> None:
-        await steps(Server())
+        server = Server()
+        await steps(server)
+        for connection in list(server.state.connections):
+            connection.transport.close()
+        await server.hours.pass_()
 
     asyncio.run(run())
-
-
-async def dripped(connection: BoundedProtocol, transport: Transport, data: bytes, seconds: float) -> float:
-    """Send a byte every 20 ms; the second at which the connection was over."""
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    for byte in data:
-        if transport.is_over or loop.time() - began > seconds:
-            break
-        connection.data_received(bytes([byte]))
-        await asyncio.sleep(0.02)
-    return loop.time() - began
 
 
 @pytest.mark.parametrize("begins", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nhost: x\r\n"])
@@ -86,16 +116,21 @@ def test_a_head__that_does_not_end__is_dropped(begins: bytes) -> None:
         connection, transport = server.connect()
         if begins:
             connection.data_received(begins)
-        await asyncio.sleep(0.3)
+        await server.hours.pass_(9)
+        assert not transport.is_over
+        await server.hours.pass_(1)
         assert transport.is_over
 
     within(steps)
 
 
-def test_a_head__byte_by_byte__gains_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_head__byte_by_byte__gains_no_time() -> None:
     async def steps(server: Server) -> None:
         connection, transport = server.connect()
-        assert await dripped(connection, transport, HEAD * 4, 2) < 1
+        for byte in HEAD[:10]:
+            assert not transport.is_over
+            connection.data_received(bytes([byte]))
+            await server.hours.pass_(1)
         assert transport.is_over
 
     within(steps)
@@ -104,10 +139,11 @@ def test_a_head__byte_by_byte__gains_no_time(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_body__that_does_not_end__is_dropped_after_its_own_time() -> None:
     async def steps(server: Server) -> None:
         connection, transport = server.connect()
-        connection.data_received(POST + b"123")
-        await asyncio.sleep(0.15)
-        assert not transport.is_over
-        await asyncio.sleep(0.5)
+        connection.data_received(POST)
+        for _ in range(3):
+            connection.data_received(b"1")
+            assert not transport.is_over
+            await server.hours.pass_(10)
         assert transport.is_over
 
     within(steps)
@@ -118,12 +154,27 @@ def test_a_whole_request__is_answered_and_its_connection_kept() -> None:
         connection, transport = server.connect()
         for request in (HEAD, POST + b"1234567890", HEAD):
             connection.data_received(request)
-            await asyncio.sleep(0.15)
+            await server.hours.pass_(4)
         assert transport.sent.count(b"204 No Content") == 3
         assert not transport.is_over
         connection.data_received(b"GET")
-        await asyncio.sleep(0.3)
+        await server.hours.pass_(10)
         assert transport.is_over
+
+    within(steps)
+
+
+def test_an_answer__may_take_longer_than_its_request() -> None:
+    async def steps(server: Server) -> None:
+        server.config.loaded_app = slow
+        connection, transport = server.connect()
+        connection.data_received(HEAD)
+        await server.hours.pass_(1_000)
+        assert not transport.is_over
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await receive()  # answers when the caller leaves
 
     within(steps)
 
@@ -132,7 +183,7 @@ def test_half_open_connections__above_their_number__cost_the_oldest() -> None:
     async def steps(server: Server) -> None:
         asked, answered = server.connect()
         asked.data_received(HEAD)
-        await asyncio.sleep(0.01)
+        await server.hours.pass_()
         halves = [server.connect()[1] for _ in range(4)]
         assert [transport.is_over for transport in halves] == [True, False, False, False]
         assert not answered.is_over
@@ -159,7 +210,9 @@ def test_an_answer__that_is_not_read__is_dropped() -> None:
         connection, transport = server.connect()
         connection.data_received(HEAD)
         connection.pause_writing()
-        await asyncio.sleep(0.3)
+        await server.hours.pass_(59)
+        assert not transport.is_over
+        await server.hours.pass_(1)
         assert transport.is_over
 
     within(steps)
