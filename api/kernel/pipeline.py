@@ -104,17 +104,15 @@ def perform(
 
 def _step(run: _Run, step: Callable[[_Run], Outcome | metering.Settle]) -> Outcome | metering.Settle:
     """The call's outcome, measured and logged, or what is left to do for it."""
-    try:
+    with ExitStack() as ends:
+        ends.push(run.measuring)
         outcome = _served(run, step)
-    except BaseException:
-        run.measuring.close()
-        raise
-    if not isinstance(outcome, Outcome):
-        return outcome
-    if run.quota is not None:
-        outcome = replace(outcome, headers={**outcome.headers, **run.quota.headers()})
-    run.served.answered(outcome.status, outcome.body)
-    run.measuring.close()
+        if not isinstance(outcome, Outcome):
+            ends.pop_all()
+            return outcome
+        if run.quota is not None:
+            outcome = replace(outcome, headers={**outcome.headers, **run.quota.headers()})
+        run.served.answered(outcome.status, outcome.body)
     _log(run, run.served)
     return outcome
 
@@ -126,6 +124,7 @@ def _last_step(run: _Run, step: Callable[[_Run], Outcome]) -> Outcome:
 
 
 def _raise(refusal: Refusal, run: _Run) -> Outcome:
+    run.now = run.deps.clock()  # it has waited, and Retry-After counts from now
     raise refusal
 
 

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -65,55 +66,55 @@ class Workers:
     def submit(self, line: Hashable, call: Callable[[], T], at_once: int | None = None) -> Future[T]:
         future: Future[T] = Future()
         with self._lock:
-            waiting = self._lines.setdefault(line, _Line(at_once or self._each))
-            waiting.waiting.append((future, call))
-            if len(waiting.waiting) == 1 and waiting.running < waiting.at_once:
+            its = self._lines.setdefault(line, _Line(at_once or self._each))
+            its.waiting.append((future, call))
+            if len(its.waiting) == 1 and its.running < its.at_once:
                 self._turns.append(line)
-            if self._free and self._turns:
-                self._free -= 1
-                self._pool.submit(self._serve, *self._next())
+        self._begin()
         return future
 
     def shutdown(self) -> None:
         """Take no more calls; those under way end by themselves."""
         self._pool.shutdown(wait=False)
 
-    def _next(self) -> tuple[Hashable, Future[Any], Callable[[], Any]]:
-        """The next line's first call. The lock is held, and some line has its turn."""
-        name = self._turns.popleft()
-        line = self._lines[name]
-        future, call = line.waiting.popleft()
-        line.running += 1
-        if line.waiting and line.running < line.at_once:
-            self._turns.append(name)
-        return name, future, call
+    def _begin(self) -> None:
+        """Begin each call that has its turn and a thread."""
+        while (taken := self._taken()) is not None:
+            line, future, call = taken
+            if future.set_running_or_notify_cancel():
+                self._pool.submit(call).add_done_callback(partial(self._answer, line, future))
+            else:
+                self._end(line)
 
-    def _serve(self, name: Hashable, future: Future[Any], call: Callable[[], Any]) -> None:
-        """Serve this call and then whichever is next, until none may begin."""
-        while True:
-            _answer(future, call)
-            with self._lock:
-                self._end(name)
-                if not self._turns:
-                    self._free += 1
-                    return
-                name, future, call = self._next()
+    def _taken(self) -> tuple[Hashable, Future[Any], Callable[[], Any]] | None:
+        """The first call of the line whose turn it is, with a thread for it."""
+        with self._lock:
+            if not self._free or not self._turns:
+                return None
+            name = self._turns.popleft()
+            line = self._lines[name]
+            line.running += 1
+            self._free -= 1
+            future, call = line.waiting.popleft()
+            if line.waiting and line.running < line.at_once:
+                self._turns.append(name)
+            return name, future, call
+
+    def _answer(self, line: Hashable, future: Future[Any], done: Future[Any]) -> None:
+        error = done.exception()
+        if error is None:
+            future.set_result(done.result())
+        else:
+            future.set_exception(error)
+        self._end(line)
+        self._begin()
 
     def _end(self, name: Hashable) -> None:
-        line = self._lines[name]
-        line.running -= 1
-        if line.waiting and line.running == line.at_once - 1:
-            self._turns.append(name)  # it was full, so that it stood in no turn
-        elif not line.waiting and not line.running:
-            del self._lines[name]
-
-
-def _answer(future: Future[Any], call: Callable[[], Any]) -> None:
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        answer = call()
-    except BaseException as error:  # it is the caller's: the thread goes on
-        future.set_exception(error)
-    else:
-        future.set_result(answer)
+        with self._lock:
+            self._free += 1
+            line = self._lines[name]
+            line.running -= 1
+            if line.waiting and line.running == line.at_once - 1:
+                self._turns.append(name)  # it was full, so that it stood in no turn
+            elif not line.waiting and not line.running:
+                del self._lines[name]

@@ -208,6 +208,6 @@ def test_twenty_payments_on_a_stalled_chain__leave_the_other_threads_free(shop: 
         gate.set()
         served = [one.result(WAIT_S) for one in answers]
     assert [reason(one) for one in refused] == [(503, "temporarily_unavailable")] * (20 - SETTLING_OF_ONE)
-    assert all(one.json()["service"]["retry_at"] and 5 <= int(one.headers["Retry-After"]) <= 9 for one in refused)
+    assert all(one.json()["service"]["retry_at"] and int(one.headers["Retry-After"]) in (4, 5) for one in refused)
     assert sum(one.status_code == 200 for one in served) == SETTLING_OF_ONE == shop.settler.settled
     assert shop.states() == ["served"] * SETTLING_OF_ONE
