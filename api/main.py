@@ -1,5 +1,6 @@
 """The API process: `python -m api.main`. Reads settings, builds the parts, serves; nothing else."""
 
+import gc
 import json
 import signal
 import socket
@@ -278,6 +279,8 @@ def main() -> None:
         timeout_graceful_shutdown=GRACE_S,
     )
     sys.setswitchinterval(SWITCH_S)
+    gc.collect()
+    gc.freeze()  # what stands from the start is not looked through again and again while calls make garbage
     log.info("serving", base_url=settings.base_url, host=settings.host, port=settings.port)
     uvicorn.Server(config).run(sockets=[listener])
 

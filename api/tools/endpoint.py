@@ -9,9 +9,11 @@ Laws
   comes with a key counts (decisions 64, 67).
 - A message that is refused before the server sees it is answered with the refusal's HTTP status and a JSON-RPC error whose
   `data` is the refusal's body.
+- A large message reaches the MCP server without what is long in its arguments: the server reads it on the event loop.
 - Nothing outlives its POST: no session, no stream. A GET that asks for a stream is 405, a browser's GET is a page.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +32,7 @@ from api.kernel.body import read_object, require_storable
 from api.kernel.http import Read, SentFields, beside, body_of, enter, fields_of, json_text, response_of
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.refusals import refused
+from api.kernel.workers import LARGE_BYTES
 from api.tools import page
 from api.tools.origin import require_own_origin
 from api.tools.registry import entries_of
@@ -41,6 +44,7 @@ PATH = "/mcp"
 ENDPOINT = Operation("tools.endpoint", ToolsQuery, connect, refuses=("origin_not_allowed",))
 HELP = Operation("tools.help", ToolsQuery, show, refuses=("origin_not_allowed",))
 OPERATIONS = (ENDPOINT, HELP)
+SHORT_TEXT = 256
 CEILING_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 
 
@@ -51,7 +55,7 @@ def route_of(operations: Iterable[Operation], deps: Deps) -> Route:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What came: query and message as far as they could be read, and why not further."""
+    """What came: query and message as far as they could be read, and why not further. `raw`: the message for the MCP server."""
 
     raw: bytes
     message: Mapping[str, Any]
@@ -140,7 +144,24 @@ def _sent(query: SentFields, raw: bytes, refused: Refusal | None) -> Sent:
         require_storable({name: value for name, value in message.items() if name != "params"})
     except Refusal as refusal:
         return Sent(raw, {}, query.fields, refusal)
-    return Sent(raw, message, query.fields, query.unreadable)
+    brief = raw if len(raw) <= LARGE_BYTES else _brief(message)
+    if len(brief) > LARGE_BYTES:
+        detail = f"What a message holds beside a tool's arguments is larger than {LARGE_BYTES} bytes; send less."
+        return Sent(b"", message, query.fields, Refusal("body_too_large", detail))
+    return Sent(brief, message, query.fields, query.unreadable)
+
+
+def _brief(message: Mapping[str, Any]) -> bytes:
+    """The message without what is long in its arguments: they are read already, and the MCP server reads on the event loop."""
+    match message:
+        case {"method": "tools/call", "params": {"arguments": dict(arguments)} as params}:
+            short = {name: value for name, value in arguments.items() if _is_short(value)}
+            message = {**message, "params": {**params, "arguments": short}}
+    return json.dumps(message, default=lambda number: float(number.literal)).encode()
+
+
+def _is_short(value: Any) -> bool:
+    return len(value) <= SHORT_TEXT if isinstance(value, str) else value is None or isinstance(value, int)
 
 
 def _profile(query: Mapping[str, Any]) -> Profile | None:

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import pytest
@@ -11,7 +12,8 @@ from sqlalchemy import text
 
 from api.kernel import http
 from api.kernel.operation import Deps
-from api.kernel.workers import CALLS, CALLS_OF_ONE
+from api.kernel.workers import CALLS, CALLS_OF_ONE, LARGE_BYTES
+from api.main import OPERATIONS
 from api.tools import endpoint
 from core.db.engine import Database
 from tests.integration.api.conftest import Limit, TestClient
@@ -102,3 +104,26 @@ def test_a_number__beyond_any_bound__is_400_and_no_defect(limited: Limit, path: 
     assert answer.status_code == 400
     body = answer.json()
     assert (body["service"] if "service" in body else body["error"]["data"]["service"])["reason"] == "invalid_number"
+
+
+def test_a_large_message__reaches_the_event_loop_without_its_arguments(limited: Limit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The MCP server reads what it gets on the event loop; the call's own arguments are whole."""
+    given: list[int] = []
+    real = endpoint._again
+
+    def noted(raw: bytes, receive: Any) -> Any:
+        given.append(len(raw))
+        return real(raw, receive)
+
+    monkeypatch.setattr(endpoint, "_again", noted)
+    client = limited()
+    client.event_hooks = {"request": [], "response": []}
+    arguments = {"agent_name": "quant", "more": [1.5] * 15_000}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "agent_connect", "arguments": arguments}}
+    assert client.post("/mcp", json={**call, "method": "tools/list"}).status_code == 413
+    name = next(name for name, entry in endpoint.entries_of(OPERATIONS).items() if entry.operation.row.method == "POST")
+    headers = {"Accept": "application/json, text/event-stream"}
+    answer = client.post("/mcp", json={**call, "params": {"name": name, "arguments": arguments}}, headers=headers)
+    assert "more: leave it out" in answer.text
+    assert given == [one for one in given if one < LARGE_BYTES]
+    assert len(given) == 1
