@@ -1,5 +1,6 @@
 """The API process: `python -m api.main`. Reads settings, builds the parts, serves; nothing else."""
 
+import gc
 import json
 import signal
 import socket
@@ -31,13 +32,15 @@ from api.areas.mandates.routes import OPERATIONS as MANDATES
 from api.areas.playbooks.routes import OPERATIONS as PLAYBOOKS
 from api.areas.safety.routes import OPERATIONS as SAFETY
 from api.areas.transfers.routes import OPERATIONS as TRANSFERS
+from api.kernel.connections import ConnectionBounds, protocol_of
 from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, require_catalogue, routes_of
 from api.kernel.metrics import Metrics
 from api.kernel.openapi import document
-from api.kernel.operation import WORKERS, Deps, Limits, Operation
+from api.kernel.operation import Deps, Limits, Operation
 from api.kernel.payments.rails import Rails, Settler
 from api.kernel.payments.settlers import remote_settler, settler_in_process
 from api.kernel.tokens import token_hash
+from api.kernel.workers import THREADS
 from api.tools.endpoint import OPERATIONS as TOOLS
 from api.tools.endpoint import route_of
 from api.tools.openapi import PATHS
@@ -53,8 +56,9 @@ from core.startup import read_settings, refusals
 
 MIN_PEPPER_CHARACTERS = 32
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-# As many connections as workers: no call waits for one while another rests, and none is closed only to be opened again.
-BOUNDS = Bounds(pool_size=WORKERS, overflow=0, trust_s=1)
+# As many connections as threads: no call waits for one while another rests, and none is closed only to be opened again.
+BOUNDS = Bounds(pool_size=THREADS, overflow=0, trust_s=1)
+SWITCH_S = 0.001  # for how long a thread that computes keeps the others from going on; Python's own is five times that
 GRACE_S = 10  # what an answer under way gets when the process is asked to end
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -79,7 +83,8 @@ def create_app(deps: Deps, operations: Sequence[Operation] = OPERATIONS) -> Fast
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        deps.workers.shutdown(wait=False)
+        for workers in (deps.workers, deps.large, deps.settling):
+            workers.shutdown()
         deps.database.close()
 
     app = FastAPI(title=NAME, version=VERSION, docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan)
@@ -265,8 +270,17 @@ def main() -> None:
             deps.metrics.listen(settings.host, settings.api_metrics_port)
     # The kernel reads X-Forwarded-For itself, from trusted proxies only; uvicorn would believe any caller on this machine.
     config = uvicorn.Config(
-        create_app(deps), log_config=None, access_log=False, proxy_headers=False, server_header=False, timeout_graceful_shutdown=GRACE_S
+        create_app(deps),
+        http=protocol_of(ConnectionBounds()),
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_S,
     )
+    sys.setswitchinterval(SWITCH_S)
+    gc.collect()
+    gc.freeze()  # what stands from the start is not looked through again and again while calls make garbage
     log.info("serving", base_url=settings.base_url, host=settings.host, port=settings.port)
     uvicorn.Server(config).run(sockets=[listener])
 

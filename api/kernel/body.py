@@ -1,17 +1,27 @@
-"""From raw bytes to a JSON object, exactly: numbers keep their literal text, nothing ambiguous passes.
+"""From raw bytes to a JSON object, exactly: fractions keep their literal text, nothing ambiguous passes.
 
 Refused, each with a sentence: bytes that are no UTF-8 or no JSON, a top level that is no object, a name given twice,
-NaN and Infinity, lone surrogates and NUL (Postgres stores neither), numbers over 80 characters, nesting over 32 levels.
+NaN and Infinity, lone surrogates and NUL (Postgres stores neither), numbers over 80 characters or with an exponent beyond
+400, more than 20,000 values, nesting over 32 levels. Reading takes time in proportion to the bytes, whatever they are: no
+number is computed before its length and its exponent are known to be small.
 """
 
 import json
+import re
 from typing import Any
 
-from api.kernel.fields import JsonDecimal, JsonInt
+from api.kernel.fields import JsonDecimal
 from api.kernel.operation import Refusal
 
 MAX_DEPTH = 32
+MAX_VALUES = 20_000
 MAX_NUMBER_CHARACTERS = 80  # a uint256 has 78 digits
+MAX_EXPONENT = 400  # a double's end at 308
+
+_LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (MAX_NUMBER_CHARACTERS + 1))
+_TEXT_OR_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|,', re.DOTALL)  # a text without an end goes to the end of the body
+_PLAIN = (int, bool, type(None), JsonDecimal)  # what needs no look
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
@@ -25,10 +35,11 @@ def read_object(raw: bytes) -> dict[str, Any]:
     """As parse_object, but what it holds may be nothing that Postgres keeps. Errors: Refusal."""
     if not raw.strip():
         return {}
+    _require_few_values(raw)
     try:
         value = json.loads(
             raw.decode("utf-8"),
-            parse_int=_integer,
+            parse_int=_integer if _LONG_NUMBER.search(raw) else None,  # it may stand in a text; else Python's own is short enough
             parse_float=_decimal,
             parse_constant=_constant,
             object_pairs_hook=_unique,
@@ -44,20 +55,35 @@ def read_object(raw: bytes) -> dict[str, Any]:
     return value
 
 
+def _require_few_values(raw: bytes) -> None:
+    """Values are told apart by commas that stand in no text; nesting is bounded elsewhere. Errors: Refusal."""
+    if raw.count(b",") < MAX_VALUES:
+        return
+    commas = 0
+    for found in _TEXT_OR_COMMA.finditer(raw):
+        commas += found[0] == b","
+        if commas >= MAX_VALUES:
+            raise _refused(f"the body holds more than {MAX_VALUES} values; send fewer at a time")
+
+
 def require_storable(value: Any, depth: int = 0) -> None:
     """Refuse what Postgres can't keep, and deep nesting. Errors: Refusal."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return
     if depth > MAX_DEPTH:
         raise _refused(f"the body is nested too deep; stay within {MAX_DEPTH} levels")
-    match value:
-        case dict():
-            for name, item in value.items():
-                require_storable(name, depth + 1)
-                require_storable(item, depth + 1)
-        case list():
-            for item in value:
-                require_storable(item, depth + 1)
-        case str() if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+    if isinstance(value, str):
+        if _UNSTORABLE.search(value):
             raise _refused("a text holds a NUL or half a surrogate pair; leave it out")
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            require_storable(name, depth + 1)
+            require_storable(item, depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            if type(item) not in _PLAIN:
+                require_storable(item, depth + 1)
 
 
 def _refused(detail: str) -> Refusal:
@@ -67,18 +93,28 @@ def _refused(detail: str) -> Refusal:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _refused(f"the body names {twice[:40]!r} twice; send each field once")
+        raise _refused(f"the body names {_first_twice(pairs)[:40]!r} twice; send each field once")
     return found
 
 
-def _integer(literal: str) -> JsonInt:
-    return JsonInt(_bounded(literal))
+def _first_twice(pairs: list[tuple[str, Any]]) -> str:
+    seen = set[str]()
+    for name, _ in pairs:
+        if name in seen:
+            return name
+        seen.add(name)
+    raise AssertionError("a name is there twice")
+
+
+def _integer(literal: str) -> int:
+    return int(_bounded(literal))
 
 
 def _decimal(literal: str) -> JsonDecimal:
-    return JsonDecimal(_bounded(literal))
+    _, _, exponent = _bounded(literal).replace("E", "e").partition("e")
+    if exponent and abs(int(exponent)) > MAX_EXPONENT:
+        raise Refusal("invalid_number", f"A number has an exponent beyond {MAX_EXPONENT}; write it shorter, or as text.")
+    return JsonDecimal(literal)
 
 
 def _bounded(literal: str) -> str:

@@ -1,7 +1,7 @@
 """Field types of commands. Each reads what a caller wrote, exactly, and says in a sentence what to write instead.
 
 Laws
-- A number of a JSON body keeps its literal text (JsonInt, JsonDecimal): no binary float on the way (decisions 11).
+- A fraction of a JSON body keeps its literal text (JsonDecimal): no binary float on the way (decisions 11).
 - Path and query values arrive as QueryText; only those may be numbers written as text.
 """
 
@@ -28,26 +28,13 @@ _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d
 _INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
-class JsonInt(int):
-    """An integer of a JSON body, with the text it was written as."""
+class JsonDecimal:
+    """A number with a fraction or an exponent of a JSON body: the text it was written as. What computes with it says how."""
 
-    literal: str
+    __slots__ = ("literal",)
 
-    def __new__(cls, literal: str) -> "JsonInt":
-        number = super().__new__(cls, literal)
-        number.literal = literal
-        return number
-
-
-class JsonDecimal(Decimal):
-    """A number with a fraction or an exponent of a JSON body, with the text it was written as."""
-
-    literal: str
-
-    def __new__(cls, literal: str) -> "JsonDecimal":
-        number = super().__new__(cls, literal)
-        number.literal = literal
-        return number
+    def __init__(self, literal: str) -> None:
+        self.literal = literal
 
 
 class QueryText(str):
@@ -153,8 +140,8 @@ def _exact(value: Any) -> Any:
 
 
 def _double(value: JsonDecimal) -> float:
-    number = float(value)
-    if not isfinite(number) or Decimal(repr(number)) != value:
+    number = float(value.literal)
+    if not isfinite(number) or Decimal(repr(number)) != Decimal(value.literal):
         _refuse("invalid_number", f"the number {value.literal} has more digits than JSON carries everywhere; write it as text")
     return number
 

@@ -3,19 +3,23 @@
 Laws
 - A route knows nothing but its operation; what differs between routes stands in the catalogue.
 - Path, query and body are merged into the fields of one command; a name that comes twice is refused, not chosen from.
+- The event loop reads bytes and hands out calls; what a body holds is read by the thread that serves it, since that is work. A call
+  with a large body is served beside the others, on threads of its own (api/kernel/workers.py).
 - Every answer carries X-Request-Id, nosniff, what a browser of another site needs (any origin, no cookies), and no-store unless
   its row says that it may be kept.
 - A call whose path is in the catalogue goes straight from the Envelope to its endpoint: the framework's layers are for the rest
   (preflights, unknown paths, /openapi.json).
 """
 
-import asyncio
 import json
 import re
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 from starlette.exceptions import HTTPException
@@ -25,15 +29,16 @@ from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.catalog import ROWS, Row
-from api.kernel.body import parse_object, require_storable
+from api.kernel.body import read_object, require_storable
 from api.kernel.client_address import client_address
 from api.kernel.credentials import KEY_HEADER, Credentials
 from api.kernel.etag import kept
 from api.kernel.fields import QueryText
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.payments.offer import SentPayment
-from api.kernel.pipeline import perform
+from api.kernel.pipeline import Unsettled, perform
 from api.kernel.refusals import SEGMENTS, refused
+from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, BusyError
 
 REQUEST_ID_HEADER = "X-Request-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
@@ -51,11 +56,30 @@ STANDING_HEADERS = (
     (b"access-control-expose-headers", ", ".join(EXPOSED_HEADERS).encode()),
 )
 
+RETRY_S = 5  # after that a payment's turn comes more likely
+
+T = TypeVar("T")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 log = structlog.get_logger("api")
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class SentFields:
+    """What a caller sent for an operation, read: path, query and body merged, and why they are not whole, if so.
+
+    What could be read is given in either case.
+    """
+
+    fields: Mapping[str, Any]
+    unreadable: Refusal | None = None
+    idempotency_key: str | None = None
+
+
+Read = Callable[[], SentFields]
+"""Reads what was sent; work, so that a thread that serves calls does it."""
 
 
 def routes_of(operations: Iterable[Operation], deps: Deps) -> list[Route]:
@@ -75,41 +99,63 @@ def _pattern(path: str) -> str:
 def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
-        fields, unreadable = await fields_of(request, operation.row, deps.limits.body_bytes)
-        key = request.headers.get(IDEMPOTENCY_HEADER)
+        read = await fields_of(request, operation.row, deps.limits.body_bytes)
         payment = SentPayment(request.headers.get("PAYMENT-SIGNATURE"), request.headers.get("X-PAYMENT"))
-        outcome = await enter(request, operation, fields, deps, idempotency_key=key, unreadable=unreadable, payment=payment)
+        outcome = await enter(request, operation, read, deps, payment)
         return kept(response_of(outcome), operation.row, credentials_of(request, deps), request.headers.get("if-none-match"))
 
     return endpoint
 
 
-async def enter(
-    request: Request,
-    operation: Operation,
-    fields: Mapping[str, Any],
-    deps: Deps,
-    *,
-    idempotency_key: str | None = None,
-    unreadable: Refusal | None = None,
-    payment: SentPayment | None = None,
-) -> Outcome:
+async def enter(request: Request, operation: Operation, read: Read, deps: Deps, payment: SentPayment | None = None) -> Outcome:
     """Serve one call with the credentials of this request, beside the event loop; a defect of ours is an outcome too."""
-    call = partial(
-        perform,
-        operation,
-        credentials_of(request, deps),
-        fields,
-        deps,
-        idempotency_key=idempotency_key,
-        request_id=request.state.request_id,
-        unreadable=unreadable,
-        payment=payment,
-    )
+    credentials = credentials_of(request, deps)
+
+    def call() -> Outcome | Unsettled:
+        sent = read()
+        return perform(
+            operation,
+            credentials,
+            sent.fields,
+            deps,
+            idempotency_key=sent.idempotency_key,
+            request_id=request.state.request_id,
+            unreadable=sent.unreadable,
+            payment=payment,
+        )
+
     try:
-        return await asyncio.get_running_loop().run_in_executor(deps.workers, call)
+        served = await beside(request, deps, call, in_turn=operation.in_turn)
+        return served if isinstance(served, Outcome) else await _settled(served, credentials.client, deps)
     except Exception:  # the process's edge: a route and a tool answer alike
         return defect(request.state.request_id, deps)
+
+
+async def beside(request: Request, deps: Deps, call: Callable[[], T], *, in_turn: bool = False) -> T:
+    """Run work of this request on a thread: its caller's line, or that of large bodies. `in_turn`: one by one."""
+    client = credentials_of(request, deps).client
+    if getattr(request.state, "sent_bytes", 0) > LARGE_BYTES:
+        return await deps.large.run(client, partial(_resting, call))
+    return await (deps.workers.run(("in turn", client), call, at_once=1) if in_turn else deps.workers.run(client, call))
+
+
+def _resting(call: Callable[[], T]) -> T:
+    """Rest as long as the call computed, so that large bodies have half of a moment at most."""
+    began = time.thread_time()
+    try:
+        return call()
+    finally:
+        time.sleep(time.thread_time() - began)
+
+
+async def _settled(call: Unsettled, client: str, deps: Deps) -> Outcome:
+    """Settling waits for a chain, so that it has threads of its own; when those are all taken, nothing is begun."""
+    try:
+        return await deps.settling.run(client, call.settle, within_s=SETTLING_WAIT_S)
+    except BusyError:
+        detail = "As many payments as this service takes at a time are being settled; send the same call with the same payment again."
+        busy = Refusal("temporarily_unavailable", detail, retry_at=deps.clock() + timedelta(seconds=RETRY_S))
+        return await deps.workers.run(client, partial(call.refuse, busy))
 
 
 def response_of(outcome: Outcome) -> Response:
@@ -136,17 +182,29 @@ def credentials_of(request: Request, deps: Deps) -> Credentials:
     return Credentials(request.headers.get(KEY_HEADER), bearer, client)
 
 
-async def fields_of(request: Request, row: Row, body_bytes: int) -> tuple[dict[str, Any], Refusal | None]:
-    """The merged fields, and why they are not whole, if so. What could be read is given in either case."""
+async def fields_of(request: Request, row: Row, body_bytes: int) -> Read:
+    """Take the bytes of the call; what is answered reads them."""
+    raw, refused = b"", None
+    if row.method not in ("GET", "DELETE"):
+        try:
+            raw = await body_of(request, body_bytes)
+        except Refusal as refusal:
+            refused = refusal
+    return partial(_sent, request, raw, refused)
+
+
+def _sent(request: Request, raw: bytes, refused: Refusal | None) -> SentFields:
+    key = request.headers.get(IDEMPOTENCY_HEADER)
     fields: dict[str, Any] = {name: QueryText(value) for name, value in request.path_params.items()}
     try:
         _merge(fields, [(name, QueryText(value)) for name, value in request.query_params.multi_items()], "the query")
-        if row.method not in ("GET", "DELETE"):
-            _merge(fields, parse_object(await body_of(request, body_bytes)).items(), "the body")
-        require_storable(dict(fields))
+        if refused is not None:
+            raise refused
+        _merge(fields, read_object(raw).items(), "the body")
+        require_storable(fields)
     except Refusal as refusal:
-        return fields, refusal
-    return fields, None
+        return SentFields(fields, refusal, key)
+    return SentFields(fields, None, key)
 
 
 def _merge(fields: dict[str, Any], more: Iterable[tuple[str, Any]], place: str) -> None:
@@ -160,6 +218,7 @@ async def body_of(request: Request, limit: int) -> bytes:
     raw = bytearray()
     async for chunk in request.stream():
         raw += chunk
+        request.state.sent_bytes = len(raw)
         if len(raw) > limit:
             raise Refusal("body_too_large", f"The body is larger than {limit} bytes; send less.")
     media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()

@@ -5,7 +5,6 @@ A service is `def name(call: Call, caller: AgentCaller | OwnerCaller | ..., comm
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -16,6 +15,7 @@ from api.catalog import ROWS, Row
 from api.kernel.metrics import Metrics
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.used_up import UsedUp
+from api.kernel.workers import CALLS, CALLS_OF_ONE, LARGE, SETTLING, SETTLING_OF_ONE, Workers
 from core.chain.custody import KeyMaker
 from core.chain.reader import ChainReader
 from core.chain.signer import DigestSigner
@@ -131,15 +131,13 @@ class Limits:
     body_bytes: int = 256 * 1024
 
 
-WORKERS = 16  # calls that one process serves at a time; the others wait in order
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deps:
     """What create_app is given. `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here.
 
     `rails` None: payments in USDC are not set up, free reads and credits work.
-    `workers` serve the calls, since services wait for database and chain; create_app shuts them down.
+    `workers` serve the calls, since services wait for database and chain: `large` those with large bodies, whose work is done beside
+    the others', `settling` what payments wait for. create_app shuts them down.
     """
 
     database: Database
@@ -155,7 +153,9 @@ class Deps:
     is_local: bool = False
     metrics: Metrics
     rails: Rails | None = None
-    workers: Executor = field(default_factory=lambda: ThreadPoolExecutor(WORKERS, thread_name_prefix="call"))
+    workers: Workers = field(default_factory=lambda: Workers(CALLS, CALLS_OF_ONE))
+    large: Workers = field(default_factory=lambda: Workers(LARGE, 1, "large"))
+    settling: Workers = field(default_factory=lambda: Workers(SETTLING, SETTLING_OF_ONE, "settling"))
     custody: KeyMaker | None = None  # None: starter wallets are off
     guard: DigestSigner | None = None  # None: vaults can't pay for web resources
     used_up: UsedUp = field(default_factory=UsedUp)
@@ -184,6 +184,7 @@ class Operation:
 
     `refuses`: the reasons that the service itself refuses with; what the kernel refuses follows from the row
     (api.kernel.reasons). A reason that an answer names and this does not is a defect, and tests look for it.
+    `in_turn`: calls of one network address are served one by one, since they wait for one lock.
     """
 
     key: str
@@ -191,6 +192,7 @@ class Operation:
     service: Service
     answer_type: type[BaseModel] | None = None
     refuses: tuple[str, ...] = ()
+    in_turn: bool = False
 
     @property
     def row(self) -> Row:

@@ -7,14 +7,16 @@ Laws
   call, it is counted once, and a call over the ceiling reaches no service (decisions 16, 67).
 - What follows is one transaction, committed here and nowhere else; a refusal undoes it, unless it says `keeps_write` (law 8).
   A GET reads one read-only snapshot.
-- A read that has a price is charged when its answer is ready (api/kernel/payments/metering.py), a refused one never.
+- A read that has a price is charged when its answer is ready (api/kernel/payments/metering.py), a refused one never. Where a
+  payment is to be settled, that is left to other threads (Unsettled): it waits for a chain.
 - Whatever happens, a caller gets a body that says what to do. Bodies, keys and tokens are never logged.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, cast
 
 import structlog
@@ -41,6 +43,14 @@ log = structlog.get_logger("api")
 UNDEFINED_TABLE, UNDEFINED_COLUMN = "42P01", "42703"
 
 
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """A call whose answer is ready, and whose payment is still to be looked up or settled: one of the two ends it."""
+
+    settle: Callable[[], Outcome]
+    refuse: Callable[[Refusal], Outcome]
+
+
 @dataclass(slots=True)
 class _Run:
     """One call on its way through the pipeline; what it proves fills in as it becomes known."""
@@ -54,6 +64,8 @@ class _Run:
     unreadable: Refusal | None
     payment: SentPayment
     now: datetime
+    measuring: ExitStack = field(default_factory=ExitStack)
+    served: Served = field(default_factory=Served)
     by_key: AgentCaller | OperatorCaller | None = None
     quota: Quota | None = None
     caller: Caller = field(default_factory=Nobody)
@@ -74,7 +86,7 @@ def perform(
     request_id: str,
     unreadable: Refusal | None = None,
     payment: SentPayment | None = None,
-) -> Outcome:
+) -> Outcome | Unsettled:
     """Serve one call. `fields` are path, query and body merged, as api.kernel.body read them.
 
     `unreadable`: why the body could not be read; the caller hears it after credentials and ceiling, like any bad input.
@@ -82,24 +94,51 @@ def perform(
     Errors: none that a caller can cause; what is left (a defect of ours) is the edge's to answer.
     """
     run = _Run(operation, credentials, fields, deps, idempotency_key, request_id, unreadable, payment or SentPayment(), deps.clock())
-    with deps.metrics.serving(operation.key) as served:
-        outcome = _served(run)
-        served.answered(outcome.status, outcome.body)
-    _log(run, served)
+    run.served = run.measuring.enter_context(deps.metrics.serving(operation.key))
+    outcome = _step(run, _answered)
+    if isinstance(outcome, Outcome):
+        return outcome
+    settle = outcome
+    return Unsettled(lambda: _last_step(run, lambda _: settle()), lambda refusal: _last_step(run, partial(_raise, refusal)))
+
+
+def _step(run: _Run, step: Callable[[_Run], Outcome | metering.Settle]) -> Outcome | metering.Settle:
+    """The call's outcome, measured and logged, or what is left to do for it."""
+    with ExitStack() as ends:
+        ends.push(run.measuring)
+        outcome = _served(run, step)
+        if not isinstance(outcome, Outcome):
+            ends.pop_all()
+            return outcome
+        if run.quota is not None:
+            outcome = replace(outcome, headers={**outcome.headers, **run.quota.headers()})
+        run.served.answered(outcome.status, outcome.body)
+    _log(run, run.served)
     return outcome
 
 
-def _served(run: _Run) -> Outcome:
+def _last_step(run: _Run, step: Callable[[_Run], Outcome]) -> Outcome:
+    outcome = _step(run, step)
+    assert isinstance(outcome, Outcome), "a payment is settled in one go"
+    return outcome
+
+
+def _raise(refusal: Refusal, run: _Run) -> Outcome:
+    run.now = run.deps.clock()  # it has waited, and Retry-After counts from now
+    raise refusal
+
+
+def _served(run: _Run, step: Callable[[_Run], Outcome | metering.Settle]) -> Outcome | metering.Settle:
     try:
-        outcome = _answered(run)
+        with _outside(run):
+            return step(run)
     except Refusal as refusal:
-        outcome = _refused(run, refusal)
+        return _refused(run, refusal)
     except SQLAlchemyError as error:
-        outcome = _refused(run, _database_refusal(error, run))
-    return outcome if run.quota is None else replace(outcome, headers={**outcome.headers, **run.quota.headers()})
+        return _refused(run, _database_refusal(error, run))
 
 
-def _answered(run: _Run) -> Outcome:
+def _answered(run: _Run) -> Outcome | metering.Settle:
     secret = _secret(run)
     if run.credentials.key is not None:
         try:
@@ -122,7 +161,7 @@ def _secret(run: _Run) -> Refusal | None:
     return None
 
 
-def _read(run: _Run) -> Outcome:
+def _read(run: _Run) -> Outcome | metering.Settle:
     with run.deps.database.read() as session:
         # The snapshot stands where services expect a session; the database itself refuses a write on it.
         answer = _answer_read(run, cast("WriteSession", session))
@@ -130,14 +169,13 @@ def _read(run: _Run) -> Outcome:
     return outcome if run.operation.row.price is None else _charged(run, outcome)
 
 
-def _charged(run: _Run, outcome: Outcome) -> Outcome:
+def _charged(run: _Run, outcome: Outcome) -> Outcome | metering.Settle:
     row = run.operation.row
     path = fill_path(row.path, {name: str(value) for name, value in run.fields.items()}, {})
     resource = f"{run.deps.base_url}{path}"
     read = MeteredRead(operation=run.operation, caller=run.caller, resource=resource, payment=run.payment, deps=run.deps, now=run.now)
     slot = idempotency.slot_of(run.operation, run.caller, run.ids, _command(run), run.idempotency_key)
-    with _outside(run):
-        return metering.charged(read, slot, outcome)
+    return metering.charged(read, slot, outcome)
 
 
 def _write(run: _Run) -> Outcome:
@@ -190,8 +228,7 @@ def _served_or_kept(run: _Run, session: WriteSession, command: Command) -> Outco
 
 def _serve(run: _Run, session: WriteSession, command: Command) -> Answer:
     call = Call(db=session, now=run.now, deps=run.deps, request_id=run.request_id, client=run.credentials.client)
-    with _outside(run):
-        return run.operation.service(call, run.caller, command)
+    return run.operation.service(call, run.caller, command)
 
 
 @contextmanager

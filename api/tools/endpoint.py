@@ -9,9 +9,11 @@ Laws
   comes with a key counts (decisions 64, 67).
 - A message that is refused before the server sees it is answered with the refusal's HTTP status and a JSON-RPC error whose
   `data` is the refusal's body.
+- A large message reaches the MCP server without what is long in its arguments: the server reads it on the event loop.
 - Nothing outlives its POST: no session, no stream. A GET that asks for a stream is 405, a browser's GET is a page.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,9 +29,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.catalog import Profile
 from api.kernel.body import read_object, require_storable
-from api.kernel.http import body_of, enter, fields_of, json_text, response_of
+from api.kernel.http import Read, SentFields, beside, body_of, enter, fields_of, json_text, response_of
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.refusals import refused
+from api.kernel.workers import LARGE_BYTES
 from api.tools import page
 from api.tools.origin import require_own_origin
 from api.tools.registry import entries_of
@@ -41,6 +44,7 @@ PATH = "/mcp"
 ENDPOINT = Operation("tools.endpoint", ToolsQuery, connect, refuses=("origin_not_allowed",))
 HELP = Operation("tools.help", ToolsQuery, show, refuses=("origin_not_allowed",))
 OPERATIONS = (ENDPOINT, HELP)
+SHORT_TEXT = 256
 CEILING_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 
 
@@ -51,7 +55,7 @@ def route_of(operations: Iterable[Operation], deps: Deps) -> Route:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What came: query and message as far as they could be read, and why not further."""
+    """What came: query and message as far as they could be read, and why not further. `raw`: the message for the MCP server."""
 
     raw: bytes
     message: Mapping[str, Any]
@@ -76,8 +80,7 @@ class ToolEndpoint:
         if "text/event-stream" in request.headers.get("accept", ""):
             detail = "This endpoint opens no stream: each POST is answered whole; send messages with POST."
             return response_of(self._refused(Refusal("method_not_allowed", detail, headers={"Allow": "POST"})))
-        query, unreadable = await _query(request)
-        outcome = await enter(request, HELP, query, self._deps, unreadable=unreadable)
+        outcome = await enter(request, HELP, await _query(request), self._deps)
         if outcome.status != 200:
             return response_of(outcome)
         return HTMLResponse(outcome.body["page"], headers={**outcome.headers, **page.HEADERS})
@@ -90,7 +93,7 @@ class ToolEndpoint:
         sent = await self._read(request)
         exchange = self._tool_call(sent)
         if exchange is None:
-            outcome = await enter(request, ENDPOINT, sent.query, self._deps, unreadable=sent.unreadable)
+            outcome = await enter(request, ENDPOINT, lambda: SentFields(sent.query, sent.unreadable), self._deps)
             if outcome.status >= 400:
                 return _error(sent.message.get("id"), _code(outcome, sent), outcome)
             exchange = Exchange(Profile(outcome.body["profile"]), {}, dict(outcome.headers))
@@ -98,16 +101,12 @@ class ToolEndpoint:
         return self._served(sent.raw, exchange)
 
     async def _read(self, request: Request) -> Sent:
-        raw, message = b"", dict[str, Any]()
-        query, unreadable = await _query(request)
+        read_query, raw, refused = await _query(request), b"", None
         try:
             raw = await body_of(request, self._deps.limits.body_bytes)
-            read = read_object(raw)
-            require_storable({name: value for name, value in read.items() if name != "params"})
-            message = read
         except Refusal as refusal:
-            unreadable = refusal
-        return Sent(raw, message, query, unreadable)
+            refused = refusal
+        return await beside(request, self._deps, lambda: _sent(read_query(), raw, refused))
 
     def _tool_call(self, sent: Sent) -> Exchange | None:
         """None: the message is none, or none that its profile allows; the pipeline or the server says why."""
@@ -132,8 +131,37 @@ class ToolEndpoint:
         return serve
 
 
-async def _query(request: Request) -> tuple[Mapping[str, Any], Refusal | None]:
+async def _query(request: Request) -> Read:
     return await fields_of(request, HELP.row, 0)  # a GET's fields: no body is read
+
+
+def _sent(query: SentFields, raw: bytes, refused: Refusal | None) -> Sent:
+    """The message in the body; why the body is none comes before why the query is none."""
+    try:
+        if refused is not None:
+            raise refused
+        message = read_object(raw)
+        require_storable({name: value for name, value in message.items() if name != "params"})
+    except Refusal as refusal:
+        return Sent(raw, {}, query.fields, refusal)
+    brief = raw if len(raw) <= LARGE_BYTES else _brief(message)
+    if len(brief) > LARGE_BYTES:
+        detail = f"What a message holds beside a tool's arguments is larger than {LARGE_BYTES} bytes; send less."
+        return Sent(b"", message, query.fields, Refusal("body_too_large", detail))
+    return Sent(brief, message, query.fields, query.unreadable)
+
+
+def _brief(message: Mapping[str, Any]) -> bytes:
+    """The message without what is long in its arguments: they are read already, and the MCP server reads on the event loop."""
+    match message:
+        case {"method": "tools/call", "params": {"arguments": dict(arguments)} as params}:
+            short = {name: value for name, value in arguments.items() if _is_short(value)}
+            message = {**message, "params": {**params, "arguments": short}}
+    return json.dumps(message, default=lambda number: float(number.literal)).encode()
+
+
+def _is_short(value: Any) -> bool:
+    return len(value) <= SHORT_TEXT if isinstance(value, str) else value is None or isinstance(value, int)
 
 
 def _profile(query: Mapping[str, Any]) -> Profile | None:

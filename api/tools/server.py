@@ -10,6 +10,7 @@ Laws
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from mcp import MCPError
@@ -22,7 +23,7 @@ from starlette.requests import Request
 from api.areas.discovery.service import INSTRUCTIONS, NAME, VERSION
 from api.catalog import Profile
 from api.kernel.body import require_storable
-from api.kernel.http import enter, json_text
+from api.kernel.http import SentFields, enter, json_text
 from api.kernel.operation import Deps, Outcome, Refusal
 from api.kernel.payments.offer import SentPayment
 from api.tools.payment import payment_of, receipt_meta
@@ -95,20 +96,19 @@ def _shown(entries: Mapping[str, Entry], name: str, profile: Profile) -> Entry:
 
 async def _performed(entry: Entry, request: Request, deps: Deps, payment: SentPayment) -> Outcome:
     exchange: Exchange = request.state.exchange
-    fields, key, unreadable = _read(entry, exchange.arguments)
-    outcome = await enter(request, entry.operation, fields, deps, idempotency_key=key, unreadable=unreadable, payment=payment)
+    outcome = await enter(request, entry.operation, partial(_read, entry, exchange.arguments), deps, payment)
     exchange.headers.update(outcome.headers)
     return outcome
 
 
-def _read(entry: Entry, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], str | None, Refusal | None]:
-    """The command's fields, the idempotency key, and why the arguments can't be read, if so."""
+def _read(entry: Entry, arguments: Mapping[str, Any]) -> SentFields:
+    """The command's fields, with the idempotency key."""
     fields = dict(arguments)
     key = fields.pop(IDEMPOTENCY_ARGUMENT, None) if entry.operation.row.idempotent else None
     try:
         require_storable(fields)
     except Refusal as refusal:
-        return {}, None, refusal  # what can't be stored can't be put into a next call either
+        return SentFields({}, refusal)  # what can't be stored can't be put into a next call either
     if key is not None and not isinstance(key, str):
-        return fields, None, Refusal("invalid_parameter", f"{IDEMPOTENCY_ARGUMENT}: write a text.")
-    return fields, key, None
+        return SentFields(fields, Refusal("invalid_parameter", f"{IDEMPOTENCY_ARGUMENT}: write a text."))
+    return SentFields(fields, None, key)

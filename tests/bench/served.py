@@ -1,13 +1,13 @@
-"""`make bench-api`: the kernel's cost, what paying costs, and reads of long books, one after the other.
+"""`make bench-api`: the kernel's cost, what paying costs, reads of long books, and what a hostile caller costs the others.
 
-The last line is one JSON object with the figures of all three. Figures are shown, not judged.
+The last line is one JSON object with the figures of all four. Figures are shown, not judged.
 """
 
 import json
 
-from tests.bench import api, long_books, payments
+from tests.bench import api, hostile, long_books, payments
 
-PARTS = (api, payments, long_books)
+PARTS = (api, payments, long_books, hostile)
 
 
 def main() -> None:

@@ -7,13 +7,14 @@ OPERATIONS = (
     Operation("identity.nonce", schemas.Nonce, service.nonce, schemas.NonceIssued),
     Operation("identity.login", schemas.Login, service.login, schemas.LoggedIn, refuses=("signature_invalid", "wallet_taken")),
     Operation("identity.logout", NoInput, service.logout, schemas.Done),
-    Operation("identity.connect", schemas.Connect, service.connect, schemas.Connected, refuses=("owned_agents_limit",)),
+    Operation("identity.connect", schemas.Connect, service.connect, schemas.Connected, refuses=("owned_agents_limit",), in_turn=True),
     Operation(
         "identity.register",
         schemas.Register,
         service.register,
         schemas.Connected,
         refuses=("signature_invalid", "wallet_taken"),
+        in_turn=True,
     ),
     Operation(
         "identity.register_external",
@@ -21,8 +22,9 @@ OPERATIONS = (
         service.register_external,
         schemas.RegisteredExternal,
         refuses=("external_id_taken",),
+        in_turn=True,
     ),
-    Operation("identity.recover", schemas.Recover, recovery.recover, schemas.Recovered),
+    Operation("identity.recover", schemas.Recover, recovery.recover, schemas.Recovered, in_turn=True),
     Operation(
         "identity.link",
         schemas.Link,

@@ -8,25 +8,27 @@
 Laws
 - One call at a time works on a payment: it holds a lock that dies with its connection, so that a crash frees it at once.
 - Whether a payment has settled is read from the chain, never taken from the facilitator's word, be it yes or no.
-- A call that comes back with the same payment goes on where the last one ended; settling twice is no danger, since the token
-  takes a nonce once. What another resource, account or signature is used with is a payment already used.
+- A call that comes back with the same payment goes on where the last one ended: it waits for a transaction that is under way,
+  and what did not settle is judged again before it is sent again (judged.py). Settling twice is no danger to the payer, since
+  the token takes a nonce once. What another resource, account or signature is used with is a payment already used.
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 import structlog
-from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse
+from x402.schemas import PaymentPayload, SettleResponse
 
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Refusal
+from api.kernel.payments.judged import RETRY_S, Payment, require_covered, require_valid
 from api.kernel.payments.offer import Keep, MeteredRead, exact_requirements, receipt_header, unpaid
 from api.kernel.payments.rails import FacilitatorError, Rails
-from api.kernel.payments.sent import SignedAuthorization, authorization_of, require_in_time, require_offered
+from api.kernel.payments.sent import SignedAuthorization, authorization_of, require_offered
 from core.chain.abi import hex_bytes, hex_text
 from core.chain.x402 import is_paid, settlement_of
 from core.db.engine import WriteSession
@@ -34,26 +36,12 @@ from core.db.repositories import payments
 from core.db.tables.payments import X402Payment
 from core.domain.errors import OutsideError
 
-RETRY_S: Final = 5  # after that a settlement under way has mostly ended
+MAX_FAILURE: Final = 200  # characters of a reason that are kept
 PENDING: Final = "settlement_pending"  # the facilitator's word for: sent, outcome not known
 
 log = structlog.get_logger("api")
 
-
-@dataclass(frozen=True, slots=True)
-class _Payment:
-    """One payment under its lock. `session` stays on one connection; each step commits it."""
-
-    session: WriteSession
-    read: MeteredRead
-    rails: Rails
-    payload: PaymentPayload
-    offer: PaymentRequirements
-    signed: SignedAuthorization
-
-    @property
-    def identity(self) -> payments.Identity:
-        return self.signed.identity
+_TX_HASH = re.compile(r"0x[0-9a-fA-F]{64}")
 
 
 def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload, keep: Keep) -> dict[str, str]:
@@ -62,7 +50,7 @@ def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload, keep: Keep) ->
     require_offered(read, payload.accepted, offer)
     signed = authorization_of(read, payload, offer)
     with _alone(read, signed) as session:
-        payment = _Payment(session, read, rails, payload, offer, signed)
+        payment = Payment(session, read, rails, payload, offer, signed)
         tx_hash = _settled(payment)
         if not payments.mark_served(session, signed.identity, read.now):
             raise already_used(read)
@@ -86,7 +74,7 @@ def _alone(read: MeteredRead, signed: SignedAuthorization) -> Iterator[WriteSess
             session.commit()
 
 
-def _settled(payment: _Payment) -> str:
+def _settled(payment: Payment) -> str:
     """The hash of the transaction that paid. Errors: Refusal."""
     row = payments.find(payment.session, payment.identity)
     if row is None:
@@ -95,18 +83,16 @@ def _settled(payment: _Payment) -> str:
     _require_same(payment, row)
     if row.state == "settled":
         return _hash_of(row)
-    found = _on_chain(payment, row.claimed_block)
+    found = _on_chain(payment, row.claimed_block) or _renewed(payment, row)
     return _keep_settled(payment, found) if found is not None else _settle(payment, row.claimed_block)
 
 
-def _claim(payment: _Payment) -> int:
-    """Verify, and write the row; answers the height below which it can't have settled. Errors: Refusal payment_invalid."""
+def _claim(payment: Payment) -> int:
+    """Judge it, and write the row; answers the height below which it can't have settled. Errors: Refusal payment_invalid."""
     read, signed = payment.read, payment.signed
-    require_in_time(read, signed)
     height = read.deps.chain.block_number()
-    verdict = payment.rails.verify(payment.payload, payment.offer)
-    if not verdict.is_valid:
-        raise _invalid(payment, verdict.invalid_reason or "no reason given")
+    require_valid(payment)
+    require_covered(payment)
     claimed = payments.claim(
         payment.session,
         payment.identity,
@@ -118,6 +104,7 @@ def _claim(payment: _Payment) -> int:
         signature_hash=_signature_hash(signed),
         claimed_block=height,
         claimed_at=read.now,
+        valid_before=signed.valid_before,
     )
     payment.session.commit()
     if not claimed:
@@ -125,16 +112,36 @@ def _claim(payment: _Payment) -> int:
     return height
 
 
-def _invalid(payment: _Payment, reason: str) -> Refusal:
-    """A facilitator rarely says that the money is not there, so it is looked for here."""
-    wanted = payment.signed.authorization
-    held = payment.read.deps.chain.usdc_balance(wanted.payer)
-    if held < wanted.amount:
-        reason += f", and {wanted.payer} holds {held} base units, {wanted.amount} are needed"
-    return unpaid(payment.read, "payment_invalid", f"The payment was refused: {reason}; sign a new one.")
+def _renewed(payment: Payment, row: X402Payment) -> str | None:
+    """Judge again what did not settle: None, it may be sent again. The hash: it has settled meanwhile.
+
+    Errors: Refusal payment_invalid, the row is failed; settlement_pending while its transaction is under way.
+    """
+    if row.tx_hash is not None and _is_under_way(payment, row.tx_hash):
+        raise _pending(payment.read)
+    try:
+        require_valid(payment)
+    except Refusal as refusal:
+        found = _on_chain(payment, row.claimed_block)
+        if found is None:
+            payments.mark_failed(payment.session, payment.identity, refusal.detail[:MAX_FAILURE], sent=False)
+            payment.session.commit()
+            raise
+        return found
+    require_covered(payment)
+    payments.reclaim(payment.session, payment.identity)
+    payment.session.commit()
+    return None
 
 
-def _settle(payment: _Payment, from_block: int) -> str:
+def _is_under_way(payment: Payment, tx_hash: bytes) -> bool:
+    """Whether the chain knows the transaction that was sent before, and has not mined it."""
+    seen = payment.read.deps.chain.transaction(hex_text(tx_hash))
+    is_late = int(payment.read.now.timestamp()) >= payment.signed.valid_before
+    return seen is not None and seen.get("blockNumber") is None and not is_late
+
+
+def _settle(payment: Payment, from_block: int) -> str:
     """Settle, and ask the chain what came of it. Errors: Refusal payment_invalid, settlement_pending."""
     try:
         answer: SettleResponse | None = payment.rails.settle(payment.payload, payment.offer)
@@ -142,53 +149,64 @@ def _settle(payment: _Payment, from_block: int) -> str:
         log.warning("facilitator", error=str(error))
         answer = None
     try:
-        found = _by_receipt(payment, answer) or _on_chain(payment, from_block)
+        found = _by_receipt(payment, answer) or _on_chain(payment, from_block, sent=True)
     except OutsideError as error:
         log.warning("outside", error=str(error))
         raise _pending(payment.read) from error
     if found is not None:
         return _keep_settled(payment, found)
     if answer is None or answer.success or answer.error_reason == PENDING:
+        _keep_sent(payment, answer)
         raise _pending(payment.read)
     raise _failed(payment, answer)
 
 
-def _by_receipt(payment: _Payment, answer: SettleResponse | None) -> str | None:
+def _keep_sent(payment: Payment, answer: SettleResponse | None) -> None:
+    """Keep the transaction that the facilitator sent, so that the next try waits for it."""
+    if answer is not None and _TX_HASH.fullmatch(answer.transaction):
+        payments.mark_sent(payment.session, payment.identity, hex_bytes(answer.transaction))
+        payment.session.commit()
+
+
+def _by_receipt(payment: Payment, answer: SettleResponse | None) -> str | None:
     """The transaction that the facilitator names, if it is the payment."""
-    if answer is None or not answer.transaction.startswith("0x") or len(answer.transaction) != 66:
+    if answer is None or not _TX_HASH.fullmatch(answer.transaction):
         return None
     receipt = payment.read.deps.chain.receipt(answer.transaction.lower())
     return receipt.tx_hash if receipt is not None and is_paid(receipt, payment.signed.authorization) else None
 
 
-def _on_chain(payment: _Payment, from_block: int) -> str | None:
-    """The transaction that paid, whoever sent it. Errors: Refusal payment_invalid when the nonce went into something else."""
+def _on_chain(payment: Payment, from_block: int, *, sent: bool = False) -> str | None:
+    """The transaction that paid, whoever sent it; `sent`: we have just tried to.
+
+    Errors: Refusal payment_invalid when the nonce went into something else.
+    """
     chain, wanted = payment.read.deps.chain, payment.signed.authorization
     if not chain.is_authorization_used(wanted.token, wanted.payer, wanted.nonce):
         return None
     found = settlement_of(chain, wanted, from_block)
     if found is None:
-        payments.mark_failed(payment.session, payment.identity, "nonce used for something else")
+        payments.mark_failed(payment.session, payment.identity, "nonce used for something else", sent=sent)
         payment.session.commit()
         raise unpaid(payment.read, "payment_invalid", "The payment's nonce was cancelled or used for something else; sign a new payment.")
     return found
 
 
-def _keep_settled(payment: _Payment, tx_hash: str) -> str:
+def _keep_settled(payment: Payment, tx_hash: str) -> str:
     payments.mark_settled(payment.session, payment.identity, hex_bytes(tx_hash), payment.read.now)
     payment.session.commit()
     return tx_hash
 
 
-def _failed(payment: _Payment, answer: SettleResponse) -> Refusal:
+def _failed(payment: Payment, answer: SettleResponse) -> Refusal:
     reason = answer.error_reason or "no reason given"
-    payments.mark_failed(payment.session, payment.identity, reason[:200])
+    payments.mark_failed(payment.session, payment.identity, reason[:MAX_FAILURE], sent=True)
     payment.session.commit()
     detail = f"The payment did not settle: {reason}; nothing was charged. Send it again, or sign a new one."
     return unpaid(payment.read, "payment_invalid", detail, failed=answer)
 
 
-def _require_same(payment: _Payment, row: X402Payment) -> None:
+def _require_same(payment: Payment, row: X402Payment) -> None:
     read = payment.read
     same = (row.resource, row.account_id, row.signature_hash) == (read.resource, _account_id(read), _signature_hash(payment.signed))
     if row.state == "served" or not same:

@@ -36,6 +36,9 @@ FREE_HEADER = "X-Free-Reads-Remaining"
 CREDITS_HEADER = "X-Credits-Charged"
 SPEND_SCOPE = "spend"
 
+Settle = Callable[[], Outcome]
+"""What is left of a call that a payment covers: look it up or settle it, which waits for a chain, and serve."""
+
 _SCHEMES: Final[Mapping[str, Callable[[MeteredRead, Rails, PaymentPayload, Keep], dict[str, str]]]] = {EXACT: exact.pay, VAULT: vault.pay}
 
 
@@ -47,8 +50,8 @@ class _Shortfall:
     available: int | None = None
 
 
-def charged(read: MeteredRead, slot: Slot | None, outcome: Outcome) -> Outcome:
-    """The outcome once it is paid, with headers that say how.
+def charged(read: MeteredRead, slot: Slot | None, outcome: Outcome) -> Outcome | Settle:
+    """The outcome once it is paid, with headers that say how; what is left to do, where a payment was sent for it.
 
     Errors: Refusal payment_required, credit_insufficient, payment_invalid, payment_already_used, settlement_pending,
     agent_key_scope; FacilitatorError and errors of chain reads.
@@ -66,7 +69,8 @@ def charged(read: MeteredRead, slot: Slot | None, outcome: Outcome) -> Outcome:
             if not isinstance(paid, _Shortfall):
                 slot.keep(session, outcome, read.now)
                 return _with(outcome, paid)
-    return _with(outcome, _by_payment(read, paid, lambda serving: _keep(serving, slot, outcome, read.now)))
+    pay = _payment(read, paid, lambda serving: _keep(serving, slot, outcome, read.now))
+    return lambda: _with(outcome, pay())
 
 
 def _charged_alone(read: MeteredRead) -> dict[str, str] | _Shortfall:
@@ -129,7 +133,8 @@ def _require_spend(caller: AgentCaller) -> None:
         )
 
 
-def _by_payment(read: MeteredRead, shortfall: _Shortfall, keep: Keep) -> dict[str, str]:
+def _payment(read: MeteredRead, shortfall: _Shortfall, keep: Keep) -> Callable[[], dict[str, str]]:
+    """Takes the payment that was sent, once it is called; answers the receipt's header. Errors: Refusal, of what was sent."""
     rails = read.deps.rails
     if read.payment.v2 is None or rails is None:
         raise _unpaid(read, shortfall)
@@ -138,7 +143,7 @@ def _by_payment(read: MeteredRead, shortfall: _Shortfall, keep: Keep) -> dict[st
     if pay is None:
         detail = f"PAYMENT-SIGNATURE: the scheme is {payload.accepted.scheme[:20]}; pay with one of {', '.join(_SCHEMES)}."
         raise unpaid(read, "payment_invalid", detail)
-    return pay(read, rails, payload, keep)
+    return partial(pay, read, rails, payload, keep)
 
 
 def _unpaid(read: MeteredRead, shortfall: _Shortfall) -> Refusal:

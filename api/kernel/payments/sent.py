@@ -17,9 +17,12 @@ from core.chain.abi import hex_bytes
 from core.chain.x402 import Authorization
 
 VERSION = 2
+SECONDS = "unix seconds, below 2^64"
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _NUMBER = re.compile(r"\d{1,78}", re.ASCII)
+_UINT64 = re.compile(r"\d{1,20}", re.ASCII)
+_MAX_UINT64 = 2**64 - 1
 _WORD = re.compile(r"0x[0-9a-fA-F]{64}")
 _SIGNATURE = re.compile(r"0x([0-9a-fA-F]{2}){65,4096}")
 
@@ -79,8 +82,8 @@ def authorization_of(read: MeteredRead, payload: PaymentPayload, offer: PaymentR
             pay_to=to_checksum_address(pay_to),
             amount=amount,
         ),
-        valid_after=int(_text(read, sent, "validAfter", _NUMBER, "unix seconds")),
-        valid_before=int(_text(read, sent, "validBefore", _NUMBER, "unix seconds")),
+        valid_after=_unix_seconds(read, sent, "validAfter"),
+        valid_before=_unix_seconds(read, sent, "validBefore"),
         signature=_text(read, payload.payload, "signature", _SIGNATURE, "65 bytes or more in hex").lower(),
     )
     if pay_to.lower() != offer.pay_to.lower():
@@ -101,11 +104,22 @@ def require_in_time(read: MeteredRead, signed: SignedAuthorization) -> None:
         )
 
 
+def _unix_seconds(read: MeteredRead, holder: dict[str, Any], field: str) -> int:
+    seconds = int(_text(read, holder, field, _UINT64, SECONDS))
+    if seconds > _MAX_UINT64:
+        raise _misformed(read, field, SECONDS)
+    return seconds
+
+
 def _text(read: MeteredRead, holder: dict[str, Any], field: str, form: re.Pattern[str], rule: str) -> str:
     value = holder.get(field)
     if not isinstance(value, str) or not form.fullmatch(value):
-        raise _invalid(read, f"PAYMENT-SIGNATURE: {field} is not written as it must be; write {rule}")
+        raise _misformed(read, field, rule)
     return value
+
+
+def _misformed(read: MeteredRead, field: str, rule: str) -> Refusal:
+    return _invalid(read, f"PAYMENT-SIGNATURE: {field} is not written as it must be; write {rule}")
 
 
 def _camel(name: str) -> str:

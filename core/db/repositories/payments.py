@@ -1,6 +1,8 @@
 """All SQL of payments in USDC. Each change of state is one statement that names the state it leaves."""
 
 import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -41,12 +43,56 @@ def claim(session: WriteSession, identity: Identity, **columns: Any) -> bool:
     return session.execute(statement.on_conflict_do_nothing().returning(X402Payment.state)).scalar() is not None
 
 
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """How many settlements of a payer failed, and when the first of these payments was claimed. None: none failed."""
+
+    count: int
+    since: datetime | None
+
+
+def lock_payer(session: WriteSession, identity: Identity) -> None:
+    """Payments of one payer are claimed one after the other, until the transaction ends."""
+    asset, payer, _ = identity
+    number = int.from_bytes(hashlib.sha256(b"x402-payer:" + asset + payer).digest()[:8], "big", signed=True)
+    session.execute(select(func.pg_advisory_xact_lock(number)))
+
+
+def promised(session: Session, identity: Identity, unix_s: int) -> Mapping[bytes, int]:
+    """Nonce and amount of the payer's other payments that are claimed and can still settle."""
+    asset, payer, nonce = identity
+    mine = (X402Payment.asset == asset, X402Payment.payer == payer, X402Payment.nonce != nonce, X402Payment.state == "claimed")
+    query = select(X402Payment.nonce, X402Payment.amount_usdc_e6).where(*mine, X402Payment.valid_before > unix_s)
+    return {row.nonce: row.amount_usdc_e6 for row in session.execute(query)}
+
+
+def failures(session: Session, identity: Identity, after: datetime) -> Failures:
+    """Of the payer's payments that were claimed later than `after` and are failed."""
+    asset, payer, _ = identity
+    mine = (X402Payment.asset == asset, X402Payment.payer == payer, X402Payment.state == "failed", X402Payment.claimed_at > after)
+    query = select(func.coalesce(func.sum(X402Payment.failures), 0), func.min(X402Payment.claimed_at))
+    count, since = session.execute(query.where(*mine, X402Payment.failures > 0)).one()
+    return Failures(int(count), since)
+
+
+def reclaim(session: WriteSession, identity: Identity) -> None:
+    """What did not settle is about to be sent again."""
+    _move(session, identity, ("claimed", "failed"), state="claimed", tx_hash=None)
+
+
+def mark_sent(session: WriteSession, identity: Identity, tx_hash: bytes) -> None:
+    """The transaction that is to settle it is under way."""
+    _move(session, identity, ("claimed",), tx_hash=tx_hash)
+
+
 def mark_settled(session: WriteSession, identity: Identity, tx_hash: bytes, now: datetime) -> None:
     _move(session, identity, ("claimed", "failed"), state="settled", tx_hash=tx_hash, failure=None, settled_at=now)
 
 
-def mark_failed(session: WriteSession, identity: Identity, failure: str) -> None:
-    _move(session, identity, ("claimed", "failed"), state="failed", failure=failure)
+def mark_failed(session: WriteSession, identity: Identity, failure: str, *, sent: bool) -> None:
+    """`sent`: it was sent to settle, and that failed; otherwise it is not fit to be sent."""
+    tries = X402Payment.failures + 1 if sent else X402Payment.failures
+    _move(session, identity, ("claimed", "failed"), state="failed", failure=failure, tx_hash=None, failures=tries)
 
 
 def mark_served(session: WriteSession, identity: Identity, now: datetime) -> bool:

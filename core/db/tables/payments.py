@@ -5,7 +5,7 @@ Not a book: a row of x402_payment moves on, claimed -> settled -> served; the ch
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, Integer, Text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, Integer, Text, text
 from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -16,7 +16,10 @@ class X402Payment(Base):
     """An EIP-3009 authorization that somebody sent for a resource. One a (asset, payer, nonce), whatever it is sent for."""
 
     __tablename__ = "x402_payment"
-    __table_args__ = (CheckConstraint("state in ('claimed', 'settled', 'served', 'failed')", name="state"),)
+    __table_args__ = (
+        CheckConstraint("state in ('claimed', 'settled', 'served', 'failed')", name="state"),
+        Index("ix_x402_payment_open", "asset", "payer", postgresql_where=text("state in ('claimed', 'failed')")),
+    )
 
     asset: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
     payer: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
@@ -29,8 +32,10 @@ class X402Payment(Base):
     signature_hash: Mapped[bytes] = mapped_column(Hash32)  # SHA-256: who retries holds the very payment
     state: Mapped[str] = mapped_column(Text)
     claimed_block: Mapped[int]  # the chain's height when it was claimed: it can't have settled below
-    tx_hash: Mapped[bytes | None] = mapped_column(Hash32)
+    valid_before: Mapped[int | None] = mapped_column(Uint256)  # unix seconds; from then on it cannot settle. Null: from before the column
+    tx_hash: Mapped[bytes | None] = mapped_column(Hash32)  # while claimed: the transaction that is under way, as the facilitator says
     failure: Mapped[str | None] = mapped_column(Text)  # why the last try to settle failed
+    failures: Mapped[int] = mapped_column(Integer, server_default="0")  # tries that failed, each a transaction at our cost
     claimed_at: Mapped[datetime]
     settled_at: Mapped[datetime | None]
     served_at: Mapped[datetime | None]

@@ -156,3 +156,8 @@ def shop_on(chain: DeployedChain, deps: Deps) -> Shop:
 def reason(answer: Response) -> tuple[int, str]:
     body = answer.json()
     return answer.status_code, body["service"]["reason"]
+
+
+def said(**fields: Any) -> SettleResponse:
+    """A facilitator's answer to settle: failed, unless the fields say otherwise."""
+    return SettleResponse(**{"success": False, "transaction": "", "network": NETWORK, **fields})

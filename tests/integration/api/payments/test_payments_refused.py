@@ -9,11 +9,11 @@ from typing import Any
 import httpx
 import pytest
 from eth_account import Account
-from x402.schemas import SettleResponse, VerifyResponse
+from x402.schemas import VerifyResponse
 
 from core.chain import calldata
 from core.chain.rpc import Rpc
-from tests.integration.api.payments.shop import NETWORK, OTHER_PAGE, PAGE, PRICE, Shop, decoded, reason
+from tests.integration.api.payments.shop import OTHER_PAGE, PAGE, PRICE, Shop, decoded, reason, said
 from tests.integration.chain_fixtures import free_port
 from tests.personas import DEPLOYER
 
@@ -125,10 +125,6 @@ def test_a_facilitator__that_is_down_at_settle__is_503_and_the_payment_serves_la
     assert shop.income == PRICE
 
 
-def said(**fields: Any) -> SettleResponse:
-    return SettleResponse(**{"success": False, "transaction": "", "network": NETWORK, **fields})
-
-
 @pytest.mark.parametrize("transaction", ["0x" + "77" * 32, "", "0xnothex"])
 def test_a_facilitator__that_says_settled_and_lies__serves_nothing(shop: Shop, transaction: str) -> None:
     payment = shop.payment()
@@ -146,7 +142,7 @@ def test_a_facilitator__that_names_another_payments_transaction__serves_nothing(
 
 
 def test_a_facilitator__that_says_failed_and_lies__serves_what_was_paid(shop: Shop) -> None:
-    def lie(real: Any) -> SettleResponse:
+    def lie(real: Any) -> Any:
         real()
         return said(error_reason="transaction_failed")
 
@@ -172,7 +168,7 @@ def test_a_settlement__that_lands_after_its_failure_was_told__serves_once(shop: 
     payment = shop.payment()
     late: list[Any] = []
 
-    def fail_and_keep(real: Any) -> SettleResponse:
+    def fail_and_keep(real: Any) -> Any:
         late.append(real)
         return said(error_reason="settlement_pending", transaction="0x" + "88" * 32)
 

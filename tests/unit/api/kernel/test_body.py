@@ -1,9 +1,12 @@
 """What a body may be, and what each refusal says to do."""
 
+import time
+from contextlib import suppress
+
 import pytest
 
-from api.kernel.body import MAX_NUMBER_CHARACTERS, parse_object
-from api.kernel.fields import JsonDecimal, JsonInt
+from api.kernel.body import MAX_NUMBER_CHARACTERS, MAX_VALUES, parse_object
+from api.kernel.fields import JsonDecimal
 from api.kernel.operation import Refusal
 
 
@@ -13,10 +16,8 @@ def test_a_fraction__keeps_the_text_it_was_written_as() -> None:
     assert amount.literal == "0.10000000000000000001"
 
 
-def test_an_integer__is_an_integer_and_keeps_its_text() -> None:
-    amount = parse_object(b'{"n": 12}')["n"]
-    assert isinstance(amount, JsonInt)
-    assert (amount, amount.literal) == (12, "12")
+def test_an_integer__is_an_integer() -> None:
+    assert parse_object(b'{"n": 12}') == {"n": 12}
 
 
 def test_an_empty_body__is_an_empty_object() -> None:
@@ -43,3 +44,89 @@ def test_an_ambiguous_body__is_refused_with_what_to_do(raw: bytes, says: str) ->
     with pytest.raises(Refusal) as refused:
         parse_object(raw)
     assert refused.value.detail == says
+
+
+BYTES = 256 * 1024
+
+
+def filled(item: str) -> bytes:
+    """A list of as many of these as a body may hold."""
+    count = min(MAX_VALUES - 1, (BYTES - 20) // (len(item) + 1))
+    return ('{"a":[' + ",".join([item] * count) + "]}").encode()
+
+
+def names(count: int, *more: str) -> bytes:
+    return ("{" + ",".join(f'"{name}":1' for name in (*(f"{n:x}" for n in range(count)), *more)) + "}").encode()
+
+
+DENSE = {
+    "integers": filled("1"),
+    "fractions": filled("1.5"),
+    "exponents": filled("1e9"),
+    "80 digits": filled("9" * 80),
+    "80 digits behind the point": filled("0." + "9" * 78),
+    "objects": filled("{}"),
+    "lists": filled("[]"),
+    "texts": filled('""'),
+    "commas in texts": filled('",,,,,,,,,,,"'),
+    "a long number in a text": filled('"' + "9" * 81 + '"'),
+    "escapes": filled('"\\n\\u20ac\\""'),
+    "names": names(19_000),
+}
+
+
+def cpu_s(raw: bytes) -> float:
+    began = time.process_time()
+    with suppress(Refusal):
+        parse_object(raw)
+    return time.process_time() - began
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_a_full_body__takes_no_longer_than_its_bytes(name: str) -> None:
+    """Half a second is many times what the worst takes; a name twice among 27,000 took 22 s."""
+    parse_object(DENSE[name])
+    assert cpu_s(DENSE[name]) < 0.5
+
+
+@pytest.mark.parametrize("raw", [b'{"a":"' + b'\\"' * 131_000, b'{"a":' + b'"",' * 87_000, b'{"a":["' + b",\\" * 131_000])
+def test_a_full_body__that_ends_too_early__takes_no_longer(raw: bytes) -> None:
+    assert cpu_s(raw) < 0.5
+
+
+@pytest.mark.parametrize(("values", "passes"), [(MAX_VALUES, True), (MAX_VALUES + 1, False)])
+def test_a_body__holds_20000_values(values: int, passes: bool) -> None:
+    raw = ('{"a":[' + ",".join(["1"] * values) + "]}").encode()
+    if passes:
+        assert len(parse_object(raw)["a"]) == values
+        return
+    with pytest.raises(Refusal, match="The body holds more than 20000 values"):
+        parse_object(raw)
+
+
+def test_a_name_given_twice_among_thousands__is_found_in_one_pass() -> None:
+    raw = names(19_000, "4a37")
+    with pytest.raises(Refusal, match="names '4a37' twice"):
+        parse_object(raw)
+    assert cpu_s(raw) < 0.5
+
+
+@pytest.mark.parametrize("literal", ["1e401", "1e-401", "1E+99999999", "-1.5e999999999999999999999", "1e" + "9" * 70])
+def test_an_exponent_beyond_400__is_refused_before_it_is_computed(literal: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        parse_object(f'{{"a": {literal}}}'.encode())
+    assert (refused.value.reason, refused.value.detail) == (
+        "invalid_number",
+        "A number has an exponent beyond 400; write it shorter, or as text.",
+    )
+
+
+@pytest.mark.parametrize("digits", [81, 5_000, 200_000])
+def test_a_number_of_many_digits__is_refused_before_it_is_computed(digits: int) -> None:
+    with pytest.raises(Refusal) as refused:
+        parse_object(b'{"a": [1, ' + b"9" * digits + b"]}")
+    assert refused.value.reason == "invalid_number"
+
+
+def test_many_digits_in_a_text__are_no_number() -> None:
+    assert parse_object(b'{"a": "' + b"9" * 5_000 + b'", "b": 7}')["b"] == 7

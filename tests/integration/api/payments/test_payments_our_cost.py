@@ -1,0 +1,213 @@
+"""What payers can make us send: each settlement is a transaction at our cost, so none goes out that is known to revert."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from api.kernel.workers import SETTLING_OF_ONE, SETTLING_WAIT_S
+from core.chain import calldata
+from tests.integration.api.payments.shop import PRICE, Shop, reason, said
+from tests.integration.chain_fixtures import USDC
+from tests.personas import DEPLOYER, Persona
+
+WAIT_S = 30
+GAS_WEI = 10**19
+
+
+def spends_it(shop: Shop, amount: int) -> None:
+    """The payer moves this much of its USDC elsewhere, by its own transaction."""
+    payer = Persona("payer", shop.payer.address, shop.payer.key.to_0x_hex())
+    shop.chain.rpc.call("anvil_setBalance", [payer.address, hex(GAS_WEI)])
+    move = calldata.call_by_signature("transfer(address,uint256)", [DEPLOYER.address, amount])
+    shop.chain.succeed(payer, shop.chain.contracts["usdc"], move)
+
+
+def pass_(shop: Shop, seconds: int) -> None:
+    """The API's clock goes on; the chain's does not."""
+    shop.deps = replace(shop.deps, clock=lambda: datetime.now(UTC) + timedelta(seconds=seconds))
+    shop.open()
+
+
+def test_a_failed_payment__is_verified_before_it_is_sent_again(shop: Shop) -> None:
+    payment = shop.payment()
+    shop.settler.on_settle = lambda real: said(error_reason="transaction_failed")
+    assert reason(shop.get(payment)) == (402, "payment_invalid")
+    shop.settler.on_settle = lambda real: real()
+    spends_it(shop, USDC)
+    for _ in range(3):
+        answer = shop.get(payment)
+        assert reason(answer) == (402, "payment_invalid")
+        assert f"{shop.payer.address} holds 0 base units, 10000 are needed" in answer.json()["detail"]
+    assert (shop.settler.settled, shop.income, shop.states()) == (0, 0, ["failed"])
+
+
+def test_a_failed_payment__whose_time_is_over__is_not_sent_again(shop: Shop) -> None:
+    payment = shop.payment()
+    shop.settler.on_settle = lambda real: said(error_reason="transaction_failed")
+    assert reason(shop.get(payment)) == (402, "payment_invalid")
+    shop.settler.on_settle = lambda real: real()
+    pass_(shop, 61)
+    answer = shop.get(payment)
+    assert "the authorization ended at unix second" in answer.json()["detail"]
+    assert (shop.settler.settled, shop.states()) == (0, ["failed"])
+
+
+def test_a_payment__that_keeps_failing__is_sent_three_times_and_no_more(shop: Shop) -> None:
+    """A contract wallet can be valid when it is asked and not when it pays."""
+    sent = 0
+
+    def fail(real: Any) -> Any:
+        nonlocal sent
+        sent += 1
+        return said(error_reason="transaction_failed")
+
+    shop.settler.on_settle = fail
+    payment = shop.payment()
+    answers = [shop.get(one) for one in (payment, payment, payment, payment, shop.payment())]
+    assert [reason(answer) for answer in answers] == [(402, "payment_invalid")] * 5
+    assert "3 settlements of" in answers[-1].json()["detail"]
+    assert answers[-1].json()["service"]["retry_at"] is not None
+    assert sent == 3
+
+
+def test_a_purse_of_one_payment__sends_one_of_eight(shop: Shop) -> None:
+    spends_it(shop, USDC - PRICE)
+    all_made = [shop.payment() for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(shop.get, all_made))
+    statuses = sorted(answer.status_code for answer in answers)
+    assert (statuses[0], set(statuses[1:]) - {503}) == (200, {402})  # 503: on a busy machine its turn does not come in time
+    assert (shop.settler.settled, shop.income) == (1, PRICE)
+
+
+def test_money_that_is_promised__pays_for_nothing_else_until_it_is_free(shop: Shop) -> None:
+    spends_it(shop, USDC - PRICE)
+    first, second = shop.payment(), shop.payment()
+    shop.settler.on_settle = lambda real: said(error_reason="settlement_pending", transaction="0x" + "77" * 32)
+    assert reason(shop.get(first)) == (503, "settlement_pending")
+    shop.settler.on_settle = lambda real: real()
+    answer = shop.get(second)
+    assert reason(answer) == (402, "payment_invalid")
+    assert "10000 of them for payments under way" in answer.json()["detail"]
+    assert shop.settler.settled == 0
+    assert shop.get(first).status_code == 200
+
+
+def test_money_that_leaves_while_it_is_looked_at__pays_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other payment settles between the look at the purse and the look at its nonce."""
+    spends_it(shop, USDC - PRICE)
+    first, late = shop.payment(), list[Callable[[], Any]]()
+
+    def keep(real: Any) -> Any:
+        late.append(real)
+        return said(error_reason="settlement_pending")
+
+    shop.settler.on_settle = keep
+    assert reason(shop.get(first)) == (503, "settlement_pending")
+    shop.settler.on_settle = lambda real: real()
+    real_look = shop.deps.chain.used_authorizations
+
+    def settle_and_look(*arguments: Any) -> Any:
+        late[0]()
+        return real_look(*arguments)
+
+    second = shop.payment()
+    monkeypatch.setattr(shop.deps.chain, "used_authorizations", settle_and_look)
+    assert reason(shop.get(second)) == (402, "payment_invalid")
+    assert (shop.settler.settled, shop.income) == (1, PRICE)
+
+
+def test_a_payment_that_settled_unseen__is_not_counted_twice(shop: Shop) -> None:
+    spends_it(shop, USDC - 2 * PRICE)
+
+    def settle_and_lose_the_answer(real: Any) -> Any:
+        real()
+        raise OSError("gone")
+
+    first = shop.payment()
+    shop.settler.on_settle = settle_and_lose_the_answer
+    by_receipt_only = shop.deps.chain
+    found: Callable[..., Any] = by_receipt_only.is_authorization_used
+    by_receipt_only.is_authorization_used = lambda *_: False  # type: ignore[method-assign]  # the node lags
+    try:
+        assert reason(shop.get(first)) == (503, "settlement_pending")
+    finally:
+        by_receipt_only.is_authorization_used = found  # type: ignore[method-assign]
+    shop.settler.on_settle = lambda real: real()
+    assert shop.states() == ["claimed"]
+    assert shop.get(shop.payment()).status_code == 200
+
+
+def test_a_promise_whose_time_is_over__is_none(shop: Shop) -> None:
+    spends_it(shop, USDC - PRICE)
+    shop.settler.on_settle = lambda real: said(error_reason="settlement_pending", transaction="0x" + "77" * 32)
+    assert reason(shop.get(shop.payment())) == (503, "settlement_pending")
+    shop.settler.on_settle = lambda real: real()
+    pass_(shop, 61)
+    assert shop.get(shop.payment(validBefore=str(int(time.time()) + 300))).status_code == 200
+
+
+def test_a_transaction_under_way__is_waited_for_and_not_sent_again(shop: Shop) -> None:
+    payment = shop.payment()
+    rpc = shop.chain.rpc
+    tx = {"from": DEPLOYER.address, "to": DEPLOYER.address, "value": "0x1"}
+    rpc.call("evm_setAutomine", [False])
+    try:
+        waiting = rpc.call("eth_sendTransaction", [tx])
+        shop.settler.on_settle = lambda real: said(error_reason="settlement_pending", transaction=waiting)
+        assert reason(shop.get(payment)) == (503, "settlement_pending")
+        shop.settler.on_settle = lambda real: real()
+        assert reason(shop.get(payment)) == (503, "settlement_pending")
+        assert shop.settler.settled == 0
+    finally:
+        rpc.call("evm_setAutomine", [True])
+        rpc.call("evm_mine", [])
+    assert shop.get(payment).status_code == 200
+
+
+@pytest.mark.parametrize("field", ["validBefore", "validAfter"])
+@pytest.mark.parametrize("value", [2**64, 10**77, 10**78 - 1])
+def test_a_time_beyond_64_bits__is_invalid(shop: Shop, field: str, value: int) -> None:
+    answer = shop.get(shop.payment(signed=False, **{field: str(value)}))
+    assert reason(answer) == (402, "payment_invalid")
+    assert f"{field} is not written as it must be; write unix seconds" in answer.json()["detail"]
+    assert shop.states() == []
+
+
+def test_a_time_of_64_bits__is_taken(shop: Shop) -> None:
+    assert shop.get(shop.payment(validBefore=str(2**64 - 1))).status_code == 200
+
+
+def test_twenty_payments_on_a_stalled_chain__leave_the_other_threads_free(shop: Shop) -> None:
+    """Those that find no place are refused with the time to come again, before anything is claimed or sent."""
+    gate, settling = threading.Event(), threading.Semaphore(0)
+
+    def stall(real: Any) -> Any:
+        settling.release()
+        gate.wait(WAIT_S)
+        return real()
+
+    shop.settler.on_settle = stall
+    offered = [shop.payment() for _ in range(20)]
+    with ThreadPoolExecutor(24) as pool:
+        answers = [pool.submit(shop.get, one) for one in offered]
+        assert all(settling.acquire(timeout=WAIT_S) for _ in range(SETTLING_OF_ONE))
+        began = time.monotonic()
+        assert [pool.submit(shop.client.get, "/prices").result(WAIT_S).status_code for _ in range(4)] == [200] * 4
+        assert time.monotonic() - began < SETTLING_WAIT_S
+        until = time.monotonic() + WAIT_S
+        while sum(one.done() for one in answers) < 20 - SETTLING_OF_ONE and time.monotonic() < until:
+            time.sleep(0.05)
+        refused = [one.result() for one in answers if one.done()]
+        gate.set()
+        served = [one.result(WAIT_S) for one in answers]
+    assert [reason(one) for one in refused] == [(503, "temporarily_unavailable")] * (20 - SETTLING_OF_ONE)
+    assert all(one.json()["service"]["retry_at"] and int(one.headers["Retry-After"]) in (4, 5) for one in refused)
+    assert sum(one.status_code == 200 for one in served) == SETTLING_OF_ONE == shop.settler.settled
+    assert shop.states() == ["served"] * SETTLING_OF_ONE

@@ -1,0 +1,218 @@
+"""How long a connection may be half-open, and how many may: uvicorn on an event loop whose clock tests move."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from api.kernel.connections import BoundedProtocol, ConnectionBounds, protocol_of
+
+BOUNDS = ConnectionBounds(half_open=3, open=5)
+HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
+POST = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n"
+
+
+class Transport(asyncio.Transport):
+    def __init__(self, protocol: BoundedProtocol) -> None:
+        super().__init__()
+        self.protocol = protocol
+        self.sent = b""
+        self.is_over = False
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return {"peername": ("203.0.113.9", 5000), "sockname": ("127.0.0.1", 8000)}.get(name, default)
+
+    def write(self, data: Any) -> None:
+        self.sent += data
+
+    def close(self) -> None:
+        if not self.is_over:
+            self.is_over = True
+            asyncio.get_running_loop().call_soon(self.protocol.connection_lost, None)
+
+    abort = close
+
+    def is_closing(self) -> bool:
+        return self.is_over
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+
+async def application(scope: Any, receive: Any, send: Any) -> None:
+    while (await receive()).get("more_body"):
+        pass
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+@dataclass
+class Timer:
+    at: float
+    ring: Callable[[], None]
+    is_cancelled: bool = False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+
+class Hours:
+    """The event loop, but for its clock, which tests move."""
+
+    def __init__(self) -> None:
+        self.create_task = asyncio.get_running_loop().create_task
+        self.now = 0.0
+        self.timers: list[Timer] = []
+
+    def call_later(self, seconds: float, ring: Callable[[], None]) -> Timer:
+        self.timers.append(Timer(self.now + seconds, ring))
+        return self.timers[-1]
+
+    async def pass_(self, seconds: float = 0) -> None:
+        self.now += seconds
+        for timer in [timer for timer in self.timers if timer.at <= self.now]:
+            self.timers.remove(timer)
+            if not timer.is_cancelled:
+                timer.ring()
+        for _ in range(10):
+            await asyncio.sleep(0)
+
+
+class Server:
+    def __init__(self) -> None:
+        self.protocol = protocol_of(BOUNDS)
+        self.config = uvicorn.Config(application, http=self.protocol, log_config=None, lifespan="off")
+        self.state = ServerState()
+        self.hours = Hours()
+
+    def connect(self) -> tuple[BoundedProtocol, Transport]:
+        connection = self.protocol(self.config, self.state, {}, self.hours)
+        transport = Transport(connection)
+        connection.connection_made(transport)
+        return connection, transport
+
+
+def within(steps: Callable[[Server], Awaitable[None]]) -> None:
+    async def run() -> None:
+        server = Server()
+        await steps(server)
+        for connection in list(server.state.connections):
+            connection.transport.close()
+        await server.hours.pass_()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("begins", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nhost: x\r\n"])
+def test_a_head__that_does_not_end__is_dropped(begins: bytes) -> None:
+    async def steps(server: Server) -> None:
+        connection, transport = server.connect()
+        if begins:
+            connection.data_received(begins)
+        await server.hours.pass_(9)
+        assert not transport.is_over
+        await server.hours.pass_(1)
+        assert transport.is_over
+
+    within(steps)
+
+
+def test_a_head__byte_by_byte__gains_no_time() -> None:
+    async def steps(server: Server) -> None:
+        connection, transport = server.connect()
+        for byte in HEAD[:10]:
+            assert not transport.is_over
+            connection.data_received(bytes([byte]))
+            await server.hours.pass_(1)
+        assert transport.is_over
+
+    within(steps)
+
+
+def test_a_body__that_does_not_end__is_dropped_after_its_own_time() -> None:
+    async def steps(server: Server) -> None:
+        connection, transport = server.connect()
+        connection.data_received(POST)
+        for _ in range(3):
+            connection.data_received(b"1")
+            assert not transport.is_over
+            await server.hours.pass_(10)
+        assert transport.is_over
+
+    within(steps)
+
+
+def test_a_whole_request__is_answered_and_its_connection_kept() -> None:
+    async def steps(server: Server) -> None:
+        connection, transport = server.connect()
+        for request in (HEAD, POST + b"1234567890", HEAD):
+            connection.data_received(request)
+            await server.hours.pass_(4)
+        assert transport.sent.count(b"204 No Content") == 3
+        assert not transport.is_over
+        connection.data_received(b"GET")
+        await server.hours.pass_(10)
+        assert transport.is_over
+
+    within(steps)
+
+
+def test_an_answer__may_take_longer_than_its_request() -> None:
+    async def steps(server: Server) -> None:
+        server.config.loaded_app = slow
+        connection, transport = server.connect()
+        connection.data_received(HEAD)
+        await server.hours.pass_(1_000)
+        assert not transport.is_over
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await receive()  # answers when the caller leaves
+
+    within(steps)
+
+
+def test_half_open_connections__above_their_number__cost_the_oldest() -> None:
+    async def steps(server: Server) -> None:
+        asked, answered = server.connect()
+        asked.data_received(HEAD)
+        await server.hours.pass_()
+        halves = [server.connect()[1] for _ in range(4)]
+        assert [transport.is_over for transport in halves] == [True, False, False, False]
+        assert not answered.is_over
+
+    within(steps)
+
+
+def test_connections__above_their_number__are_told_so() -> None:
+    async def steps(server: Server) -> None:
+        for _ in range(5):
+            connection, _transport = server.connect()
+            connection.data_received(HEAD)
+        _connection, refused = server.connect()
+        assert refused.sent.startswith(b"HTTP/1.1 503 ")
+        assert refused.is_over
+        head, body = refused.sent.split(b"\r\n\r\n")
+        assert f"content-length: {len(body)}".encode() in head
+
+    within(steps)
+
+
+def test_an_answer__that_is_not_read__is_dropped() -> None:
+    async def steps(server: Server) -> None:
+        connection, transport = server.connect()
+        connection.data_received(HEAD)
+        connection.pause_writing()
+        await server.hours.pass_(59)
+        assert not transport.is_over
+        await server.hours.pass_(1)
+        assert transport.is_over
+
+    within(steps)

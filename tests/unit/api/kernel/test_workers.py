@@ -1,0 +1,88 @@
+"""Who gets a thread: lines in turn, none on all threads, none for ever."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from api.kernel.workers import BusyError, Workers
+
+WAIT_S = 10
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[[int, int], Workers]]:
+    made: list[Workers] = []
+
+    def build(threads: int, each: int) -> Workers:
+        made.append(Workers(threads, each))
+        return made[-1]
+
+    yield build
+    for workers in made:
+        workers.shutdown()
+
+
+def test_a_line__holds_no_more_threads_than_it_may(make: Callable[[int, int], Workers]) -> None:
+    workers, gate = make(4, 3), threading.Event()
+    held = [workers.submit("a", lambda: gate.wait(WAIT_S)) for _ in range(10)]
+    assert workers.submit("b", lambda: "served").result(WAIT_S) == "served"
+    assert sum(one.running() for one in held) == 3
+    gate.set()
+    assert all(one.result(WAIT_S) for one in held)
+
+
+def test_a_line_of_one__runs_its_calls_one_by_one(make: Callable[[int, int], Workers]) -> None:
+    workers, running, most = make(4, 4), 0, 0
+
+    def call() -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        threading.Event().wait(0.01)
+        running -= 1
+
+    for one in [workers.submit("a", call, 1) for _ in range(8)]:
+        one.result(WAIT_S)
+    assert most == 1
+
+
+def test_lines__are_served_in_turn(make: Callable[[int, int], Workers]) -> None:
+    workers, gate, order = make(1, 1), threading.Event(), list[str]()
+    first = workers.submit("first", lambda: gate.wait(WAIT_S))
+    later = [workers.submit(line, lambda line=line: order.append(line)) for line in ("a", "a", "a", "b", "c", "c")]  # type: ignore[misc]
+    gate.set()
+    for one in (first, *later):
+        one.result(WAIT_S)
+    assert order == ["a", "b", "c", "a", "c", "a"]
+
+
+def test_a_call__that_raises__gives_its_thread_back(make: Callable[[int, int], Workers]) -> None:
+    workers = make(1, 1)
+    with pytest.raises(ZeroDivisionError):
+        workers.submit("a", lambda: 1 // 0).result(WAIT_S)
+    assert workers.submit("a", lambda: 1).result(WAIT_S) == 1
+
+
+def test_a_call__whose_turn_does_not_come_in_time__is_not_begun(make: Callable[[int, int], Workers]) -> None:
+    workers, gate, begun = make(1, 1), threading.Event(), list[int]()
+    held = workers.submit("a", lambda: gate.wait(WAIT_S))
+    with pytest.raises(BusyError):
+        asyncio.run(workers.run("b", lambda: begun.append(1), within_s=0.05))
+    gate.set()
+    held.result(WAIT_S)
+    assert workers.submit("b", lambda: len(begun)).result(WAIT_S) == 0
+
+
+def test_a_call__that_began_in_time__may_take_longer(make: Callable[[int, int], Workers]) -> None:
+    workers = make(1, 1)
+    assert asyncio.run(workers.run("a", lambda: threading.Event().wait(0.2) or "done", within_s=0.05)) == "done"
+
+
+def test_a_line__that_is_empty__is_forgotten(make: Callable[[int, int], Workers]) -> None:
+    workers = make(2, 1)
+    for number in range(100):
+        workers.submit(number, lambda: None).result(WAIT_S)
+    workers.submit("last", lambda: None).result(WAIT_S)
+    assert len(workers._lines) <= 2
