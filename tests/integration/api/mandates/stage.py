@@ -14,7 +14,7 @@ from eth_account.signers.local import LocalAccount
 from eth_utils.address import to_checksum_address
 from starlette.testclient import TestClient
 
-from core.books import mandate_ledger
+from core.books import mandate_ends, mandate_ledger
 from core.chain.rpc import RpcUnreachableError
 from core.chain.vault_address import vault_address
 from core.db.engine import Database
@@ -182,6 +182,12 @@ class Stage:
             )
             assert row is not None
             self.append(mandate_id, row)
+
+    def chain_says_for_good(self, mandate_id: str, *events: Any) -> None:
+        """The same, and its block is safe."""
+        self.chain_says(mandate_id, *events)
+        with self.database.write() as session:
+            mandate_ends.say_safe(session, CHAIN_ID, self.log_index, self.clock.now)
 
     def append(self, mandate_id: str, row: NewRow) -> None:
         with self.database.write() as session:
