@@ -11,7 +11,7 @@ Laws
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -23,7 +23,7 @@ from core.domain.blocks import BlockHeader
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.indexer.conftest import issue
 from tests.integration.keeper.chaos.mempool import Mempool, hex_of
-from tests.personas import DEPLOYER, OPERATOR, OWNER, Persona
+from tests.personas import DEPLOYER, KEEPER, OPERATOR, OWNER, STRANGER, Persona
 
 GWEI = 10**9
 NORMAL_WEI = GWEI
@@ -67,6 +67,7 @@ class World:
     sites: list[Site] = field(default_factory=list)
     floor: int = 0  # the height at which the story begins
     base_fee_wei: int = NORMAL_WEI
+    base_fees_wei: dict[int, int] = field(default_factory=dict)  # by height the highest of the blocks that were there
     worths: dict[tuple[str, int], set[int]] = field(default_factory=dict)  # by vault and height, of every block that was there
     foreign: set[str] = field(default_factory=set)  # hashes of what the keepers' keys sent elsewhere
     disturbances: int = 0  # reorgs and foreign transactions: what may leave a stop of ours behind that has no effect
@@ -186,6 +187,8 @@ class World:
                 self.pool.pass_all_on()
             call("evm_setNextBlockTimestamp", [at])
             call("evm_mine", [])
+            number = self.head.number
+            self.base_fees_wei[number] = max(self.base_fee_wei, self.base_fees_wei.get(number, 0))
             call("anvil_dropAllTransactions", [])
             self.pool.prune()
             self.pool.pass_all_on()
@@ -202,6 +205,7 @@ class World:
             newest = self.chain.reader.headers(range(self.head.number - depth + 1, self.head.number + 1))
             hashes = [tx for header in newest if header is not None for tx in header.transaction_hashes]
             self.chain.rpc.call("anvil_rollback", [depth])
+            self._give({KEEPER.address, STRANGER.address} - self.dry)  # what no transaction gave is gone with the blocks
             for tx in hashes:
                 if tx in self.pool.seen and keeps_ours:
                     self.pool.offer(self.pool.seen[tx])
@@ -221,15 +225,22 @@ class World:
 
     def fill(self) -> None:
         """Everybody has ETH again."""
-        for account in self.dry:
-            self.chain.rpc.call("anvil_setBalance", [account, hex(10**22)])
+        self._give(self.dry)
         self.dry.clear()
+
+    def _give(self, accounts: Collection[str]) -> None:
+        for account in accounts:
+            self.chain.rpc.call("anvil_setBalance", [account, hex(10**22)])
 
     def _send(self, raw: str) -> None:
         with suppress(RpcRefusedError):  # Its nonce may be used up on this branch.
             self.chain.rpc.call("eth_sendRawTransaction", [raw])
 
     # Looking
+
+    def highest_base_fee_wei(self, number: int, blocks: int) -> int:
+        """Of the blocks at that height and at `blocks` below it, those that were replaced included."""
+        return max(self.base_fees_wei.get(height, NORMAL_WEI) for height in range(number - blocks, number + 1))
 
     def _note_worths(self) -> BlockHeader:
         head = self.head
