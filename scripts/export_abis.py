@@ -17,7 +17,7 @@ ABIS = ROOT / "core" / "chain" / "abis"
 REFERENCE = ROOT / "docs" / "contracts-reference.md"
 CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
 ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")
-RUN_BY_CALLS = ("VaultPositions",)
+CODE = ("VaultPositions", "VaultShell")  # whose creation code is read
 DESCRIBED = ("MandateVault", "MandateVaultFactory", "RelayAdapter", "ReserveToken", "TestVenue", "TestVenueAdapter", "X402Adapter")
 HEAD = """# Events and errors of the contracts
 
@@ -68,7 +68,7 @@ def reference_text() -> str:
 
 def main() -> None:
     wanted = {ABIS / f"{contract}.json": abi_text(contract) for contract in (*CONTRACTS, *ALSO_KNOWN)}
-    wanted |= {ABIS / f"{contract}.bin": artifact(contract)["bytecode"]["object"] + "\n" for contract in RUN_BY_CALLS}
+    wanted |= {ABIS / f"{contract}.bin": artifact(contract)["bytecode"]["object"] + "\n" for contract in CODE}
     wanted[REFERENCE] = reference_text()
     stale = [file for file, text in wanted.items() if not file.exists() or file.read_text() != text]
     if "--check" in sys.argv and stale:

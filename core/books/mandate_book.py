@@ -47,7 +47,7 @@ from core.domain.mandate.ledger import (
     state_to_json,
     tells,
 )
-from core.domain.mandate.lifecycle import Status
+from core.domain.mandate.lifecycle import ENDED, Status
 from core.domain.mandate.record import canonical_row_with, genesis_hash, row_hash
 from core.domain.mandate.unvalued import WentOut, went_out_after
 
@@ -69,6 +69,13 @@ _MOVED: tuple[ColumnClause[Any], ...] = (
     *(column(name, Numeric) for name in _AMOUNTS),
     column("state", JSONB),
 )
+PROJECTED: Mapping[str, Any] = {
+    "status": Text,
+    "vault_address": BYTEA,
+    "signed_at": Timestamp,
+    "ended_at": Timestamp,
+    "ends_in_block": BigInteger,
+}  # columns of the mandate that follow the state
 _OF_MANDATE = (
     Mandate.id,
     Mandate.public_id,
@@ -79,6 +86,7 @@ _OF_MANDATE = (
     Mandate.vault_address,
     Mandate.signed_at,
     Mandate.ended_at,
+    Mandate.ends_in_block,
     Mandate.created_at,
 )
 _OF_HEAD = (MandateHead.mandate_id, MandateHead.seq, MandateHead.row_hash, MandateHead.state)
@@ -216,7 +224,7 @@ def _book(session: WriteSession, mandate: Any, head: Any, written: _Written) -> 
         state = stored = state_from_json(head.state)
     except StateVersionError:
         state, stored = fold(_all_rows(session, mandate.id), facts), None
-    projected = {name: getattr(mandate, name) for name in ("status", "vault_address", "signed_at", "ended_at")}
+    projected = {name: getattr(mandate, name) for name in PROJECTED}
     return Book(mandate.id, facts, projected, head.seq, "0x" + head.row_hash.hex(), state, stored, written)
 
 
@@ -311,10 +319,9 @@ def _save_projections(session: WriteSession, books: Sequence[Book], now: datetim
     changed = [(book.mandate_id, values) for book, values in wanted if any(book.projected[name] != value for name, value in values.items())]
     if not changed:
         return
-    kinds: dict[str, Any] = {"status": Text, "vault_address": BYTEA, "signed_at": Timestamp, "ended_at": Timestamp}
-    columns = {name: (kind, [values[name] for _, values in changed]) for name, kind in kinds.items()}
+    columns = {name: (kind, [values[name] for _, values in changed]) for name, kind in PROJECTED.items()}
     moved = table_of("moved", {"mandate_id": (BigInteger, [mandate_id for mandate_id, _ in changed])} | columns)
-    fresh = {name: moved.c[name] for name in kinds} | {"updated_at": now}
+    fresh = {name: moved.c[name] for name in PROJECTED} | {"updated_at": now}
     statement = update(Mandate).where(Mandate.id == moved.c.mandate_id).values(fresh)
     session.execute(statement.execution_options(synchronize_session=False))
     for mandate_id, values in changed:
@@ -339,12 +346,19 @@ def _columns(state: MandateState) -> dict[str, Any]:
 
 
 def projections(status: str, state: MandateState) -> dict[str, Any]:
-    """The mandate's columns that follow the state. A draft is cancelled without a row: its book says draft for ever."""
+    """The mandate's columns that follow the state; `status`: what the mandate's row says now.
+
+    A draft is cancelled without a row: its book says draft for ever. An end of unfunded terms is said once its block is safe
+    (`mandate_ends.say_safe`), and is not taken back by a later row.
+    """
     if state.status is Status.DRAFT and status == Status.CANCELLED.value:
         return {}
+    waits = state.unfunded_end_block is not None and status not in ENDED
+    before_the_end = Status.DRAFT if state.signed_at is None else Status.SIGNED
     return {
-        "status": state.status.value,
+        "status": (before_the_end if waits else state.status).value,
         "vault_address": None if state.vault_address is None else bytes.fromhex(state.vault_address.removeprefix("0x")),
         "signed_at": state.signed_at,
-        "ended_at": state.ended_at,
+        "ended_at": None if waits else state.ended_at,
+        "ends_in_block": state.unfunded_end_block if waits else None,
     }

@@ -4,7 +4,7 @@ from sqlalchemy import Integer, select
 from sqlalchemy.orm import Session
 
 from core.books import mandate_weeks
-from core.books.mandate_book import head_columns
+from core.books.mandate_book import head_columns, projections
 from core.books.mandate_ledger import load_rows
 from core.db.engine import WriteSession
 from core.db.repositories.mandate_rows import mandate_facts
@@ -24,6 +24,9 @@ def refold(session: WriteSession, mandate_id: int) -> None:
     mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id).with_for_update(key_share=True)).one()
     head = session.scalars(select(MandateHead).where(MandateHead.mandate_id == mandate_id).with_for_update(key_share=True)).one()
     rows, facts = load_rows(session, mandate_id), mandate_facts(mandate)
-    for name, value in head_columns(fold(rows, facts)).items():
+    state = fold(rows, facts)
+    for name, value in head_columns(state).items():
         setattr(head, name, value)
+    for name, value in projections(mandate.status, state).items():
+        setattr(mandate, name, value)
     mandate_weeks.save(session, {mandate_id: mandate_weeks.folded(rows, facts)})

@@ -301,7 +301,7 @@ def function(contract: str, name: str) -> FunctionAbi:
 
 @cache
 def creation_code(contract: str) -> str:
-    """As 0x hex, without arguments, of a contract that is only ever run by a node's eth_call."""
+    """As 0x hex, without arguments, of a contract that is run by a node's eth_call, or whose hash is in addresses."""
     return (ABIS / f"{contract}.bin").read_text().strip()
 
 

@@ -8,7 +8,8 @@ Laws
 - A height is final once two nodes agree about its block, or the only one that says anything of it has called it so for CONFIRMED_S: below
   it no reorg is believed, so that one wrong answer would halt the record at the next ordinary one.
 - Where nodes that get on have different blocks, no mark moves, however often one of them says so; it is an error of its own.
-- `safe` is the second node's word too, where one answers; it halts nothing, and is not waited for.
+- `safe` is the second node's word too, where one answers; it halts nothing, and is not waited for. Ends of unfunded terms are said with
+  it (core/books/mandate_ends.py).
 - The nodes are not asked again before SPACING times what asking took: a slow one delays the tip by a tenth at most.
 """
 
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from core.books import mandate_ledger
+from core.books import mandate_ends, mandate_ledger
 from core.chain import results
 from core.chain.rpc import RpcRefusedError
 from core.db.repositories import chain as repository
@@ -94,7 +95,7 @@ class Finality:
             if tag == FINALIZED and header is not None and not found[tag].by_two:
                 header = self._confirmed(header, cursor)
             if header is not None and header.number < cursor.number + (tag == SAFE):
-                self._note(tag, Cursor(header.number, header.hash))
+                self._note(tag, header)
         disputes = [one.dispute for one in found.values() if one.dispute is not None]
         if disputes:
             raise FinalityDisputedError(disputes[-1])
@@ -163,14 +164,20 @@ class Finality:
             self._said.append((self._clock(), header))
         return confirmed
 
-    def _note(self, tag: str, at: Cursor) -> None:
-        with self._chain.database.write() as session:
-            self._chain.fence(session)
-            if repository.canonical_hash(session, self._chain.chain_id, at.number) != at.hash:
+    def _note(self, tag: str, header: BlockHeader) -> None:
+        chain, at, now = self._chain, Cursor(header.number, header.hash), self._clock()
+        with chain.database.write() as session:
+            chain.fence(session)
+            if repository.canonical_hash(session, chain.chain_id, at.number) != at.hash:
                 return  # Before our first block, or a reorg is under way.
-            repository.save_mark(session, tag, self._chain.chain_id, at, self._chain.epoch, self._clock())
+            repository.save_mark(session, tag, chain.chain_id, at, chain.epoch, now)
             if tag == FINALIZED:
                 mandate_ledger.forget_final(session, at.number)
+            else:
+                mandate_ends.say_safe(session, chain.chain_id, at.number, now)
+                past = mandate_ends.expired(session, chain.chain_id, at.number, header.timestamp)
+                if past:
+                    chain.books.append(session, past, now)
 
 
 def _agreed_of(tag: str, said: Mapping[str | None, _Said], held: Mapping[str | None, Mapping[int, BlockHeader | None]]) -> Agreed:

@@ -19,13 +19,14 @@ from core.domain.mandate.short import ShortLedger
 from core.domain.mandate.violations import reserved_keys_in
 
 NOTE: Final = (Kind.NOTE,)
-OWNER, AGENT, KEEPER = (ReportedBy.OWNER,), (ReportedBy.AGENT,), (ReportedBy.KEEPER,)
+OWNER, AGENT, KEEPER, CHAIN = (ReportedBy.OWNER,), (ReportedBy.AGENT,), (ReportedBy.KEEPER,), (ReportedBy.CHAIN,)
 # Rows that no log proves, by their key up to the colon: who may say so, and of which kind it is.
 SAID: Final[Mapping[str, tuple[tuple[ReportedBy, ...], tuple[Kind, ...]]]] = {
     "signed": (OWNER, (Kind.SIGNED,)),
     "paper_deposit": (OWNER, (Kind.DEPOSIT,)),
     "stop": ((*OWNER, *AGENT, *KEEPER), (Kind.STOP,)),
     "cancelled": (OWNER, NOTE),
+    "expired": (CHAIN, NOTE),
     "report": (AGENT, AGENT_KINDS),
     "refusal": (AGENT, NOTE),
     "stop_request": (AGENT, NOTE),

@@ -113,12 +113,14 @@ class NewVaultMark:
 
 def recorded_statuses(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, str]:
     """What the ledgers of the vaults' mandates say, by vault: `stopped` and `settled` mean that the indexer saw the event; SHORT: the
-    ledger lacks facts, so that the chain alone can say."""
+    ledger lacks facts, or the vault is of terms that its mandate no longer has and no ledger is of it, so that the chain alone can say."""
     wanted = [_bytes(vault) for vault in vaults]
     if not wanted:
         return {}
     is_short = exists().where(QuarantinedFact.ledger == MANDATE, QuarantinedFact.ledger_id == Vault.mandate_id, IS_HELD)
-    query = select(Vault.address, MandateHead.status, is_short).join(MandateHead, MandateHead.mandate_id == Vault.mandate_id)
+    query = select(Vault.address, MandateHead.status, or_(is_short, Vault.mandate_id.is_(None)))
+    query = query.outerjoin(MandateHead, MandateHead.mandate_id == Vault.mandate_id)
+    query = query.where(or_(MandateHead.mandate_id.is_not(None), Vault.mandate_id.is_(None)))
     query = query.where(Vault.chain_id == chain_id, Vault.address.in_(wanted), not_orphaned(Vault.chain_id, Vault.created_block_hash))
     found = {to_checksum_address(address): SHORT if short else status for address, status, short in session.execute(query)}
     return found | {one.address: SHORT for one in unregistered_vaults(session, chain_id)}

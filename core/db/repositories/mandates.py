@@ -12,12 +12,13 @@ from functools import cache
 from typing import Any, cast
 
 from sqlalchemy import BigInteger, ColumnElement, DateTime, Select, and_, bindparam, exists, func, or_, select
+from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import InstrumentedAttribute, Session, joinedload
 
 from core.db.engine import WriteSession
 from core.db.repositories.chain import not_orphaned
 from core.db.tables.chain import Adapter, ChainBlock
-from core.db.tables.mandate import Mandate, MandateEvent
+from core.db.tables.mandate import Mandate, MandateEvent, ReplacedTerms
 from core.domain.mandate.ledger import Kind
 
 DRAFT = "draft"
@@ -42,6 +43,13 @@ def lock_mandate(session: WriteSession, mandate_id: int) -> Mandate | None:
     """The row, held until the transaction ends: moves of one mandate come one after the other."""
     query = select(Mandate).where(Mandate.id == mandate_id).with_for_update(key_share=True).execution_options(populate_existing=True)
     return session.scalar(query)
+
+
+def replace_terms(session: WriteSession, mandate: Mandate, now: datetime) -> None:
+    """Remember the terms that the draft has, before it gets others: their signature may be out. Terms that come again stay as they were."""
+    values = {"digest": mandate.terms_digest, "mandate_id": mandate.id, "replaced_at": now}
+    values |= {name: getattr(mandate, name) for name in ("budget_usdc_e6", "stop_floor_bps", "ends_at")}
+    session.execute(upsert(ReplacedTerms).values(values).on_conflict_do_nothing())
 
 
 def public_id_is_taken(session: Session, public_id: str) -> bool:

@@ -18,7 +18,7 @@ from core.db.engine import WriteSession
 from core.db.repositories.chain import bytes_of, hex_of, not_orphaned
 from core.db.repositories.unregistered import registries
 from core.db.tables.chain import OwedNote, Vault
-from core.db.tables.mandate import Mandate
+from core.db.tables.mandate import Mandate, MandateHead
 
 NOTED_STATUSES = ("signed", "working", "stopped")  # wallet spec 6.3: whose books get the factory's events
 
@@ -41,8 +41,8 @@ def mandates_to_note(session: Session, chain_id: int, before: int) -> list[int]:
 
 
 def _to_note_in(registry: type[Vault], chain_id: int, before: int) -> Select[int]:
-    query = select(Mandate.id).join(registry, registry.mandate_id == Mandate.id)
-    query = query.where(registry.chain_id == chain_id, registry.created_number < before, Mandate.status.in_(NOTED_STATUSES))
+    query = select(Mandate.id).join(registry, registry.mandate_id == Mandate.id).join(MandateHead, MandateHead.mandate_id == Mandate.id)
+    query = query.where(registry.chain_id == chain_id, registry.created_number < before, MandateHead.status.in_(NOTED_STATUSES))
     return query.where(not_orphaned(registry.chain_id, registry.created_block_hash))
 
 

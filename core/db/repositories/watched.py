@@ -1,5 +1,5 @@
 """All SQL about which vaults the keeper watches: those whose terms we issued, registered or refused by the registry, until the chain ended
-them."""
+them. Terms that a draft no longer has were issued too: who had read them could sign them, and make their vault later."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import LargeBinary, and_, column, delete, exists, false, func, or_, select, true, values
+from sqlalchemy import ColumnElement, LargeBinary, and_, column, delete, exists, false, func, join, or_, select, true, values
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.orm import Session, aliased
 
@@ -17,7 +17,7 @@ from core.db.repositories.keeper import NOT_SENT
 from core.db.repositories.unregistered import registries
 from core.db.tables.chain import ChainBlock, Vault
 from core.db.tables.keeper import KeeperEnded, KeeperIntent, VaultMark
-from core.db.tables.mandate import Mandate
+from core.db.tables.mandate import Mandate, ReplacedTerms
 from core.domain.errors import InvalidNumberError
 from core.domain.mandate.terms import stop_floor_usdc_e6
 from core.domain.money import UnixSeconds, UsdcE6, usdc_e6_from_text
@@ -57,18 +57,21 @@ class WatchedVault:
 
 
 def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[WatchedVault]:
-    """Every vault whose terms we issued, whatever the record says of its mandate, oldest first, and then those that the registry refuses;
-    with what was last sent and written.
+    """Every vault whose terms we issued, whatever the record says of its mandate, oldest first, then those that the registry refuses, and
+    those of replaced terms; with what was last sent and written.
 
     Left out are those that ended (`add_ended`), but for a stopped one in the grace after its end, and those whose
     creating block was orphaned; one whose block is no longer kept is not.
     """
-    return [one for registry in registries(session, chain_id) for one in _watched(session, registry, chain_id, now)]
+    found = [one for registry in registries(session, chain_id) for one in _watched(session, registry, Mandate, chain_id, now)]
+    return found + _watched(session, Vault, ReplacedTerms, chain_id, now)
 
 
-def _watched(session: Session, registry: type[Vault], chain_id: int, now: datetime) -> list[WatchedVault]:
-    """Of one registry: the table, or what it refuses."""
-    in_grace = func.coalesce(and_(Mandate.ends_at <= now, Mandate.ends_at > now - SETTLE_GRACE), false())
+def _watched(
+    session: Session, registry: type[Vault], terms: type[Mandate] | type[ReplacedTerms], chain_id: int, now: datetime
+) -> list[WatchedVault]:
+    """Of one registry, the table or what it refuses: the vaults of mandates, or those of terms that mandates no longer have."""
+    in_grace = func.coalesce(and_(terms.ends_at <= now, terms.ends_at > now - SETTLE_GRACE), false())
     ended = exists().where(
         KeeperEnded.chain_id == registry.chain_id, KeeperEnded.vault == registry.address, or_(KeeperEnded.status == "settled", ~in_grace)
     )
@@ -76,11 +79,18 @@ def _watched(session: Session, registry: type[Vault], chain_id: int, now: dateti
         ChainBlock.chain_id == registry.chain_id, ChainBlock.hash == registry.created_block_hash, ChainBlock.canonical.is_(False)
     )
     sent, written = _last_sent(registry), _last_written(registry)
-    has_its_terms = Mandate.terms_digest == registry.terms_digest
+    has_its_terms: ColumnElement[bool] = true()
+    is_at_work: ColumnElement[bool] = false()
+    if terms is ReplacedTerms:
+        of_them = and_(ReplacedTerms.digest == registry.terms_digest, registry.mandate_id.is_(None))
+        issued = join(join(registry, ReplacedTerms, of_them), Mandate, Mandate.id == ReplacedTerms.mandate_id)
+    else:
+        has_its_terms, is_at_work = Mandate.terms_digest == registry.terms_digest, Mandate.status == "working"
+        issued = join(registry, Mandate, Mandate.id == registry.mandate_id)
     query = (
-        select(registry.address, Mandate.public_id, Mandate.budget_usdc_e6, registry.created_at, Mandate.ends_at)
-        .add_columns(Mandate.stop_floor_bps, has_its_terms, sent, written, Mandate.status == "working")
-        .join(Mandate, Mandate.id == registry.mandate_id)
+        select(registry.address, Mandate.public_id, terms.budget_usdc_e6, registry.created_at, terms.ends_at)
+        .add_columns(terms.stop_floor_bps, has_its_terms, sent, written, is_at_work)
+        .select_from(issued)
         .join(sent, true(), isouter=True)
         .join(written, true(), isouter=True)
         .where(registry.chain_id == chain_id, ~ended, ~orphaned)

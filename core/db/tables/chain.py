@@ -85,7 +85,10 @@ class Vault(Base):
     """A vault that the factory made. One whose creating block was orphaned is not canonical (join chain_block)."""
 
     __tablename__ = "vault"
-    __table_args__ = (Index("ix_vault_mandate_public_id", "public_id"),)
+    __table_args__ = (
+        Index("ix_vault_mandate_public_id", "public_id"),
+        Index("ix_vault_foreign_terms", "terms_digest", postgresql_where=text("mandate_id is null")),
+    )
 
     chain_id: Mapped[int] = mapped_column(primary_key=True)
     address: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)

@@ -1,8 +1,8 @@
 """Mandates and their book.
 
 `mandate` is what owner and agent wrote; `mandate_event` is the book (append-only, a hash chain a mandate, inserted by
-core.books alone); `mandate_head` is the fold of the book. Status, vault_address, signed_at and ended_at of `mandate` and
-all of `mandate_head` are projections of the book, written in the book's own call.
+core.books alone); `mandate_head` is the fold of the book. Status, vault_address, signed_at, ended_at and
+ends_in_block of `mandate` and all of `mandate_head` are projections of the book, written in the book's own call.
 """
 
 from datetime import datetime
@@ -15,6 +15,9 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from core.db.tables.base import Base, Hash32, Uint256
 from core.db.tables.identity import Account
 
+# Signed terms that may yet become a vault.
+UNVAULTED = "status = 'signed' and market_mode = 'testnet' and vault_address is null"
+
 
 class Mandate(Base):
     __tablename__ = "mandate"
@@ -25,6 +28,8 @@ class Mandate(Base):
         Index("ix_mandate_agent_id_id", "agent_id", "id"),
         Index("ix_mandate_proposed_by_agent_id_id", "proposed_by_agent_id", "id", postgresql_where=text("status = 'draft'")),
         Index("ix_mandate_vault_address", "vault_address"),
+        Index("ix_mandate_ends_in_block", "ends_in_block", postgresql_where=text("ends_in_block is not null")),
+        Index("ix_mandate_unvaulted", "ends_at", postgresql_where=text(UNVAULTED)),
     )
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
@@ -62,10 +67,24 @@ class Mandate(Base):
     signed_at: Mapped[datetime | None]
     ends_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]  # when it became stopped, settled or cancelled
+    ends_in_block: Mapped[int | None]  # the chain ended its unfunded terms there, and the status says so once that block is safe
 
     # For reads that ask for them (joinedload); nothing loads them by the way.
     head: Mapped["MandateHead | None"] = relationship(viewonly=True, lazy="raise", uselist=False)
     agent: Mapped["Account | None"] = relationship(viewonly=True, lazy="raise", foreign_keys=[agent_id])
+
+
+class ReplacedTerms(Base):
+    """Terms that a draft had before it was written again. Whoever has read them may have signed them: a vault of them is watched."""
+
+    __tablename__ = "replaced_terms"
+
+    digest: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    mandate_id: Mapped[int] = mapped_column(ForeignKey("mandate.id"))
+    budget_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    stop_floor_bps: Mapped[int] = mapped_column(Integer)
+    ends_at: Mapped[datetime]
+    replaced_at: Mapped[datetime]
 
 
 # What decides whether a mandate is paused, and what the owner's asking line is compared with: few rows of a book each.

@@ -17,6 +17,7 @@ from core.domain.mandate.refusals import UNKNOWN, reason_as_recorded
 from core.domain.mandate.rows import Kind, NewRow, ReportedBy
 from core.domain.mandate.terms import ZERO_ADDRESS
 from core.domain.money import UsdcE6, usdc_text
+from core.domain.times import instant_text
 
 # keccak256 of each role's name; the admin role is zero (OpenZeppelin AccessControl).
 ROLE_NAMES: Mapping[str, str] = {
@@ -61,6 +62,21 @@ def row_from_event(event: ev.ChainEvent, ref: ev.LogRef, keeper: str, owner: str
         block_number=ref.block_number,
         block_hash=ref.block_hash,
         payload=payload,
+    )
+
+
+def expired_note(ends_at: datetime, *, safe_block: int) -> NewRow:
+    """The end of signed terms that never became a vault: the factory makes none of them from `ends_at` on.
+
+    `safe_block`: the block by whose time that is past. No log says it, so that the row names no block of its own.
+    """
+    expired = {"ends_at": instant_text(ends_at), "safe_block": safe_block}
+    return NewRow(
+        kind=Kind.NOTE,
+        reported_by=ReportedBy.CHAIN,
+        occurred_at=ends_at,
+        base_key="expired",
+        payload={"terms_expired": expired, "note": "The signed terms expired without a vault"},
     )
 
 

@@ -8,6 +8,7 @@ Laws
 - The chain's row of a payment replaces the agent's report of the same payment: a fee is counted once.
 - Money out where no adapter values it is counted as the vault counts it: row by row, all such targets together.
 - A refusal is counted once, whether the agent or the block scan came first.
+- On testnet nothing but the chain ends a mandate: a stop, payout or cancellation without a block, as older records have them, ends nothing.
 
           signed            deposited = budget            stop              payout
    draft --------> signed ---------------------> working -------> stopped ---------> settled
@@ -228,9 +229,11 @@ def _resolve(state: MandateState, row: LedgerRow, facts: MandateFacts) -> Mandat
 
 
 def _stop(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    if _is_word_alone(row, facts):
+        return state
     stopped = row.payload.get("stopped")
     stopped = stopped if isinstance(stopped, Mapping) else {}
-    state = _end(state, Status.STOPPED, row.occurred_at)
+    state = _end(state, Status.STOPPED, row)
     if row.block_hash is not None:
         state = changed(state, agent_on_chain=None, agent_known=True)
     if state.stopped_at is not None:
@@ -246,17 +249,26 @@ def _stop(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateSt
 
 def _payout(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
     """Settled; a later one (more was unwound) pays the rest and changes no status."""
-    state = _end(state, Status.SETTLED, row.occurred_at)
+    if _is_word_alone(row, facts):
+        return state
+    state = _end(state, Status.SETTLED, row)
     if row.block_hash is not None:
         state = changed(state, agent_on_chain=None, agent_known=True)
     return state if state.settled_at else changed(state, settled_at=row.occurred_at)
 
 
-def _end(state: MandateState, status: Status, at: datetime) -> MandateState:
+def _is_word_alone(row: LedgerRow, facts: MandateFacts) -> bool:
+    """On testnet a signature that is out can become a vault whatever the record says; an end without a block is no end."""
+    return row.block_hash is None and facts.market_mode is MarketMode.TESTNET
+
+
+def _end(state: MandateState, status: Status, row: LedgerRow) -> MandateState:
     """Move on to an ending, never back: a stop after the settlement is only a fact beside it."""
     if state.status not in _ENDS[status]:
         return state
-    return changed(state, status=status, ended_at=state.ended_at or at)
+    if state.status in _UNFUNDED:
+        state = changed(state, unfunded_end_block=row.block_number)
+    return changed(state, status=status, ended_at=state.ended_at or row.occurred_at)
 
 
 # Notes
@@ -274,9 +286,10 @@ def _note(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateSt
 
 
 def _vault_created(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
-    """A vault proves its terms: a draft whose owner deployed it without telling the service is signed by it."""
-    if state.status is Status.DRAFT:
-        state = changed(state, status=Status.SIGNED, signed_at=state.signed_at or row.occurred_at)
+    """A vault proves its terms: a draft whose owner deployed it without telling the service is signed by it, and terms that were
+    thought to have expired have not."""
+    if state.status in (Status.DRAFT, Status.CANCELLED):
+        state = changed(state, status=Status.SIGNED, signed_at=state.signed_at or row.occurred_at, ended_at=None, unfunded_end_block=None)
     agent = fact.get("agent")
     return changed(
         state,
@@ -320,7 +333,8 @@ def _proceeds(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> M
 
 
 def _cancelled(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
-    return state if state.vault_address else _end(state, Status.CANCELLED, row.occurred_at)
+    """By the chain's TermsCancelled, or by its time: from endsAt on the factory makes no vault of the terms."""
+    return state if state.vault_address else _end(state, Status.CANCELLED, row)
 
 
 def _refused(state: MandateState, row: LedgerRow, told: Told) -> MandateState:
@@ -365,6 +379,7 @@ _ENDS: Mapping[Status, tuple[Status, ...]] = {  # from where each ending is reac
     Status.SETTLED: (Status.SIGNED, Status.WORKING, Status.STOPPED),
     Status.CANCELLED: (Status.DRAFT, Status.SIGNED),
 }
+_UNFUNDED = (Status.DRAFT, Status.SIGNED)
 _Fold = Callable[[MandateState, LedgerRow, MandateFacts], MandateState]
 _BY_KIND: Mapping[Kind, _Fold] = {
     Kind.SIGNED: _signed,
@@ -385,6 +400,6 @@ _NOTES: Mapping[str, Callable[[MandateState, LedgerRow, Mapping[str, Any]], Mand
     "mark": _marked,
     "unwound": _unwound,
     "proceeds": _proceeds,
-    "cancelled": _cancelled,
     "terms_cancelled": _cancelled,
+    "terms_expired": _cancelled,
 }

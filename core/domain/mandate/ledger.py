@@ -15,9 +15,9 @@ Laws
 """
 
 from core.domain.mandate.agent_rows import after_stop_note, event_row, guard_refusal_note, refusal_note, stop_request_note
-from core.domain.mandate.chain_rows import mark_note, revert_note, row_from_event
+from core.domain.mandate.chain_rows import expired_note, mark_note, revert_note, row_from_event
 from core.domain.mandate.fold import apply, effective, fold, fold_on
-from core.domain.mandate.paper import cancel_row, priced, signed_rows, stop_row
+from core.domain.mandate.paper import priced, signed_rows, stop_row
 from core.domain.mandate.rows import Kind, LedgerRow, NewRow, ReportedBy
 from core.domain.mandate.state import (
     EMPTY_STATE,
@@ -48,10 +48,10 @@ __all__ = [
     "ToldByTx",
     "after_stop_note",
     "apply",
-    "cancel_row",
     "changes_to_json",
     "effective",
     "event_row",
+    "expired_note",
     "fold",
     "fold_on",
     "guard_refusal_note",

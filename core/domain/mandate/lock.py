@@ -3,7 +3,7 @@
 Laws
 - Only a working mandate locks money, and no lock outlives the end date by more than a day.
 - The keeper is never gated. The agent may stop while it is the agent. On the day after the end date a stop by the owner is refused,
-  so that the agent's fee can be settled first; where there is a vault, one by the agent too, whose key may be the owner's.
+  so that the agent's fee can be settled first; but on paper, one by the agent too, whose key may be the owner's.
 
                ends_at              ends_at + 86400
     working       |     settle_grace      |     open
@@ -83,10 +83,10 @@ def settle_grace_until(ends_at: int, now: int) -> int | None:
     return until if ends_at <= now < until else None
 
 
-def check_stop(by: StoppedBy, ends_at: int, now: int, *, has_vault: bool) -> None:
-    """Whether `by` may stop a signed or working mandate now. Errors: SettleGraceError, for the owner, and for the agent of a vault."""
+def check_stop(by: StoppedBy, ends_at: int, now: int, *, is_paper: bool) -> None:
+    """Whether `by` may stop a signed or working mandate now. Errors: SettleGraceError, for the owner, and for the agent but on paper."""
     until = settle_grace_until(ends_at, now)
-    is_gated = by is StoppedBy.OWNER or (by is StoppedBy.AGENT and has_vault)
+    is_gated = by is StoppedBy.OWNER or (by is StoppedBy.AGENT and not is_paper)
     if is_gated and until is not None:
         raise SettleGraceError(until)
 

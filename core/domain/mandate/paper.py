@@ -69,15 +69,9 @@ def signed_rows(facts: MandateFacts, *, terms_digest: str, version: int, now: da
 
 
 def stop_row(*, by: ReportedBy, reason: str, now: datetime) -> NewRow:
-    """A stop that needs no chain: of a paper mandate, or of a signed one without a vault (decisions 37, 42)."""
+    """The stop of a paper mandate, which needs no chain. Of any other it ends nothing."""
     stopped = {"by": by.value, "reason": reason, "worth_usdc": None}
     return NewRow(kind=Kind.STOP, reported_by=by, occurred_at=now, base_key="stop", payload={"stopped": stopped})
-
-
-def cancel_row(now: datetime) -> NewRow:
-    """The owner cancels a signed mandate that has no vault. A draft has no rows: its status is the mandate's own."""
-    payload = {"cancelled": True}
-    return NewRow(kind=Kind.NOTE, reported_by=ReportedBy.OWNER, occurred_at=now, base_key="cancelled", payload=payload)
 
 
 def unreturned_cost_usdc_e6(position: Position) -> UsdcE6:

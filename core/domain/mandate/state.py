@@ -15,7 +15,7 @@ from typing import Any
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.unvalued import PositionRules
 
-STATE_VERSION = 4
+STATE_VERSION = 5
 
 
 class StateVersionError(ValueError):
@@ -120,6 +120,7 @@ class MandateState:
     stop_requested_at: datetime | None = None
     settled_at: datetime | None = None
     ended_at: datetime | None = None  # when it first became stopped, settled or cancelled
+    unfunded_end_block: int | None = None  # the block that ended terms which no vault held the budget of: said once it is safe
     # agent
     agent_on_chain: str | None = None
     agent_known: bool = False  # a chain row has said who the agent is (or that there is none)

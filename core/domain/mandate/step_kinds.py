@@ -150,6 +150,7 @@ _CHAIN_NOTES: Mapping[str, tuple[StepKind, str, tuple[int, ...], bool]] = {
     "proceeds": (StepKind.OUTCOME, "outcome_proceeds", (), False),
     "payee_changed": (StepKind.CONTROL, "control_payeechanged", (9,), False),
     "terms_cancelled": (StepKind.CONTROL, "control_cancelled", (), False),
+    "terms_expired": (StepKind.CONTROL, "control_expired", (), False),
     "cancelled": (StepKind.CONTROL, "control_cancelled", (), False),
 }
 _PAUSE_NOTES = {"paused": "Paused: agent removed on chain", "resumed": "Resumed: agent set on chain"}

@@ -53,6 +53,7 @@ RESERVED_KEYS = frozenset(
         "agent_removed",
         "payee_changed",
         "terms_cancelled",
+        "terms_expired",
         "cancelled",
         "stop_requested",
         "positions_void",

@@ -1,4 +1,4 @@
-"""A database that the fold of version 3 filled, two weeks a book: migration 0004 keeps what still holds, and the rest is folded again."""
+"""A database that an older fold filled, two weeks a book: the migrations keep what still holds, and the rest is folded again."""
 
 import json
 from datetime import timedelta
@@ -10,14 +10,17 @@ from sqlalchemy import text
 from core.books import mandate_ledger, mandate_refold
 from core.db import migrate
 from core.db.engine import Database
-from core.domain.mandate.ledger import Kind, NewRow, ReportedBy
+from core.domain.mandate.ledger import Kind, NewRow, ReportedBy, stop_row
+from core.domain.mandate.state import STATE_VERSION
 from core.domain.money import UsdcE6
 from tests.integration.core.rows import BLOCK_A, CHAIN, NOW, add_mandate, signed
 
 WEEK, LATER = timedelta(days=7), NOW + timedelta(days=400)
 HELD = 64  # payments, or refusals, that a state of version 3 remembered
 AS_BEFORE_0004 = """
-drop table mandate_undo; drop table owed_note;
+drop table mandate_undo; drop table owed_note; drop table keeper_ended; drop table replaced_terms;
+drop index ix_vault_mark_vault_id; drop index ix_mandate_unvaulted; drop index ix_vault_foreign_terms;
+alter table mandate drop column ends_in_block;
 update alembic_version set version_num = '0003'
 """
 STATES = """
@@ -73,7 +76,7 @@ def make_older(database: Database, mandate: int, payments: int, **wrong: Any) ->
 
 
 def rewind(database: Database) -> None:
-    """To the tables of migration 0003, as far as 0004 makes others; what came later stands beside."""
+    """To the tables of migration 0003."""
     with database.write() as session:
         for statement in AS_BEFORE_0004.split(";"):
             session.execute(text(statement))
@@ -88,7 +91,7 @@ def test_a_book_that_told_of_no_more_than_was_remembered__keeps_its_states_in_he
     assert len(before) == 3
     make_older(database, mandate, payments)
     rewind(database)
-    migrate.upgrade(database_url, "0004")
+    migrate.upgrade(database_url)
     assert states(database, mandate) == before
 
 
@@ -97,7 +100,7 @@ def test_a_book_that_told_of_more__is_folded_again_when_it_is_read(database: Dat
     mandate = fill(database, "m_aaaaaaaaaa", payments)
     make_older(database, mandate, payments, fees_network_usdc_e6=2 * payments * 1_000_000)
     rewind(database)
-    migrate.upgrade(database_url, "0004")
+    migrate.upgrade(database_url)
     assert {state["version"] for state in states(database, mandate).values()} == {3}
     with database.read() as session:
         state = mandate_ledger.load_head(session, mandate)
@@ -111,14 +114,14 @@ def test_a_row_that_comes_late_over_the_weeks_border__counts_once_in_either_book
     mandate = fill(database, "m_aaaaaaaaaa", payments)
     make_older(database, mandate, payments)
     rewind(database)
-    migrate.upgrade(database_url, "0004")
+    migrate.upgrade(database_url)
     with database.write() as session:
         mandate_ledger.append(session, mandate, fee(payments, ReportedBy.AGENT, 2), LATER)
         mandate_ledger.append(session, mandate, fee(payments - 1, ReportedBy.CHAIN, 3), LATER)
     with database.read() as session:
         assert mandate_ledger.verify(session, mandate) == []
         assert mandate_ledger.load_head(session, mandate).fees_usdc_e6 == (payments + 1) * 1_000_000
-    assert {state["version"] for state in states(database, mandate).values()} == {4}
+    assert {state["version"] for state in states(database, mandate).values()} == {STATE_VERSION}
 
 
 def test_what_the_migration_leaves__is_no_fault_and_is_folded_again_at_the_next_start(database: Database, database_url: str) -> None:
@@ -126,13 +129,13 @@ def test_what_the_migration_leaves__is_no_fault_and_is_folded_again_at_the_next_
     mandate = fill(database, "m_aaaaaaaaaa", HELD + 1)
     make_older(database, mandate, HELD + 1)
     rewind(database)
-    migrate.upgrade(database_url, "0004")
+    migrate.upgrade(database_url)
     with database.read() as session:
         assert mandate_refold.older_books(session) == [mandate]
         assert mandate_ledger.verify(session, mandate) == []
     with database.write() as session:
         mandate_refold.refold(session, mandate)
-    assert {state["version"] for state in states(database, mandate).values()} == {4}
+    assert {state["version"] for state in states(database, mandate).values()} == {STATE_VERSION}
     with database.read() as session:
         assert (mandate_refold.older_books(session), mandate_ledger.verify(session, mandate)) == ([], [])
 
@@ -141,7 +144,28 @@ def test_one_more_row_of_such_a_book__heals_its_weeks_as_well(database: Database
     mandate = fill(database, "m_aaaaaaaaaa", HELD + 1)
     make_older(database, mandate, HELD + 1)
     rewind(database)
-    migrate.upgrade(database_url, "0004")
+    migrate.upgrade(database_url)
     with database.write() as session:
         mandate_ledger.append(session, mandate, fee(HELD + 1, ReportedBy.AGENT, 9), LATER)
-    assert {state["version"] for state in states(database, mandate).values()} == {4}
+    assert {state["version"] for state in states(database, mandate).values()} == {STATE_VERSION}
+
+
+# Version 4: the record alone could end signed terms
+
+
+def test_terms_that_the_record_alone_had_stopped__are_signed_again_in_ledger_and_list(database: Database, database_url: str) -> None:
+    with database.write() as session:
+        mandate = add_mandate(session)
+        mandate_ledger.append_many(session, mandate, [signed(), stop_row(by=ReportedBy.AGENT, reason="agent", now=NOW)], NOW)
+        said = json.dumps({"version": 4, "status": "stopped"})
+        for table in ("mandate_head", "mandate_week"):
+            session.execute(text(SET.format(table=table)), {"changed": said, "id": mandate})
+        session.execute(text("update mandate set status = 'stopped', ended_at = :now where id = :id"), {"now": NOW, "id": mandate})
+    rewind(database)
+    migrate.upgrade(database_url)
+    with database.write() as session:
+        assert mandate_refold.older_books(session) == [mandate]
+        mandate_refold.refold(session, mandate)
+    with database.read() as session:
+        row = session.execute(text("select status, ended_at from mandate where id = :id"), {"id": mandate}).one()
+        assert (row.status, row.ended_at, mandate_ledger.verify(session, mandate)) == ("signed", None, [])

@@ -237,7 +237,7 @@ def gave(amount: int) -> Effect:
 
 def _refused_by_record(by: StoppedBy, ends_at: int, now: int) -> str | None:
     try:
-        check_stop(by, ends_at, now, has_vault=True)
+        check_stop(by, ends_at, now, is_paper=False)
     except SettleGraceError:
         return "SettleGrace"
     return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -28,6 +28,7 @@ from tests.personas import OWNER
 
 Book = tuple["Issued", str]  # a mandate and its vault
 DRAFTED_AT = datetime(2026, 11, 1, tzinfo=UTC)
+SAFE_DEPTH = 32  # slots of an epoch, as anvil counts them
 
 
 def now_utc() -> datetime:
@@ -68,7 +69,7 @@ def _mandate(owner_id: int, issued: MandateTerms, digest: str, rules: tuple[Rule
         signature=hex_bytes(OWNER.signer.sign_digest(digest)),
         created_at=DRAFTED_AT,
         updated_at=DRAFTED_AT,
-        ends_at=DRAFTED_AT + timedelta(days=issued.horizon_days),
+        ends_at=datetime.fromtimestamp(issued.ends_at, UTC),
     )
 
 
@@ -138,6 +139,12 @@ class Follower:
             assert len(rounds) < 50, "the indexer does not arrive at the head"
             rounds.append(self.tip.round())
         return rounds
+
+    def be_safe(self) -> None:
+        """What is mined so far becomes safe by anvil's word (SAFE_DEPTH blocks below its head), and is noted so."""
+        self.deployed.anvil.mine(SAFE_DEPTH)
+        self.catch_up()
+        self.tip.note_finality()
 
     @property
     def head_hash(self) -> str:

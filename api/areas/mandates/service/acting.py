@@ -220,24 +220,22 @@ def _members(kind: str, values: list[Any]) -> list[Any]:
 
 
 def stop(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
-    """End the mandate: at once in the record where there is no vault, else by the call that its sender sends.
+    """End the mandate: on paper at once, else by the calls that their sender sends. Nothing is said to have ended before the chain has it:
+    a signature that is out can become a vault whatever the record knows, and `cancel_call` and `call` can each lose a race with it.
 
-    An agent's request for a vault is a note; the stop row is written when the chain confirms (decisions 37, 42). An agent
-    that only proposed a draft stops nothing: the mandate may name another.
+    An agent's request is a note. An agent that only proposed a draft stops nothing: the mandate may name another.
     """
     mandate = held_by(call, caller, command.id, lock=True)
     current = current_of(call, mandate)
     next_status(current.status, Move.STOP, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
     by = StoppedBy.OWNER if isinstance(caller, OwnerCaller) else StoppedBy.AGENT
-    check_stop(by, terms_of(mandate).ends_at, current.now, has_vault=current.vault is not None)
-    stop_call = None
-    if current.vault is None:
-        current.require_known()  # there may be a vault, which a stop in the record alone would not stop
+    check_stop(by, terms_of(mandate).ends_at, current.now, is_paper=is_paper(mandate))
+    stop_call = cancel_call = None
+    if is_paper(mandate):
         mandate_ledger.append(call.db, mandate.id, stop_row(by=ReportedBy(by.value), reason=by.value, now=call.now), call.now)
-    else:
+    elif by is StoppedBy.AGENT:
         stop_call = stop_call_of(call, mandate, current, by)
-        if by is StoppedBy.AGENT:
-            note = stop_request_note(why=None, fact=uuid.uuid4().hex, now=call.now)
-            mandate_ledger.append(call.db, mandate.id, note, call.now)
-    cancel_call = cancel_terms_call(call, mandate, current.vault) if isinstance(caller, OwnerCaller) else None
+        mandate_ledger.append(call.db, mandate.id, stop_request_note(why=None, fact=uuid.uuid4().hex, now=call.now), call.now)
+    else:
+        stop_call, cancel_call = stop_call_of(call, mandate, current, by), cancel_terms_call(call, mandate, current)
     return Answer({"status": mandate.status, "mandate": mandate_view(call, mandate), "call": stop_call, "cancel_call": cancel_call})

@@ -110,6 +110,7 @@ def update(call: Call, caller: OwnerCaller, command: UpdateDraft) -> Answer:
     """Replace a draft whole. Its agent stays, unless the draft now opens to any agent."""
     mandate = owned(call, caller, command.id, lock=True)
     _require_draft(mandate, "an update")
+    mandates.replace_terms(call.db, mandate, call.now)
     if command.open_board:
         mandate.agent_id = None
     agent = None if mandate.agent_id is None else identity.find_agent(call.db, mandate.agent_id)
@@ -125,7 +126,9 @@ def assign(call: Call, caller: OwnerCaller, command: AssignAgent) -> Answer:
     """
     mandate = owned(call, caller, command.id, lock=True)
     next_status(Status(mandate.status), Move.ASSIGN, MoveFacts())
+    _require_draft(mandate, "an assignment")
     agent = designated(call, caller, command.agent_id)
+    mandates.replace_terms(call.db, mandate, call.now)
     mandate.agent_id, mandate.open_board = agent.id, False
     targets = targets_of(mandate)
     frozen = _frozen(call, caller.wallet_address, mandate, agent, targets, listed_contracts(call))
@@ -180,6 +183,8 @@ def require_accepting(call: Call, agent_id: int) -> None:
 def _require_draft(mandate: Mandate, what: str) -> None:
     if mandate.status != Status.DRAFT.value:
         raise Refusal("wrong_status", f"The mandate is {mandate.status}; {what} takes a draft.")
+    if mandate.ends_in_block is not None:
+        raise Refusal("wrong_status", f"Its terms were cancelled on chain in block {mandate.ends_in_block}; write a new draft.")
 
 
 def _write(call: Call, owner_wallet: str, mandate: Mandate, command: DraftTerms, agent: Account | None) -> None:

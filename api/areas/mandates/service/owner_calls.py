@@ -18,6 +18,7 @@ from api.kernel.operation import Answer, Call, Refusal
 from core.chain import calldata
 from core.chain.rpc import RpcError
 from core.chain.typed_data import receive_authorization_typed_data
+from core.chain.vault_address import vault_address
 from core.db.tables.mandate import Mandate
 from core.domain.errors import InvalidNumberError, SettleGraceError
 from core.domain.mandate.ledger import MandateState
@@ -37,6 +38,19 @@ MAY_BE_STOPPED = (
     "The record is short and the chain cannot be asked now: if the vault is stopped already, the call reverts and changes nothing."
 )
 RECORD_STOP_HAPPENS = "There is no vault to stop: POST .../stop ends the mandate in the record at once."
+EARLY_STOP_HAPPENS = (
+    "The record knows no vault of these terms yet. Send cancel_call first: once it is mined, no vault can be made of them any more. If it "
+    "reverts with VaultExists, the vault was there first: send this call, which stops it for good. While there is no vault, this call "
+    "changes nothing, though its transaction succeeds. The status changes once the chain's block is safe."
+)
+AGENT_EARLY_STOP_HAPPENS = (
+    "The record knows no vault of these terms yet. Once there is one this call stops it for good; before that it changes nothing, though "
+    "its transaction succeeds. Only the owner can cancel the terms, by POST .../cancel. The status changes once the chain's block is safe."
+)
+CANCEL_HAPPENS = (
+    "No vault can be made of these terms from then on. If it reverts with VaultExists, the vault was there first: send the stop call "
+    "instead. The status says cancelled once the chain's block is safe."
+)
 
 
 def built(call: Call, to: str, data: str) -> dict[str, Any]:
@@ -122,12 +136,12 @@ def deposit_call(call: Call, caller: OwnerCaller, command: DepositQuery) -> Answ
     return Answer(calls[1] | {"calls": calls, "vault_address": vault} | current.data_issue)
 
 
-def cancel_terms_call(call: Call, mandate: Mandate, vault: str | None) -> dict[str, Any] | None:
-    """The call that keeps signed terms from ever becoming a vault; None when no signature for the chain is out."""
-    if is_paper(mandate) or mandate.signature is None or vault is not None:
+def cancel_terms_call(call: Call, mandate: Mandate, current: Current) -> dict[str, Any] | None:
+    """The call that keeps signed terms from ever becoming a vault; None where they cannot, or have become one."""
+    if is_paper(mandate) or current.status is not Status.SIGNED or current.vault is not None:
         return None
-    what = "Your signature is out: send this call so that no vault can ever be made of these terms."
-    return built(call, call.deps.contracts["factory"], calldata.cancel_terms(terms_of(mandate))) | {"what_happens": what}
+    data = calldata.cancel_terms(terms_of(mandate))
+    return built(call, call.deps.contracts["factory"], data) | {"what_happens": CANCEL_HAPPENS}
 
 
 # The agent
@@ -162,12 +176,15 @@ def _agent_call(call: Call, mandate: Mandate, current: Current, wallet: str | No
 
 
 def stop_call(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
+    """The vault's stop call; of signed terms without a vault in the record also `cancel_call`, since either can lose a race."""
     mandate = owned(call, caller, command.id)
-    return Answer(stop_call_of(call, mandate, current_of(call, mandate), StoppedBy.OWNER))
+    current = current_of(call, mandate)
+    cancel = cancel_terms_call(call, mandate, current)
+    return Answer(stop_call_of(call, mandate, current, StoppedBy.OWNER) | ({} if cancel is None else {"cancel_call": cancel}))
 
 
 def stop_call_of(call: Call, mandate: Mandate, current: Current, by: StoppedBy) -> dict[str, Any]:
-    """The vault's stop call, or why there is none to send now (decisions 37)."""
+    """The vault's stop call, or why there is none to send now. Nothing is asked of a node: the vault's address follows from its terms."""
     return _stop_call(call, mandate, current, by) | current.data_issue
 
 
@@ -176,14 +193,17 @@ def _stop_call(call: Call, mandate: Mandate, current: Current, by: StoppedBy) ->
     if current.status not in ACTIVE:
         return nothing_to_send(call, vault, "mandate_not_working", f"The mandate is {current.status}; there is nothing to stop.")
     try:
-        check_stop(by, terms_of(mandate).ends_at, current.now, has_vault=vault is not None)
+        check_stop(by, terms_of(mandate).ends_at, current.now, is_paper=is_paper(mandate))
     except SettleGraceError as grace:
-        what = RECORD_GRACE_HAPPENS if vault is None else GRACE_HAPPENS
+        what = RECORD_GRACE_HAPPENS if is_paper(mandate) else GRACE_HAPPENS
         return nothing_to_send(call, vault, "settle_grace", what, utc_text(grace.until))
-    if vault is None:
-        current.require_known()  # there may be a vault that the record does not know
+    if is_paper(mandate):
         return nothing_to_send(call, None, "no_vault", RECORD_STOP_HAPPENS)
-    what = STOP_HAPPENS if current.unseen is None else f"{STOP_HAPPENS} {MAY_BE_STOPPED}"
+    if vault is None:
+        vault = vault_address(call.deps.contracts["factory"], digest_of(mandate))
+        what = EARLY_STOP_HAPPENS if by is StoppedBy.OWNER else AGENT_EARLY_STOP_HAPPENS
+    else:
+        what = STOP_HAPPENS if current.unseen is None else f"{STOP_HAPPENS} {MAY_BE_STOPPED}"
     return built(call, vault, calldata.stop(by.value)) | {"reason": None, "what_happens": what, "locked_until": None}
 
 

@@ -3,7 +3,7 @@
 from api.areas.mandates.schemas import MandatePath, SignTerms
 from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.current import current_of
-from api.areas.mandates.service.owner_calls import cancel_terms_call
+from api.areas.mandates.service.owner_calls import cancel_terms_call, stop_call_of
 from api.areas.mandates.service.views import digest_of, mandate_view, rules_of, terms_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
@@ -13,7 +13,7 @@ from core.chain.typed_data import terms_typed_data
 from core.db.repositories.mandate_rows import mandate_facts
 from core.domain.mandate.ledger import signed_rows
 from core.domain.mandate.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
-from core.domain.mandate.paper import cancel_row
+from core.domain.mandate.lock import StoppedBy
 from core.domain.mandate.terms import rules_to_json, terms_to_json
 
 
@@ -55,15 +55,19 @@ def sign(call: Call, caller: OwnerCaller, command: SignTerms) -> Answer:
 
 
 def cancel(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
-    """Drop a draft, or a signed mandate without a vault; for the latter the answer has the call that voids the signature."""
+    """Drop a draft at once. Of signed terms the answer has the calls that end them on chain, and nothing has ended before one is mined."""
     mandate = owned(call, caller, command.id, lock=True)
-    current = current_of(call, mandate).require_known()
+    current = current_of(call, mandate)
     facts = MoveFacts(market_mode=MarketMode(mandate.market_mode), has_vault=current.vault is not None)
     next_status(current.status, Move.CANCEL, facts)
-    if mandate.signature is None:
+    stop_call = None
+    if current.status is Status.DRAFT:
         # A draft has no book yet: nothing was signed that a row could tell of.
+        current.require_known()
         mandate.status, mandate.ended_at, mandate.updated_at = Status.CANCELLED.value, call.now, call.now
+        mandate.ends_in_block = None
         call.db.flush()
     else:
-        mandate_ledger.append(call.db, mandate.id, cancel_row(call.now), call.now)
-    return Answer({"mandate": mandate_view(call, mandate), "cancel_call": cancel_terms_call(call, mandate, current.vault)})
+        stop_call = stop_call_of(call, mandate, current, StoppedBy.OWNER)
+    answer = {"status": mandate.status, "mandate": mandate_view(call, mandate), "call": stop_call}
+    return Answer(answer | {"cancel_call": cancel_terms_call(call, mandate, current)})

@@ -10,7 +10,7 @@ from api.areas.mandates.exports.files import exported, exported_all
 from api.areas.mandates.schemas import AllWeeksQuery, MandatePath, WeekQuery
 from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.current import Current, current_of
-from api.areas.mandates.service.owner_calls import lock_now, stop_call_of, withdrawable_now
+from api.areas.mandates.service.owner_calls import cancel_terms_call, lock_now, stop_call_of, withdrawable_now
 from api.areas.mandates.service.steps_now import with_their_txs
 from api.areas.mandates.service.venues import NO_POSITIONS, AdapterPositions, adapter_positions, spread_bps
 from api.areas.mandates.service.views import is_paper, terms_of, vault_of
@@ -129,7 +129,7 @@ def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
         state=current.state,
         positions=() if positions is None else positions.known,
         relay_positions_read=positions is not None and positions.is_complete,
-        stop_call=_call_of(stop_call_of(call, mandate, current, StoppedBy.OWNER)),
+        stop_call=_call_of(cancel_terms_call(call, mandate, current) or stop_call_of(call, mandate, current, StoppedBy.OWNER)),
         withdraw_call=None if positions is None or positions.has_closable else _withdrawal(call, caller, mandate, current),
         spread_bps=spread_bps(call, mandate),
         now=current.now,

@@ -49,6 +49,10 @@ class World:
         self.chain.anvil.mine()
         self.follower.catch_up()
 
+    def be_safe(self) -> None:
+        """What is mined so far becomes safe, and the indexer learns it."""
+        self.follower.be_safe()
+
     def read(self) -> dict[str, Any]:
         return self.stage.get(self.path, self.stage.owner)
 

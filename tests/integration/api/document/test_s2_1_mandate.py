@@ -185,7 +185,7 @@ def test_strategy__is_shown_and_changes_no_signed_term(stage: Stage) -> None:
 )  # fmt: skip
 def test_status__has_the_documents_words(stage: Stage) -> None:
     draft, signed, working, paper = stage.draft(), stage.signed(), stage.working(), stage.paper()
-    stopped, cancelled = stage.signed(), stage.draft()
+    stopped, cancelled = stage.paper(), stage.draft()
     stage.post(f"/mandates/{stopped}/stop", stage.owner)
     stage.post(f"/mandates/{cancelled}/cancel", stage.owner)
     words = [mandate_of(stage, one)["status"] for one in (draft, signed, working, paper, stopped, cancelled)]

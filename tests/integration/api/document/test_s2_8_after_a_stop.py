@@ -5,8 +5,10 @@ from typing import Any
 import httpx
 import pytest
 
+from core.domain import events as ev
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import ADAPTER, Stage, reason
+from tests.personas import OWNER
 
 NOTHING = {"value": None, "source": "none", "basis": "mandate_not_working"}
 USED = dict.fromkeys(("left_today", "left_total", "per_action_max", "window_frees_at"), NOTHING)
@@ -43,9 +45,9 @@ def test_stopped_then_settled_on_the_chain__the_agent_cannot_act_and_no_limit_is
 
 @pytest.mark.row("2.8 how_to_act says the agent cannot act", "2.8 limits.used values are null after a stop", "2.8 settle_note")
 def test_stopped_or_cancelled_without_a_vault__has_the_same_shape(stage: Stage) -> None:
-    signed, cancelled = stage.signed(), stage.signed()
-    stopped = stop(stage, signed)
-    stage.post(f"/mandates/{cancelled}/cancel", stage.owner)
+    stopped, cancelled = stop(stage, stage.paper()), stage.signed()
+    digest = stage.get(f"/mandates/{cancelled}/terms", stage.owner)["digest"]
+    stage.chain_says_for_good(cancelled, ev.TermsCancelled(digest, stage.owner_wallet.address))
     dropped = stage.get(f"/mandates/{cancelled}", stage.agent)
     assert (stopped["how_to_act"], stopped["limits"]["used"]) == ("The mandate is stopped. The agent cannot act.", USED)
     assert (dropped["how_to_act"], dropped["limits"]["used"]) == ("The mandate is cancelled. The agent cannot act.", USED)
@@ -138,7 +140,8 @@ def test_agent_status__of_a_live_and_an_ended_vault__and_of_no_draft_or_cancelle
         report(stage, ended_id, kind, amount)
     live.send_owners(ended_id, "stop-call")
     signed, paper, cancelled = stage.signed(), stage.paper(), stage.signed()
-    stage.post(f"/mandates/{cancelled}/cancel", stage.owner)
+    live.send(OWNER, stage.post(f"/mandates/{cancelled}/cancel", stage.owner)["cancel_call"])
+    live.follower.be_safe()
     stage.draft()
     status = status_of_agent(stage)
     active = {one["id"]: one for one in status["active_mandates"]}

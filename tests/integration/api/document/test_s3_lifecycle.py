@@ -101,9 +101,11 @@ def test_cancel__a_signed_mandate__and_its_call_make_the_vault_impossible(world:
     stage, mandate_id = world.stage, world.stage.signed()
     deploy = stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner)
     answer = stage.post(f"/mandates/{mandate_id}/cancel", stage.owner)
-    assert answer["mandate"]["status"] == "cancelled"
+    assert answer["mandate"]["status"] == "signed"
     world.send(OWNER, answer["cancel_call"])
     assert world.chain.send(OWNER, deploy["to"], deploy["data"]).status == 0
+    assert stage.get(f"/mandates/{mandate_id}", stage.owner)["mandate"]["status"] == "signed"
+    world.be_safe()
     read = stage.get(f"/mandates/{mandate_id}", stage.owner)
     assert (read["mandate"]["status"], read["mandate"]["vault_address"], read["lock"]["withdrawable"]) == ("cancelled", None, False)
     assert stage.faults(mandate_id) == []

@@ -12,11 +12,11 @@ from eth_account import Account
 from eth_account.messages import encode_typed_data
 from eth_account.signers.local import LocalAccount
 from eth_utils.address import to_checksum_address
-from eth_utils.crypto import keccak
 from starlette.testclient import TestClient
 
-from core.books import mandate_ledger
+from core.books import mandate_ends, mandate_ledger
 from core.chain.rpc import RpcUnreachableError
+from core.chain.vault_address import vault_address
 from core.db.engine import Database
 from core.db.repositories import mandates
 from core.domain import events as ev
@@ -74,7 +74,7 @@ class StageChain(FewAnswersChain):
 
     def predict_vault(self, terms_digest: str, at: Any = "latest") -> str:
         self._require_up()
-        return str(to_checksum_address(keccak(hexstr=terms_digest)[12:]))
+        return vault_address(CONTRACTS["factory"], terms_digest)
 
     def __getattr__(self, name: str) -> Any:
         def out_of_reach(*_: Any, **__: Any) -> Any:
@@ -182,6 +182,12 @@ class Stage:
             )
             assert row is not None
             self.append(mandate_id, row)
+
+    def chain_says_for_good(self, mandate_id: str, *events: Any) -> None:
+        """The same, and its block is safe."""
+        self.chain_says(mandate_id, *events)
+        with self.database.write() as session:
+            mandate_ends.say_safe(session, CHAIN_ID, self.log_index, self.clock.now)
 
     def append(self, mandate_id: str, row: NewRow) -> None:
         with self.database.write() as session:

@@ -1,9 +1,11 @@
 import pytest
 
 from core.chain import calldata
+from core.chain.vault_address import vault_address
 from core.domain import events as ev
+from core.domain.mandate.terms import terms_from_json
 from tests.integration.api.conftest import KEY, connect
-from tests.integration.api.mandates.stage import ADAPTER, BUY, KEEPER, USDC, Stage, address, reason
+from tests.integration.api.mandates.stage import ADAPTER, BUY, CONTRACTS, KEEPER, USDC, Stage, address, reason
 
 
 def build(stage: Stage, mandate_id: str, amount: str, **changes: object) -> dict[str, object]:
@@ -33,8 +35,9 @@ def test_accept__refusals_come_in_their_order(stage: Stage) -> None:
     stage.accept_mandates(stage.agent_id, accepts=False)
     assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", stage.agent)) == (409, "agent_not_accepting")
     stage.accept_mandates(stage.agent_id)
-    stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", stage.agent)) == (409, "wrong_status")
+    stopped = stage.paper()
+    stage.post(f"/mandates/{stopped}/stop", stage.owner)
+    assert reason(stage.call("POST", f"/mandates/{stopped}/accept", stage.agent)) == (409, "wrong_status")
 
 
 def test_accept__on_the_open_board__is_for_any_accepting_agent_and_only_the_first(stage: Stage) -> None:
@@ -172,12 +175,43 @@ def test_stop__of_a_paper_mandate__ends_it_at_once(stage: Stage) -> None:
     assert stage.faults(mandate_id) == []
 
 
-def test_stop__of_a_signed_mandate_without_a_vault__is_in_the_record_and_voids_the_signature(stage: Stage) -> None:
+def calls_of(stage: Stage, mandate_id: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    """(to, data) of the vault's stop and of cancelTerms, as they follow from the terms alone."""
+    read = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)
+    vault = vault_address(CONTRACTS["factory"], read["digest"])
+    return (vault, calldata.stop("owner")), (CONTRACTS["factory"], calldata.cancel_terms(terms_from_json(read["terms"])))
+
+
+@pytest.mark.parametrize("is_down", [False, True])
+@pytest.mark.parametrize("path", ["stop", "cancel"])
+def test_stop_and_cancel__of_signed_terms__end_nothing_and_give_both_calls(stage: Stage, path: str, is_down: bool) -> None:
+    """The record alone ended them, and a vault that was mined and not yet indexed, or made later, worked for good."""
     mandate_id = stage.signed()
-    assert stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)["reason"] == "no_vault"
-    answer = stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
-    assert answer["status"] == "stopped"
-    assert answer["cancel_call"]["data"].startswith("0x")
+    stage.chain.is_down = is_down
+    stop, cancel = calls_of(stage, mandate_id)
+    answer = stage.post(f"/mandates/{mandate_id}/{path}", stage.owner)
+    assert (answer["status"], answer["mandate"]["status"], answer["mandate"]["ended_at"]) == ("signed", "signed", None)
+    assert (answer["call"]["to"], answer["call"]["data"]) == stop
+    assert (answer["cancel_call"]["to"], answer["cancel_call"]["data"]) == cancel
+    assert stage.faults(mandate_id) == []
+
+
+def test_stop_call__of_signed_terms_without_a_vault__has_both_calls(stage: Stage) -> None:
+    mandate_id = stage.signed()
+    stop, cancel = calls_of(stage, mandate_id)
+    call = stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)
+    assert ((call["to"], call["data"]), (call["cancel_call"]["to"], call["cancel_call"]["data"])) == (stop, cancel)
+    step = stage.get(f"/mandates/{mandate_id}/close-all-plan", stage.owner)["steps"][0]
+    assert (step["type"], step["to"], step["data"]) == ("stop", *cancel)
+
+
+def test_stop__by_the_agent_before_the_money_lands__is_a_request_and_takes_nothing_from_the_owner(stage: Stage) -> None:
+    mandate_id = stage.signed()
+    answer = stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
+    assert (answer["status"], answer["call"]["data"], answer["cancel_call"]) == ("signed", calldata.stop("agent"), None)
+    events = stage.get(f"/mandates/{mandate_id}/ledger", stage.agent)["events"]
+    assert [event["kind"] for event in events] == ["note", "signed"] and events[0]["payload"] == {"stop_requested": True}
+    assert stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner)["data"].startswith("0x")
 
 
 def test_stop__by_the_agent_of_a_vault__is_a_request_and_a_call(stage: Stage) -> None:

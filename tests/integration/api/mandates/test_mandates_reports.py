@@ -3,6 +3,7 @@ from typing import Any
 import httpx
 import pytest
 
+from core.domain import events as ev
 from core.domain.mandate.ledger import revert_note
 from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage, address, reason
 
@@ -81,8 +82,8 @@ def test_event__on_a_draft__is_wrong_status(stage: Stage) -> None:
 
 
 def test_event__testnet_after_a_stop__is_stored_and_flagged(stage: Stage) -> None:
-    mandate_id = stage.signed()
-    stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
+    mandate_id = stage.working()
+    stage.chain_says(mandate_id, ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False))
     answer = report(stage, mandate_id)
     assert (answer.status_code, answer.json()["codes"][0]) == (202, "mandate_stopped")
 

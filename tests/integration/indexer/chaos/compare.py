@@ -134,7 +134,8 @@ def _without_foreign(table: str, rows: Sequence[Row], foreign: frozenset[str]) -
 def _head(session: Session, chain: DeployedChain, mandate: int, sums: Sums, at: str) -> list[str]:
     wanted = (sums.status, sums.deposited, sums.spent, sums.received, sums.withdrawn, sums.paid_out, sums.cash)
     found = _rows(session, HEADS, mandate=mandate)
-    lines = [] if found == [wanted] else [f"head of {mandate}: {found}, the fold says {wanted}"]
+    right = [wanted, ("cancelled", *wanted[1:])] if sums.may_have_expired else [wanted]  # said once a safe block is past the end
+    lines = [] if found in ([one] for one in right) else [f"head of {mandate}: {found}, the fold says {wanted}"]
     if sums.vault is not None:
         balance, status = chain.reader.usdc_balance(sums.vault, at), chain.reader.status(sums.vault, at)
         if balance != sums.cash:

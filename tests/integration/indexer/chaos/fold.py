@@ -56,6 +56,7 @@ class Sums:
     received: int = 0
     withdrawn: int = 0
     paid_out: int = 0
+    may_have_expired: bool = False  # no vault, and the end of the terms is past
 
     @property
     def cash(self) -> int:
@@ -94,6 +95,10 @@ def fold(chain: DeployedChain, places: Sequence[Place], wallets: Mapping[str, in
         receipts = reader.receipts(header.hash) if header.transaction_hashes else ()
         assert receipts is not None
         folding.block(header, receipts)
+    for place in places:
+        sums = None if place.issued is None else folding.sums[place.issued.id]
+        if sums is not None:
+            sums.may_have_expired = sums.vault is None and sums.status == "signed" and place.terms.ends_at <= head.timestamp
     foreign = frozenset(address for address, vault in folding.vaults.items() if vault.mandate is None and vault.owner == STRANGER.address)
     return Expected((head.number, head.hash), folding.tables, folding.ledger, folding.sums, folding.deposits, foreign)
 

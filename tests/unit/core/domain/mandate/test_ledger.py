@@ -15,18 +15,21 @@ from core.domain.mandate.ledger import (
     Kind,
     LedgerRow,
     MandateState,
+    NewRow,
+    ReportedBy,
     StateVersionError,
     ToldByTx,
     apply,
     effective,
+    expired_note,
     fold,
     fold_on,
     revert_note,
     state_from_json,
     state_to_json,
+    stop_row,
 )
 from core.domain.mandate.lifecycle import Status
-from core.domain.mandate.paper import cancel_row
 from core.domain.mandate.told import Told
 from tests.unit.core.domain.mandate.books import (
     AGENT,
@@ -128,11 +131,47 @@ def test_settled__after_the_end_without_a_stop__ends_then() -> None:
 def test_cancel__signed_without_a_vault__is_cancelled_and_with_one__is_not() -> None:
     book = Book()
     book.sign()
-    book.add(cancel_row(book.clock))
-    assert book.state.status is Status.CANCELLED
+    row = book.chain(ev.TermsCancelled("0x" + "33" * 32, OWNER))
+    assert (book.state.status, book.state.unfunded_end_block) == (Status.CANCELLED, row.block_number)
     funded = working()
     funded.chain(ev.TermsCancelled("0x" + "33" * 32, OWNER))
     assert funded.state.status is Status.WORKING
+
+
+def test_what_the_record_alone_said__ends_no_signed_terms() -> None:
+    """Older records stopped and cancelled terms that could still become a vault; the vault then worked, and its record said stopped."""
+    book = Book()
+    book.sign()
+    cancelled = NewRow(
+        kind=Kind.NOTE, reported_by=ReportedBy.OWNER, occurred_at=book.clock, base_key="cancelled", payload={"cancelled": True}
+    )
+    book.add(cancelled)
+    book.add(stop_row(by=ReportedBy.AGENT, reason="agent", now=book.clock))
+    state = book.state
+    assert (state.status, state.stopped_at, state.ended_at) == (Status.SIGNED, None, None)
+    book.chain(created(AGENT))
+    book.chain(deposited("1000"))
+    assert book.state.status is Status.WORKING
+
+
+def test_stop__before_the_budget_was_there__names_its_block_and_one_of_a_working_vault_does_not() -> None:
+    book = Book()
+    book.sign()
+    book.chain(created(AGENT))
+    row = book.chain(stopped(OWNER, "owner"))
+    assert (book.state.status, book.state.unfunded_end_block) == (Status.STOPPED, row.block_number)
+    funded = working()
+    funded.chain(stopped(OWNER, "owner"))
+    assert (funded.state.status, funded.state.unfunded_end_block) == (Status.STOPPED, None)
+
+
+def test_expired__ends_terms_without_a_vault_and_a_vault_that_was_there_before_takes_it_back() -> None:
+    book = Book()
+    book.sign()
+    row = book.add(expired_note(book.clock, safe_block=7))
+    assert (book.state.status, book.state.ended_at, book.state.unfunded_end_block) == (Status.CANCELLED, row.occurred_at, None)
+    book.chain(created(AGENT))
+    assert (book.state.status, book.state.ended_at) == (Status.SIGNED, None)
 
 
 def test_pause__agent_removed_pauses_and_agent_set_resumes() -> None:

@@ -33,36 +33,36 @@ def test_settle_grace__is_the_day_from_the_end(now: int, until: int | None) -> N
 
 @pytest.mark.parametrize("now", [END - 1, OPEN])
 def test_owner_stop__outside_the_grace__is_allowed(now: int) -> None:
-    check_stop(StoppedBy.OWNER, END, now, has_vault=True)
+    check_stop(StoppedBy.OWNER, END, now, is_paper=False)
 
 
 @pytest.mark.parametrize("now", [END, OPEN - 1])
 def test_owner_stop__inside_the_grace__is_refused_until_its_end(now: int) -> None:
     with pytest.raises(SettleGraceError) as refused:
-        check_stop(StoppedBy.OWNER, END, now, has_vault=True)
+        check_stop(StoppedBy.OWNER, END, now, is_paper=False)
     assert refused.value.until == OPEN
 
 
 @pytest.mark.parametrize("now", [END, OPEN - 1])
 def test_agent_stop_of_a_vault__inside_the_grace__is_refused_as_the_owners_is(now: int) -> None:
     with pytest.raises(SettleGraceError) as refused:
-        check_stop(StoppedBy.AGENT, END, now, has_vault=True)
+        check_stop(StoppedBy.AGENT, END, now, is_paper=False)
     assert refused.value.until == OPEN
 
 
 @pytest.mark.parametrize("now", [END - 1, OPEN])
 def test_agent_stop_of_a_vault__outside_the_grace__is_allowed(now: int) -> None:
-    check_stop(StoppedBy.AGENT, END, now, has_vault=True)
+    check_stop(StoppedBy.AGENT, END, now, is_paper=False)
 
 
 def test_agent_stop_without_a_vault__inside_the_grace__is_allowed() -> None:
-    check_stop(StoppedBy.AGENT, END, END, has_vault=False)
+    check_stop(StoppedBy.AGENT, END, END, is_paper=True)
 
 
 @pytest.mark.parametrize("by", [StoppedBy.KEEPER, StoppedBy.CHAIN])
 @pytest.mark.parametrize("now", [END, OPEN - 1])
 def test_other_stops__inside_the_grace__are_never_gated(by: StoppedBy, now: int) -> None:
-    check_stop(by, END, now, has_vault=True)
+    check_stop(by, END, now, is_paper=False)
 
 
 @pytest.mark.parametrize(
