@@ -18,8 +18,8 @@ from api.kernel.operation import Answer, Call, Refusal
 from core.books import mandate_ledger
 from core.chain import calldata
 from core.chain.abi import AbiEncodeError, hex_bytes
-from core.chain.reader import refusal_name
-from core.chain.rpc import RpcError, RpcRevertedError
+from core.chain.reader import reason_of_run, refusal_name
+from core.chain.rpc import RpcCodeFailedError, RpcError, RpcRevertedError
 from core.db.repositories import mandates
 from core.db.tables.mandate import Mandate
 from core.domain.errors import InvalidNumberError, InvalidParameterError, WrongStatusError
@@ -159,8 +159,8 @@ def _checked_by_chain(call: Call, vault: str, inner: calldata.Call) -> tuple[dic
         return _verdict(refusal_name(refusal) or UNKNOWN, "chain", agent), None
     try:
         return _verdict(None, "chain", agent), call.deps.chain.estimate_gas(agent, vault, calldata.execute(inner))
-    except RpcRevertedError as error:
-        return _verdict(refusal_name(error.revert_data) or UNKNOWN, "chain", agent), None
+    except (RpcRevertedError, RpcCodeFailedError) as error:
+        return _verdict(reason_of_run(error) or UNKNOWN, "chain", agent), None
 
 
 def _verdict(reason: str | None, source: str, agent: str) -> dict[str, Any]:

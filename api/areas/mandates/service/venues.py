@@ -18,8 +18,8 @@ from api.areas.mandates.service.views import is_paper, rules_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call
 from core.chain import calldata
-from core.chain.reader import AdapterReading, refusal_name
-from core.chain.rpc import RpcRevertedError
+from core.chain.reader import AdapterReading, reason_of_run
+from core.chain.rpc import RpcCodeFailedError, RpcRevertedError
 from core.db.tables.mandate import Mandate
 from core.domain.errors import InvalidParameterError
 from core.domain.mandate.close_plan import Adapter, AdapterPosition, OwnerCall
@@ -159,8 +159,8 @@ def _checked(call: Call, vault: str, data: str, mandate: Mandate) -> tuple[dict[
     """(check, gas) of the call as it would run now, sent by the owner."""
     try:
         gas = call.deps.chain.estimate_gas(mandate.terms["owner"], vault, data)
-    except RpcRevertedError as error:
-        return {"ok": False, "reason": refusal_name(error.revert_data) or UNKNOWN, "source": "chain"}, None
+    except (RpcRevertedError, RpcCodeFailedError) as error:
+        return {"ok": False, "reason": reason_of_run(error) or UNKNOWN, "source": "chain"}, None
     return {"ok": True, "reason": None, "source": "chain"}, gas
 
 
