@@ -162,10 +162,19 @@ async def body_of(request: Request, limit: int) -> bytes:
         raw += chunk
         if len(raw) > limit:
             raise Refusal("body_too_large", f"The body is larger than {limit} bytes; send less.")
-    media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if raw and media_type != "application/json" and not media_type.endswith("+json"):
-        raise Refusal("unsupported_media_type", "The body is not JSON; send it with Content-Type: application/json.")
+    if raw:
+        _require_json(request.headers.get("content-type", JSON))
     return bytes(raw)
+
+
+def _require_json(content_type: str) -> None:
+    """JSON is UTF-8 (RFC 8259, 8.1): another charset says that the bytes are something else."""
+    media_type, *parameters = [part.strip().lower() for part in content_type.split(";")]
+    if media_type != JSON and not media_type.endswith("+json"):
+        raise Refusal("unsupported_media_type", "The body is not JSON; send it with Content-Type: application/json.")
+    charsets = [value.strip('" ') for name, _, value in (one.partition("=") for one in parameters) if name.strip() == "charset"]
+    if any(charset not in ("utf-8", "utf8") for charset in charsets):
+        raise Refusal("unsupported_media_type", "The body's charset is not UTF-8; send JSON in UTF-8, without a charset.")
 
 
 class Table:

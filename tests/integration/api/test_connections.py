@@ -74,3 +74,22 @@ def test_a_client_that_leaves_before_its_body_is_whole__is_no_defect(base_url: s
 def test_a_preflight_of_a_method_that_nobody_has__is_refused_in_the_form_of_all_refusals(client: TestClient) -> None:
     answer = client.options("/prices", headers={"Origin": "https://shop.example", "Access-Control-Request-Method": "FETCH"})
     assert (answer.status_code, answer.json()["service"]["reason"]) == (400, "invalid_parameter")
+
+
+@pytest.mark.parametrize(("charset", "status"), [("utf-16", 415), ("latin-1", 415), ('"UTF-8"', 200), ("utf-8", 200)])
+def test_a_body_that_is_said_to_be_no_utf_8__is_415(client: TestClient, charset: str, status: int) -> None:
+    """Whatever the charset was said to be, the bytes were read as UTF-8."""
+    headers = {"Content-Type": f"application/json; charset={charset}"}
+    body = b'{"wallet_address": "0x2222222222222222222222222222222222222222", "purpose": "login"}'
+    assert client.post(PATH, content=body, headers=headers).status_code == status
+
+
+@pytest.mark.parametrize("name", ["\u3164", "quant\u3164", "\u2800", "\ufe0f", "\u115f\u1160"])
+def test_a_name_that_shows_nothing__is_no_name(client: TestClient, name: str) -> None:
+    """A Hangul filler is a letter to Unicode, and an empty line to whoever reads it."""
+    answer = client.post("/auth/agent/connect", json={"agent_name": name})
+    assert (answer.status_code, answer.json()["detail"].split(":")[0]) == (400, "agent_name")
+
+
+def test_a_name_with_an_emoji__is_a_name(client: TestClient) -> None:
+    assert client.post("/auth/agent/connect", json={"agent_name": "\u2764\ufe0f quant"}).status_code == 200

@@ -76,12 +76,13 @@ def create(call: Call, caller: OwnerCaller, command: CreateDraft) -> Answer:
 
 
 def propose(call: Call, caller: AgentCaller, command: Propose) -> Answer:
-    """A draft for the agent's owner, who edits it and signs it or lets it be. Errors: Refusal not_owner, agent_owner_mismatch,
-    agent_not_accepting."""
+    """A draft for the agent's owner, who edits it and signs it or lets it be; the agent's policy is asked when the mandate is accepted.
+
+    Errors: Refusal not_owner, agent_owner_mismatch.
+    """
     if command.agent_id != str(caller.account_id):
         raise Refusal("not_owner", f"You are agent {caller.account_id}; an agent proposes mandates for itself.")
     agent, owner = identity.find_agent(call.db, caller.account_id), _owner_of(call, caller)
-    require_accepting(call, caller.account_id)
     mandate = Mandate(
         public_id=_new_public_id(call),
         owner_id=owner.id,

@@ -81,7 +81,7 @@ def adapter_positions(call: Call, mandate: Mandate, current: Current) -> Adapter
 def _position(call: Call, state: MandateState, vault: str, adapter: str, reading: AdapterReading, *, has_exit: bool) -> AdapterPosition:
     venue = _venue_name(call, adapter)
     return AdapterPosition(
-        adapter=Adapter.TEST_VENUE if venue == Adapter.TEST_VENUE.value else Adapter.LISTED,
+        adapter=_kind(venue),
         adapter_address=adapter,
         venue=venue,
         label=_label(state, adapter),
@@ -114,7 +114,7 @@ def unwind_call(call: Call, caller: AgentCaller | OwnerCaller, command: UnwindCa
     """
     mandate = party_of(call, caller, command.id)
     current = current_of(call, mandate).require_known()
-    return Answer(_unwind(call, mandate, current, _adapter_named(mandate, current.state, command)) | current.data_issue)
+    return Answer(_unwind(call, mandate, current, _adapter_named(call, mandate, current.state, command)) | current.data_issue)
 
 
 def _unwind(call: Call, mandate: Mandate, current: Current, adapter: str | None) -> dict[str, Any]:
@@ -138,11 +138,12 @@ def _unwind(call: Call, mandate: Mandate, current: Current, adapter: str | None)
     return sent | shown | {"check": check | {"remaining": remaining}}
 
 
-def _adapter_named(mandate: Mandate, state: MandateState, command: UnwindCall) -> str | None:
-    """The exit adapter that is meant: by its address, by a position's id, or the only one. Errors: InvalidParameterError."""
+def _adapter_named(call: Call, mandate: Mandate, state: MandateState, command: UnwindCall) -> str | None:
+    """The exit adapter that is meant: by its address or name, by a position's id, or the only one. Errors: InvalidParameterError."""
     known = _exit_adapters(mandate)
     if command.adapter is not None:
-        return command.adapter if command.adapter in known else None
+        adapter = _adapter_of(call, mandate, command.adapter)
+        return adapter if adapter in known else None
     if command.position_id is None:
         if len(known) > 1:
             raise InvalidParameterError("adapter", f"the mandate has several exit adapters; name one of {', '.join(known)}")
@@ -153,6 +154,30 @@ def _adapter_named(mandate: Mandate, state: MandateState, command: UnwindCall) -
         raise InvalidParameterError("position_id", "the mandate has no such open position; read progress.positions")
     named = None if address is None else address_from_text(address, "position_id")
     return named if named in known else None
+
+
+def _adapter_of(call: Call, mandate: Mandate, named: str) -> str:
+    """The adapter of this address, or the only one of this name: a step of close-all-plan has the two as `adapter` and `venue`.
+
+    Errors: InvalidParameterError.
+    """
+    if named.startswith("0x"):
+        return address_from_text(named, "adapter")
+    names = {adapter: _names_of(call, adapter) for adapter in valuing_adapters(mandate)}
+    found = [adapter for adapter, own in names.items() if named in own]
+    if len(found) != 1:
+        rule = f"{len(found)} adapters of this mandate have that name; write adapter_address of close-all-plan"
+        raise InvalidParameterError("adapter", f"{rule}: {', '.join(names) or 'it has none'}")
+    return found[0]
+
+
+def _names_of(call: Call, adapter: str) -> set[str | None]:
+    venue = _venue_name(call, adapter)
+    return {venue, _kind(venue).value}
+
+
+def _kind(venue: str | None) -> Adapter:
+    return Adapter.TEST_VENUE if venue == Adapter.TEST_VENUE.value else Adapter.LISTED
 
 
 def _checked(call: Call, vault: str, data: str, mandate: Mandate) -> tuple[dict[str, Any], int | None]:

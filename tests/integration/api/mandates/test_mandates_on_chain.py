@@ -85,6 +85,8 @@ def test_who_acts__follows_the_agent_that_the_owner_set_on_chain(
     """The card named the terms' agent and execute-call was checked as sent by the linked wallet, neither of which the vault obeys."""
     mandate_id, _ = working
     path = f"/mandates/{mandate_id}"
+    removal = stage.get(f"{path}/set-agent-call", stage.owner)
+    assert (removal["action"], stage.get(f"{path}/set-agent-call", stage.owner, agent_wallet="")) == ("pause", removal)
     send(deployed, OWNER, stage.get(f"{path}/set-agent-call", stage.owner, agent_wallet=STRANGER.address))
     follower.catch_up()
     read = stage.get(path, stage.owner)
@@ -185,6 +187,10 @@ def test_leaving__stop_unwind_withdraw__brings_everything_home(
     follower.catch_up()
     unwind = stage.post(f"{path}/unwind-call", stage.owner)
     assert (unwind["check"]["ok"], unwind["units"], unwind["who_signs"]) == (True, str(200 * USDC), "owner")
+    step = plan["steps"][1]
+    for name in (step["adapter"], step["venue"], step["adapter_address"], step["adapter_address"].lower()):
+        assert stage.post(f"{path}/unwind-call", stage.owner, {"adapter": name})["data"] == unwind["data"]
+    assert stage.call("POST", f"{path}/unwind-call", stage.owner, {"adapter": "nowhere"}).status_code == 400
     assert unwind["data"] == plan["steps"][1]["data"]
     send(deployed, OWNER, unwind)
     follower.catch_up()
