@@ -20,7 +20,6 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
-from starlette.middleware.cors import CORSMiddleware
 
 from api.areas.agents.routes import OPERATIONS as AGENTS
 from api.areas.credits.routes import OPERATIONS as CREDITS
@@ -39,6 +38,7 @@ from api.kernel.openapi import document
 from api.kernel.operation import Deps, Limits, Operation
 from api.kernel.payments.rails import Rails, Settler
 from api.kernel.payments.settlers import remote_settler, settler_in_process
+from api.kernel.protocol import Cors, Protocol
 from api.kernel.tokens import token_hash
 from api.kernel.workers import THREADS
 from api.tools.endpoint import OPERATIONS as TOOLS
@@ -92,7 +92,7 @@ def create_app(deps: Deps, operations: Sequence[Operation] = OPERATIONS) -> Fast
     app.router.routes.extend([*routes, route_of(operations, deps)])
     app.add_exception_handler(HTTPException, not_routed(deps))  # type: ignore[arg-type]  # narrower than any Exception
     app.openapi = lambda: api_document(operations, deps.base_url)  # type: ignore[method-assign]  # FastAPI's documented hook
-    app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED_HEADERS)
+    app.add_middleware(Cors, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED_HEADERS)
     app.add_middleware(Envelope, deps=deps, routes=routes)
     return app
 
@@ -271,7 +271,7 @@ def main() -> None:
     # The kernel reads X-Forwarded-For itself, from trusted proxies only; uvicorn would believe any caller on this machine.
     config = uvicorn.Config(
         create_app(deps),
-        http=protocol_of(ConnectionBounds()),
+        http=protocol_of(ConnectionBounds(), Protocol),
         log_config=None,
         access_log=False,
         proxy_headers=False,

@@ -4,9 +4,11 @@ It starts empty each time and writes STACK_DIR/stack.json (default .local) when 
 PORT (API, 8000) and RPC_PORT (chain, 8545). For a second stack beside it:
 
     PORT=8100 RPC_PORT=8645 STACK_DIR=.local/second make up
+
+Settings that the environment has (core/settings.py) win over those that the stack would choose. It waits for readiness as long as its
+processes live, and says what for.
 """
 
-import ctypes
 import fcntl
 import json
 import os
@@ -16,9 +18,8 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -29,8 +30,8 @@ from eth_account import Account
 from eth_utils import keccak
 
 from core.db import embedded, migrate
+from scripts._processes import ROOT, SAY_EVERY_S, Child, run_shown, saying
 
-ROOT = Path(__file__).resolve().parent.parent
 ANVIL = ROOT / "node_modules" / ".bin" / "anvil-native"
 CHAIN_ID = 84532
 # anvil's public test phrase: everybody has these keys, so nothing but a local chain accepts them.
@@ -43,7 +44,6 @@ MINT_SELECTOR = keccak(b"mint(address,uint256)")[:4]  # MockUSDC's, which anyone
 OWNER_USDC = 100_000
 AGENT_USDC = 100  # for calls that cost something
 VENUE_USDC = 1_000_000
-READY_WITHIN_S = 60
 RESTART_PAUSE_S = 1.0
 
 
@@ -100,76 +100,23 @@ def _test_wallet(number: int) -> dict[str, str]:
 
 
 def run_ape(
-    script: str, rpc_url: str, record: Path, *arguments: str, network: str = "devnet", **environment: str
+    script: str,
+    rpc_url: str,
+    record: Path,
+    *arguments: str,
+    network: str = "devnet",
+    show: Callable[[str], None] = lambda line: None,
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
     """Run scripts/<script>.py through Ape against a local chain; the personas hold the offices of their names.
 
-    `arguments` go to the script; `environment` comes on top.
+    `arguments` go to the script; `show` gets each line as it is printed; `environment` comes on top.
     """
     offices = {f"{role.upper()}_ADDRESS": wallet["address"] for role, wallet in personas().items()}
     build = {"SOLCX_BINARY_PATH": str(ROOT / "scripts" / "solc"), "APE_DATA_FOLDER": str(ROOT / ".build" / "ape")}
-    return subprocess.run(
-        [str(Path(sys.executable).parent / "ape"), "run", script, "--network", f"base:{network}:node", "--record", str(record), *arguments],
-        cwd=ROOT,
-        env={**os.environ, **offices, **build, "RPC_URL": rpc_url, **environment},
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-
-
-def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: no child outlives a killed stack
-
-
-@dataclass
-class Child:
-    """One supervised process; its output goes to a file and, line by line, to `show`."""
-
-    name: str
-    command: list[str]
-    environment: dict[str, str]
-    log: Path
-    show: Callable[[str, str], None]
-    process: subprocess.Popen[str] | None = None
-    restarts: int = 0
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(
-            self.command,
-            cwd=ROOT,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            preexec_fn=_die_with_parent,
-        )
-        assert self.process.stdout is not None
-        threading.Thread(target=self._copy_output, args=(self.process.stdout,), daemon=True).start()
-
-    def _copy_output(self, output: IO[str]) -> None:
-        with output, self.log.open("a") as log:
-            for line in output:
-                log.write(line)
-                log.flush()
-                self.show(self.name, line.rstrip())
-
-    def is_running(self) -> bool:
-        return self.process is not None and self.process.poll() is None
-
-    def stop(self, within_s: float = 10) -> None:
-        if self.process is None or self.process.poll() is not None:
-            return
-        self.process.terminate()
-        try:
-            self.process.wait(within_s)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait(within_s)
-
-    def last_lines(self, count: int = 15) -> str:
-        return "\n".join(self.log.read_text().splitlines()[-count:]) if self.log.exists() else "(no output)"
+    ape = str(Path(sys.executable).parent / "ape")
+    command = [ape, "run", script, "--network", f"base:{network}:node", "--record", str(record), *arguments]
+    return run_shown(command, {**os.environ, **offices, **build, "RPC_URL": rpc_url, **environment}, show)
 
 
 @dataclass
@@ -180,6 +127,7 @@ class Stack:
     ports: Ports
     say: Callable[[str], None] = print
     show: Callable[[str, str], None] = lambda name, line: None
+    outside: Mapping[str, str] = field(default_factory=dict, repr=False)  # settings that win over the stack's own
     children: dict[str, Child] = field(default_factory=dict)
     postgres: embedded.EmbeddedPostgres | None = None
     facts: dict[str, Any] = field(default_factory=dict)
@@ -203,6 +151,11 @@ class Stack:
 
     @property
     def base_url(self) -> str:
+        """Where the API says that it is."""
+        return self.outside.get("BASE_URL", self._local_url)
+
+    @property
+    def _local_url(self) -> str:
         return f"http://127.0.0.1:{self.ports.api}"
 
     def start(self) -> None:
@@ -210,7 +163,7 @@ class Stack:
         self.start_chain()
         self.say(f"chain      anvil, id {CHAIN_ID}, {self.rpc_url}")
         url = self._start_database()
-        self.say("database   embedded Postgres, migrated")
+        self.say(f"database   {'embedded Postgres' if self.postgres else 'that of DATABASE_URL'}, migrated")
         contracts = self._deploy()
         self.say(f"contracts  {len(contracts)} deployed, factory {contracts['factory']}")
         self._fund(contracts)
@@ -281,9 +234,16 @@ class Stack:
         # Without a block a second an idle chain looks stalled; depth 1 epochs make `safe` and `finalized` move.
         flags += ["--block-time", "1", "--mixed-mining", "--slots-in-an-epoch", "1"]
         self._child("chain", [str(ANVIL), *flags]).start()
-        self._wait(lambda: self._rpc("eth_chainId") == hex(CHAIN_ID), "chain", 15)
+        self.wait_for(lambda: None if self._rpc("eth_chainId") == hex(CHAIN_ID) else "the chain to answer")
 
     def _start_database(self) -> str:
+        """Errors: StackError for a DATABASE_URL whose database is not empty: the stack begins anew each time."""
+        given = self.outside.get("DATABASE_URL")
+        if given is not None:
+            if migrate.current(given) is not None:
+                raise StackError("the database of DATABASE_URL is not empty, and the stack begins anew; name another, or unset it")
+            migrate.upgrade(given)
+            return given
         data = self.directory / "postgres"
         shutil.rmtree(data, ignore_errors=True)
         self.postgres = embedded.start(data)
@@ -293,10 +253,12 @@ class Stack:
     def _deploy(self) -> dict[str, str]:
         record = self.directory / "deployment.json"
         record.unlink(missing_ok=True)
-        done = run_ape("deploy", self.rpc_url, record)
-        (self.directory / "logs" / "deploy.log").write_text(done.stdout + done.stderr)
+        self.say("contracts  compiling what has changed, then deploying")
+        with saying("contracts  compiling and deploying", self.say):
+            done = run_ape("deploy", self.rpc_url, record, show=lambda line: self.show("deploy", line))
+        (self.directory / "logs" / "deploy.log").write_text(done.stdout)
         if done.returncode != 0:
-            raise StackError(f"deployment failed:\n{(done.stdout + done.stderr)[-3000:]}")
+            raise StackError(f"deployment failed:\n{done.stdout[-3000:]}")
         return {c["name"]: c["address"] for c in json.loads(record.read_text())["contracts"]}
 
     def _fund(self, contracts: dict[str, str]) -> None:
@@ -317,21 +279,22 @@ class Stack:
             "chain_id": CHAIN_ID,
             "contracts": contracts,
             "accounts": personas(),
-            "operator_key": f"op_local_{secrets.token_hex(24)}",
+            "operator_key": self.outside.get("OPERATOR_KEY", f"op_local_{secrets.token_hex(24)}"),
             **{f"{name}_metrics_url": f"http://127.0.0.1:{port}/metrics" for name, port in metrics_ports.items()},
         }
 
     def _environment(self, database_url: str) -> dict[str, str]:
+        """Of the three processes: what is set outside wins."""
+        return {**os.environ, **self._defaults(database_url), **self.outside, "PYTHONPATH": str(ROOT), "PORT": str(self.ports.api)}
+
+    def _defaults(self, database_url: str) -> dict[str, str]:
         return {
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
             "PYTHONUNBUFFERED": "1",
             "DATABASE_URL": database_url,
             "RPC_URLS": self.rpc_url,
             "CHAIN_ID": str(CHAIN_ID),
             "DEPLOYMENT_FILE": str(self.directory / "deployment.json"),
             "BASE_URL": self.base_url,
-            "PORT": str(self.ports.api),
             "INDEXER_METRICS_PORT": str(urlsplit(self.facts["indexer_metrics_url"]).port),
             "KEEPER_METRICS_PORT": str(urlsplit(self.facts["keeper_metrics_url"]).port),
             "KEY_PEPPER": secrets.token_hex(32),
@@ -349,28 +312,44 @@ class Stack:
         }
 
     def _wait_until_ready(self) -> None:
-        def is_ready() -> bool:
-            return httpx.get(f"{self.base_url}/health/ready", timeout=2).status_code == 200
+        self.wait_for(self._not_ready)
 
-        self._wait(is_ready, "api", READY_WITHIN_S)
+    def _not_ready(self) -> str | None:
+        """Which parts are down, each with what it says of itself; None when all work."""
+        try:
+            answer = httpx.get(f"{self._local_url}/health/ready", timeout=2)
+        except httpx.HTTPError:
+            return "the API to answer"
+        parts = answer.json().get("parts", {}) if answer.headers.get("content-type", "").startswith("application/json") else {}
+        down = [f"{name} ({part['note'] or part['status']})" for name, part in parts.items() if part["status"] == "down"]
+        return None if answer.status_code == 200 else "; ".join(down) or f"the API, which answers {answer.status_code}"
 
-    def _wait(self, condition: Callable[[], bool], child: str, within_s: float) -> None:
-        ends = time.monotonic() + within_s
-        while time.monotonic() < ends:
+    def wait_for(self, missing: Callable[[], str | None]) -> None:
+        """Until nothing is `missing`, for as long as every process lives; what is, is said every few seconds. Errors: StackError."""
+        began = said = time.monotonic()
+        while True:
             for name, one in self.children.items():
                 if not one.is_running():
                     raise StackError(f"{name} ended at start; its last words:\n{one.last_lines()}")
             try:
-                if condition():
-                    return
-            except httpx.HTTPError:
-                pass
+                what = missing()
+            except httpx.HTTPError as error:
+                what = f"an answer ({type(error).__name__})"
+            if what is None:
+                return
+            if time.monotonic() - said >= SAY_EVERY_S:
+                said = time.monotonic()
+                self.say(f"waiting    {said - began:.0f} s for {what}")
             time.sleep(0.1)
-        raise StackError(f"{child} was not ready within {within_s:.0f} s; its last words:\n{self.children[child].last_lines()}")
 
     def _rpc(self, method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
         return httpx.post(self.rpc_url, json=body, timeout=5).json().get("result")
+
+
+def set_outside() -> dict[str, str]:
+    """The environment's variables; an empty one is as one that is not set."""
+    return {name: value for name, value in os.environ.items() if value}
 
 
 def directory_from_environment(default: str = ".local") -> Path:
@@ -380,7 +359,13 @@ def directory_from_environment(default: str = ".local") -> Path:
 def main() -> None:
     for name in (signal.SIGTERM, signal.SIGINT):  # a job in a shell's background would ignore SIGINT
         signal.signal(name, signal.default_int_handler)
-    stack = Stack(directory_from_environment(), Ports.from_environment(), show=lambda name, line: print(f"{name:<8} | {line}", flush=True))
+    stack = Stack(
+        directory_from_environment(),
+        Ports.from_environment(),
+        say=lambda line: print(line, flush=True),
+        show=lambda name, line: print(f"{name:<8} | {line}", flush=True),
+        outside=set_outside(),
+    )
     try:
         with stack:
             print("running until Ctrl-C", flush=True)

@@ -1,11 +1,13 @@
 """What came with a call, who that proves the caller to be, and which of it a route takes.
 
 Laws
-- Each credential that is sent must be valid, on every route: an invalid one is 401, never ignored (decisions 64).
+- Each credential that is sent must be valid, on every route: an invalid one is 401, never ignored (decisions 64). So are two of one
+  header: whose call it is would be somebody's guess.
 - Of several valid ones the route's kind decides.
 - A token of connect is no owner session, an owner session no token of connect, a key neither.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -30,6 +32,11 @@ class Credentials:
     key: str | None
     bearer: str | None
     client: str
+
+
+def sent(values: Sequence[str]) -> str | None:
+    """One header's credential; of several different ones their list (RFC 9110, 5.3), which no token equals."""
+    return ", ".join(dict.fromkeys(values)) if values else None
 
 
 @dataclass(frozen=True, slots=True)

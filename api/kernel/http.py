@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import structlog
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -31,7 +31,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.catalog import ROWS, Row
 from api.kernel.body import read_object, require_storable
 from api.kernel.client_address import client_address
-from api.kernel.credentials import KEY_HEADER, Credentials
+from api.kernel.credentials import KEY_HEADER, Credentials, sent
 from api.kernel.etag import kept
 from api.kernel.fields import QueryText
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
@@ -175,11 +175,11 @@ def json_text(body: Mapping[str, Any]) -> str:
 def credentials_of(request: Request, deps: Deps) -> Credentials:
     peer = None if request.client is None else request.client.host
     client = client_address(peer, request.headers.getlist("x-forwarded-for"), deps.trusted_proxies)
-    authorization = request.headers.get("authorization")
+    authorization = sent(request.headers.getlist("authorization"))
     # Another scheme than Bearer is a credential that was sent and proves nothing: it stays, and is refused as invalid.
     scheme, _, token = (authorization or "").partition(" ")
     bearer = token.strip() if scheme.lower() == "bearer" else authorization
-    return Credentials(request.headers.get(KEY_HEADER), bearer, client)
+    return Credentials(sent(request.headers.getlist(KEY_HEADER)), bearer, client)
 
 
 async def fields_of(request: Request, row: Row, body_bytes: int) -> Read:
@@ -221,10 +221,19 @@ async def body_of(request: Request, limit: int) -> bytes:
         request.state.sent_bytes = len(raw)
         if len(raw) > limit:
             raise Refusal("body_too_large", f"The body is larger than {limit} bytes; send less.")
-    media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if raw and media_type != "application/json" and not media_type.endswith("+json"):
-        raise Refusal("unsupported_media_type", "The body is not JSON; send it with Content-Type: application/json.")
+    if raw:
+        _require_json(request.headers.get("content-type", JSON))
     return bytes(raw)
+
+
+def _require_json(content_type: str) -> None:
+    """JSON is UTF-8 (RFC 8259, 8.1): another charset says that the bytes are something else."""
+    media_type, *parameters = [part.strip().lower() for part in content_type.split(";")]
+    if media_type != JSON and not media_type.endswith("+json"):
+        raise Refusal("unsupported_media_type", "The body is not JSON; send it with Content-Type: application/json.")
+    charsets = [value.strip('" ') for name, _, value in (one.partition("=") for one in parameters) if name.strip() == "charset"]
+    if any(charset not in ("utf-8", "utf8") for charset in charsets):
+        raise Refusal("unsupported_media_type", "The body's charset is not UTF-8; send JSON in UTF-8, without a charset.")
 
 
 class Table:
@@ -277,11 +286,13 @@ class Envelope:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message["headers"] = _with_standing(message.get("headers", ()), request_id)
+                message["headers"] = with_standing(message.get("headers", ()), request_id)
             await send(message)
 
         try:
             await self._answer(scope, receive, send_with_headers)
+        except ClientDisconnect:  # before its body was whole: nobody is left to be answered
+            log.info("client left", request_id=request_id)
         except Exception:  # the process's edge: nothing above it answers
             outcome = defect(request_id, self.deps)
             if started:
@@ -289,6 +300,9 @@ class Envelope:
             await response_of(outcome)(scope, receive, send_with_headers)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if _is_framed_twice(scope):
+            await response_of(_framed_twice(self.deps))(scope, receive, send)
+            return
         endpoint = self._table.find(scope)
         if endpoint is None:
             await self.app(scope, receive, send)
@@ -297,7 +311,17 @@ class Envelope:
         await answer(scope, receive, send)
 
 
-def _with_standing(headers: Iterable[tuple[bytes, bytes]], request_id: str) -> list[tuple[bytes, bytes]]:
+def _is_framed_twice(scope: Scope) -> bool:
+    return {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}
+
+
+def _framed_twice(deps: Deps) -> Outcome:
+    """Whoever reads the other header sees another request begin inside this one, so that the connection ends here (RFC 9112, 6.3)."""
+    detail = "Content-Length and Transfer-Encoding: send one of the two. This connection is closed."
+    return refused(Refusal("invalid_parameter", detail, headers={"Connection": "close"}), None, {}, deps.clock())
+
+
+def with_standing(headers: Iterable[tuple[bytes, bytes]], request_id: str) -> list[tuple[bytes, bytes]]:
     """The answer's own headers, and the standing ones that it does not set itself."""
     own = list(headers)
     set_already = {name for name, _ in own}

@@ -3,7 +3,8 @@
 What a caller sent is never repeated in the answer: it may be a secret in the wrong field.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -32,24 +33,57 @@ def command_of(command_type: type[Command], fields: Mapping[str, Any]) -> Comman
     try:
         return command_type.model_validate(fields)
     except ValidationError as error:
-        raise _refusal(error.errors(include_url=False, include_input=False)) from None
+        found = [_fault(one, fields) for one in error.errors(include_url=False, include_input=False)]
+        raise _refusal([one for one in found if not _is_beside_the_point(one, found)]) from None
 
 
-def _refusal(errors: list[ErrorDetails]) -> Refusal:
-    for error in errors:
-        if error["type"] == "not_found":
-            return Refusal("not_found", _sentence(error))
-    kinds = ["invalid_number" if error["type"] in NUMBER_ERRORS else "invalid_parameter" for error in errors]
-    missing = [_field(error) for error in errors if error["type"] == "missing"]
-    detail = " ".join(_sentence(error) for error in errors[:MAX_SHOWN])
-    return Refusal(kinds[0], detail, missing=missing[:MAX_SHOWN] or None)
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """One rule that a field breaks. `place`: names and indexes of what was sent, outermost first."""
+
+    place: tuple[int | str, ...]
+    type: str
+    words: str
+
+    @property
+    def field(self) -> str:
+        """The field's path; a name that the caller made up is cut, and shown without odd characters."""
+        return ".".join("".join(c for c in str(part) if c.isprintable())[:40] for part in self.place) or "body"
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.field}: {self.words}."
 
 
-def _sentence(error: ErrorDetails) -> str:
-    rule = SENTENCES.get(error["type"]) or error["msg"].replace("Input should", "it should").replace("Value error, ", "")
-    return f"{_field(error)}: {rule}."
+def _fault(error: ErrorDetails, fields: Mapping[str, Any]) -> _Fault:
+    words = SENTENCES.get(error["type"]) or error["msg"].replace("Input should", "it should").replace("Value error, ", "")
+    return _Fault(tuple(_places(error, fields)), error["type"], words)
 
 
-def _field(error: ErrorDetails) -> str:
-    """The field's path; a name that the caller made up is cut, and shown without odd characters."""
-    return ".".join("".join(c for c in str(part) if c.isprintable())[:40] for part in error["loc"]) or "body"
+def _places(error: ErrorDetails, value: Any) -> Iterator[int | str]:
+    """The parts of the error's path that the caller knows; pydantic puts the tried types of a union between them."""
+    for part in error["loc"]:
+        is_there = part in value if isinstance(value, Mapping) else isinstance(value, list) and isinstance(part, int) and part < len(value)
+        if is_there:
+            value = value[part]
+            yield part
+        elif error["type"] == "missing":
+            yield part
+
+
+def _is_beside_the_point(fault: _Fault, found: Sequence[_Fault]) -> bool:
+    """Of a union: that the value is of no other type either, where what is wrong with its own type is said already."""
+    if not fault.type.endswith("_type"):
+        return False
+    within = [one for one in found if one is not fault and one.place[: len(fault.place)] == fault.place]
+    return any(len(one.place) > len(fault.place) or not one.type.endswith("_type") for one in within)
+
+
+def _refusal(faults: Sequence[_Fault]) -> Refusal:
+    for fault in faults:
+        if fault.type == "not_found":
+            return Refusal("not_found", fault.sentence)
+    kind = "invalid_number" if faults[0].type in NUMBER_ERRORS else "invalid_parameter"
+    missing = [fault.field for fault in faults if fault.type == "missing"]
+    detail = " ".join(fault.sentence for fault in faults[:MAX_SHOWN])
+    return Refusal(kind, detail, missing=missing[:MAX_SHOWN] or None)

@@ -30,7 +30,7 @@ from core.chain.calldata import Call
 from core.chain.refusals import INVALID_PARAMS_CODE
 from core.chain.results import Parse
 from core.chain.revert import decode_revert
-from core.chain.rpc import Rpc, RpcRefusedError, RpcRevertedError
+from core.chain.rpc import AnswerTooLargeError, Rpc, RpcCodeFailedError, RpcRefusedError, RpcRevertedError
 from core.chain.vault_sight import STATUSES, VIEWS, NotSeenError, seen_of
 from core.domain.blocks import BlockHeader, RawLog, Receipt
 from core.domain.mandate.seen import VaultSeen
@@ -480,20 +480,19 @@ class ChainReader:
     def is_erc6492_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool:
         """The factory's validator's word on the signature of a wallet that may not exist yet; nothing is created by asking."""
         data = calldata.call_by_signature("isValidSignature(address,bytes32,bytes)", [wallet, digest, signature])
-        try:
-            answer = self.call(str(self._factory("validator", at)), data, at)
-        except RpcRevertedError:
-            return False
-        return int.from_bytes(answer, "big") == 1
+        return int.from_bytes(self._said_by(str(self._factory("validator", at)), data, at), "big") == 1
 
     def is_erc1271_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool:
-        """The contract wallet's word on a signature; a wallet that reverts or answers anything else says no."""
+        """The contract wallet's word on a signature; a wallet that fails, or answers anything else, says no."""
         data = calldata.call_by_signature("isValidSignature(bytes32,bytes)", [digest, signature])
+        return hex_text(self._said_by(wallet, data, at)) == ERC1271_MAGIC.ljust(HASH_CHARACTERS, "0")
+
+    def _said_by(self, contract: str, data: str, at: At) -> bytes:
+        """What code that strangers chose answers within VIEW_GAS; empty when it reverts, uses that up or answers without end."""
         try:
-            answer = self.call(wallet, data, at)
-        except RpcRevertedError:
-            return False
-        return hex_text(answer) == ERC1271_MAGIC.ljust(HASH_CHARACTERS, "0")
+            return self.call(contract, data, at, gas=VIEW_GAS)
+        except (RpcRevertedError, RpcCodeFailedError, AnswerTooLargeError):
+            return b""
 
 
 # The views of IAdapter about one vault, in the order of AdapterReading's fields.
@@ -519,3 +518,8 @@ def refusal_name(revert_data: bytes) -> str | None:
     """The Solidity error's name, or None when it is not known."""
     decoded = decode_revert(revert_data)
     return None if decoded is None else decoded.name
+
+
+def reason_of_run(error: RpcRevertedError | RpcCodeFailedError) -> str | None:
+    """As `refusal_name`, of a run that failed; code that used up its gas or is invalid names no reason."""
+    return refusal_name(error.revert_data) if isinstance(error, RpcRevertedError) else None

@@ -96,7 +96,7 @@ def test_a_deployment_is_idempotent_and_reads_back(stack_directory: Path) -> Non
         stack.start_chain()
 
         first = run_ape("deploy", stack.rpc_url, record)
-        assert first.returncode == 0, first.stdout + first.stderr
+        assert first.returncode == 0, first.stdout
         recorded = json.loads(record.read_text())
         assert recorded["chain_id"] == 84532
         assert recorded["block"] > 0
@@ -194,22 +194,22 @@ def test_a_deployment_off_the_devnet__trusts_no_nodes_word_and_leaves_the_office
         nobody = deploy()
         assert nobody.returncode == 1
         for variable in apart:
-            assert f"{variable} is not set" in nobody.stderr, nobody.stdout + nobody.stderr
+            assert f"{variable} is not set" in nobody.stdout, nobody.stdout
 
         mocked = deploy(**apart)
         assert mocked.returncode == 1
-        assert "there is no USDC at" in mocked.stderr, mocked.stdout + mocked.stderr
+        assert "there is no USDC at" in mocked.stdout, mocked.stdout
         assert (code_of(stack, BASE_SEPOLIA_USDC), sent_by(stack, DEPLOYER)) == (bytearray(), 0)
 
         place_usdc(stack)
         poor = deploy(**apart)
         assert poor.returncode == 1
-        assert "needs 1 USDC" in poor.stderr, poor.stdout + poor.stderr
+        assert "needs 1 USDC" in poor.stdout, poor.stdout
         assert sent_by(stack, DEPLOYER) == 0
 
         mint_seed(stack)
         done = deploy(**apart)
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == 0, done.stdout
         left = re.findall(r"calls (\w+)\(.*\n +to +(0x\w+) .*\n +data (0x\w+)", done.stdout)
         assert [call for call, _, _ in left] == ["setAdapter", "listAdapter", "listAdapter", "listAdapter"]
         for call, to, data in left:
@@ -218,6 +218,6 @@ def test_a_deployment_off_the_devnet__trusts_no_nodes_word_and_leaves_the_office
         wait_for(lambda: (sent_by(stack, operator), sent_by(stack, admin)) == (1, 3))
 
         read_back = run_ape("verify", stack.rpc_url, record, network="sepolia", **account)
-        assert read_back.returncode == 0, read_back.stdout + read_back.stderr
+        assert read_back.returncode == 0, read_back.stdout
     finally:
         stack.stop()

@@ -21,18 +21,19 @@ from scripts.devstack import Ports
 from tests.acceptance.conftest import stack_folder
 
 ROOT = Path(__file__).resolve().parents[2]
+OUTSIDE = {"OPERATOR_KEY": "op_local_of_the_environment", "REGISTRATIONS_PER_MINUTE": "7", "REGISTRATIONS_PER_DAY": ""}
 WITHIN_S = 120  # whatever else the machine does
 
 
 class RunningStack:
     """`make up` as a process; what it has said so far is in `lines`."""
 
-    def __init__(self, directory: Path, ports: Ports) -> None:
+    def __init__(self, directory: Path, ports: Ports, **settings: str) -> None:
         self.directory = directory
         self.process = subprocess.Popen(
             [sys.executable, "-m", "scripts.devstack"],
             cwd=ROOT,
-            env={**os.environ, "STACK_DIR": str(directory), "PORT": str(ports.api), "RPC_PORT": str(ports.rpc)},
+            env={**os.environ, "STACK_DIR": str(directory), "PORT": str(ports.api), "RPC_PORT": str(ports.rpc), **settings},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -79,7 +80,7 @@ class Pair:
 def pair() -> Iterator[Pair]:
     """Two stacks of one machine. Both must end on an interrupt and leave no stack.json."""
     with stack_folder() as folder:
-        stacks = (RunningStack(folder / "one", Ports.free()), RunningStack(folder / "two", Ports.free()))
+        stacks = (RunningStack(folder / "one", Ports.free()), RunningStack(folder / "two", Ports.free(), **OUTSIDE))
         try:
             yield Pair(stacks, (stacks[0].await_ready(), stacks[1].await_ready()))
         finally:
@@ -104,6 +105,19 @@ def test_two_stacks__run_side_by_side(pair: Pair) -> None:
         "test_venue_adapter",
         "x402_adapter",
     }
+
+
+def test_settings_of_the_environment__win_over_those_of_the_stack__and_empty_ones_are_not_set(pair: Pair) -> None:
+    stack = pair.facts[1]
+    assert stack["operator_key"] == OUTSIDE["OPERATOR_KEY"]
+    limits = httpx.get(f"{stack['base_url']}/.well-known/service.json", timeout=5).json()["rate_limits"]
+    assert (limits["unowned_registrations_per_minute"], limits["unowned_registrations_per_utc_day"]) == (7, 100_000)
+
+
+def test_a_stack_that_starts__says_what_it_does(pair: Pair) -> None:
+    said = "".join(pair.stacks[0].lines)
+    assert "contracts  compiling what has changed, then deploying" in said
+    assert "deploy   | " in said
 
 
 def holder_of(stack: dict[str, Any], name: str) -> int:

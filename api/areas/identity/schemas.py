@@ -8,10 +8,17 @@ from pydantic_core import PydanticCustomError
 from api.kernel.fields import Address, Signature
 from api.kernel.operation import Command
 
+# Printable by Unicode, and they show nothing: fillers of Hangul, Khmer and Mongolian, a joiner of graphemes, blank Braille.
+BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+# These choose a form of the character before them, as emoji have it; alone they show nothing.
+SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+
 
 def _printable(name: str) -> str:
     if not name.isprintable() or name != name.strip():
         raise PydanticCustomError("printable", "write printable characters, without spaces at the ends")
+    if BLANKS & set(name) or set(name) <= SELECTORS:
+        raise PydanticCustomError("printable", "write characters that can be seen; this has one that shows nothing")
     return name
 
 

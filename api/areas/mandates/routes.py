@@ -25,7 +25,7 @@ OPERATIONS = (
     Operation("mandates.list", schemas.ListQuery, reading.list_own),
     Operation("mandates.board", schemas.BoardQuery, reading.board),
     Operation("mandates.create", schemas.CreateDraft, drafts.create, refuses=("not_found", "agent_owner_mismatch", "agent_not_accepting")),
-    Operation("mandates.propose", schemas.Propose, drafts.propose, refuses=("not_owner", "agent_owner_mismatch", "agent_not_accepting")),
+    Operation("mandates.propose", schemas.Propose, drafts.propose, refuses=("not_owner", "agent_owner_mismatch")),
     Operation("mandates.update", schemas.UpdateDraft, drafts.update, refuses=("wrong_status",)),
     Operation(
         "mandates.assign", schemas.AssignAgent, drafts.assign, refuses=("wrong_status", "agent_owner_mismatch", "agent_not_accepting")

@@ -5,12 +5,13 @@ Amounts are read into USDC base units (fields.Usdc); shapes that depend on one a
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from api.kernel.fields import WHOLE, Address, Flag, Int, Json, JsonObject, PositiveUsdc, PublicId, Signature, TxHash, Usdc, Verbatim
 from api.kernel.operation import Command
 from api.kernel.pagination import Paged
 
+EMPTY_IS_NONE = BeforeValidator(lambda value: None if value == "" else value)
 Bps = Annotated[int, Field(ge=0, le=10_000), WHOLE]
 AgentId = Annotated[str, Field(pattern=r"^[0-9]{1,18}$", description="the agent's user id, as a string")]
 Selector = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{8}$")]
@@ -133,7 +134,9 @@ class WithdrawQuery(MandatePath):
 
 
 class SetAgentQuery(MandatePath):
-    agent_wallet: Address | None = None
+    agent_wallet: Annotated[Address | None, EMPTY_IS_NONE] = Field(
+        default=None, description="left out or empty: the vault is to obey nobody"
+    )
 
 
 # The agent acts
@@ -158,7 +161,7 @@ class ExecuteCall(MandatePath):
 
 class UnwindCall(MandatePath):
     position_id: Annotated[str, Field(max_length=128)] | None = None
-    adapter: Address | None = None
+    adapter: Annotated[str, Field(min_length=1, max_length=64, description="its address, or its name in close-all-plan")] | None = None
 
 
 class ReportEvent(MandatePath):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import delete, func, or_, select, text, update
+from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -64,16 +64,19 @@ def lock_account(session: WriteSession, account_id: int) -> Account:
 
 
 def owner_of_wallet(session: WriteSession, address: str, now: datetime) -> Account | None:
-    """The owner account of a wallet, made if the wallet has no account yet; None when the wallet is someone else's."""
-    row = {"kind": "owner", "name": address, "wallet_address": address_bytes(address), "created_at": now}
-    free = (
-        insert(Account)
-        .values(row)
-        .on_conflict_do_nothing(index_elements=["wallet_address"], index_where=text("wallet_address is not null"))
-    )
-    session.execute(free)
+    """The owner account of a wallet, made if the wallet has no account yet; None when the wallet is someone else's.
+
+    Waits for a concurrent link of the same wallet.
+    """
     account = find_account_of_wallet(session, address)
-    return account if account is not None and account.kind == "owner" else None
+    if account is None:
+        _lock_wallet(session, address)
+        account = find_account_of_wallet(session, address)
+    if account is None:
+        account = Account(kind="owner", name=address, wallet_address=address_bytes(address), created_at=now)
+        session.add(account)
+        session.flush()
+    return account if account.kind == "owner" else None
 
 
 def add_agent(
@@ -130,13 +133,18 @@ def _add_operator(session: WriteSession, now: datetime) -> int:
 
 
 def link_wallet(session: WriteSession, account_id: int, address: str, now: datetime) -> bool:
-    """Set the wallet of an account; False when another account has it. Waits for a concurrent link of the same wallet."""
-    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"wallet:{address}", 0))))
+    """Set the wallet of an account; False when another account has it. Waits for a concurrent link or first sign-in of the same wallet."""
+    _lock_wallet(session, address)
     holder = find_account_of_wallet(session, address)
     if holder is not None:
         return holder.id == account_id
     session.execute(update(Account).where(Account.id == account_id).values(wallet_address=address_bytes(address), wallet_linked_at=now))
     return True
+
+
+def _lock_wallet(session: WriteSession, address: str) -> None:
+    """Held by whoever gives the wallet its account, until the transaction ends."""
+    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"wallet:{address}", 0))))
 
 
 # What an owner sets for an agent, and what replaces a lost secret

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, CompoundSelect, Row, Select, and_, any_, cast, func, select, text, union
+from sqlalchemy import BigInteger, ColumnElement, CompoundSelect, Row, Select, and_, any_, cast, func, or_, select, text, union
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.orm import Session, aliased
 
@@ -19,6 +19,7 @@ from core.db.arrays import table_of
 from core.db.tables.mandate import CONTROL_ROWS, REPORTED_ACTIONS, Mandate, MandateEvent
 from core.domain.mandate.ledger import Kind, LedgerRow, MandateFacts, ReportedBy
 from core.domain.mandate.lifecycle import MarketMode
+from core.domain.mandate.refusals import RefusalReason
 from core.domain.mandate.terms import rules_from_json
 from core.domain.mandate.unvalued import PositionRules, position_rules
 from core.domain.money import UsdcE6
@@ -95,13 +96,16 @@ def ledger_rows_of_tx(session: Session, mandate_id: int, tx_hash: str) -> list[L
     return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
 
 
-def count_refusal_reports(session: Session, mandate_id: int, since: datetime) -> int:
-    """Refusals that the agent reported from `since` on (inclusive)."""
+def count_refusal_notes(session: Session, mandate_id: int, since: datetime) -> int:
+    """Refusals that the agent's calls wrote from `since` on (inclusive): those that it reported, and the guard's."""
     query = select(func.count()).where(
         MandateEvent.mandate_id == mandate_id,
         MandateEvent.kind == Kind.NOTE.value,
         MandateEvent.reported_by == ReportedBy.AGENT.value,
-        MandateEvent.payload["refusal"]["check"].astext == "reported",
+        or_(
+            MandateEvent.payload["refusal"]["check"].astext == "reported",
+            MandateEvent.payload["refusal"]["reason"].astext == RefusalReason.SERVER_GUARD.value,
+        ),
         MandateEvent.created_at >= since,
     )
     return session.scalar(query) or 0

@@ -43,7 +43,7 @@ def _active(held: HeldMandate) -> dict[str, Any]:
         "status": held.state.status.value,
         "vault": held.state.vault_address,
         "market_mode": held.market_mode.value,
-        "paused": None if held.short else held.state.paused,
+        "paused": None if held.short else held.state.is_paused,
     } | data_issue(held.state, held.short)
 
 

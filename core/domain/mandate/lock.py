@@ -174,8 +174,8 @@ def chain_state(*, has_vault: bool, stopped: bool, settled: bool, agent: str | N
     return {"stopped": stopped, "settled": settled, "agent": shown, "agent_known": agent_known or stopped or settled}
 
 
-def how_to_act(status: Status, *, paused: bool, is_past_end: bool, is_paper: bool = False) -> str:
-    """One sentence for the agent. Source: wallet spec 2.8 and 4.2."""
+def how_to_act(status: Status, *, paused: bool, is_past_end: bool, is_paper: bool = False, was_set: bool = True) -> str:
+    """One sentence for the agent. `was_set`: the vault had an agent once. Source: wallet spec 2.8 and 4.2."""
     if status in (Status.STOPPED, Status.SETTLED, Status.CANCELLED):
         return f"The mandate is {status}. The agent cannot act."
     if status is Status.DRAFT:
@@ -185,7 +185,9 @@ def how_to_act(status: Status, *, paused: bool, is_past_end: bool, is_paper: boo
     if status is Status.SIGNED:
         return "The vault does not hold the whole budget yet. The agent can accept, and act once it is working."
     if paused:
-        return "The agent is removed on chain. It can act again once the owner sets it."
+        if was_set:
+            return "The agent is removed on chain. It can act again once the owner sets it."
+        return "The vault obeys no agent. One can act once the owner sets it."
     if is_paper:
         return "Read limits.used, then report each buy, sell or move; on paper nothing is sent to a chain."
     return "Read limits.used, build the call with execute-call, send it with the agent's own key, and report it with its hash."

@@ -54,10 +54,11 @@ class VaultSeen:
 
 def as_seen(state: MandateState, seen: VaultSeen) -> MandateState:
     """The ledger's state with what the chain says in its place. What the chain does not say (who stopped it) is the ledger's, or None."""
-    is_stopped, is_paused = seen.stopped_at > 0, seen.status is Status.WORKING and seen.agent == ZERO_ADDRESS
+    is_stopped = seen.stopped_at > 0
     stopped_at = datetime.fromtimestamp(seen.stopped_at, UTC) if is_stopped else None
     left = seen.deposited_usdc_e6 + seen.received_usdc_e6 - seen.spent_usdc_e6 - seen.fee_paid_usdc_e6
     is_ended = seen.status in (Status.STOPPED, Status.SETTLED)
+    is_paused = not is_ended and seen.agent == ZERO_ADDRESS
     return changed(
         state,
         status=seen.status,

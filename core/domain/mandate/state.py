@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from core.domain.mandate.lifecycle import MarketMode, Status
+from core.domain.mandate.terms import ZERO_ADDRESS
 from core.domain.mandate.unvalued import PositionRules
 
 STATE_VERSION = 5
@@ -162,6 +163,20 @@ class MandateState:
     @property
     def is_ended(self) -> bool:
         return self.status in (Status.STOPPED, Status.SETTLED, Status.CANCELLED)
+
+    @property
+    def obeys_nobody(self) -> bool:
+        """There is a vault, and it is known to have no agent: removed, revoked by its end, or never set."""
+        return self.vault_address is not None and self.agent_known and self.agent_on_chain in (None, ZERO_ADDRESS)
+
+    @property
+    def is_paused(self) -> bool:
+        """Nobody can act until the owner sets an agent: one was removed, or the vault was made without any."""
+        return self.paused or (self.obeys_nobody and not self.is_ended)
+
+    @property
+    def paused_since(self) -> datetime | None:
+        return self.paused_at or (self.vault_created_at if self.is_paused else None)
 
 
 EMPTY_STATE = MandateState()

@@ -1,15 +1,20 @@
 """Sign-in, registration and wallet link, through the application and a real database."""
 
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import pytest
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
-from core.db.engine import Database
+from core.db.engine import Database, WriteSession
+from core.db.repositories import identity
 from tests.integration.api.conftest import KEY, Clock, FewAnswersChain, Limit, TestClient, bearer, connect, login, nonce_for, sign
 
+T = TypeVar("T")
 STRANGER: LocalAccount = Account.from_key("0x" + "33" * 32)
 
 
@@ -287,6 +292,49 @@ def test_link__one_wallet_one_account(client: TestClient, wallet: LocalAccount) 
     assert link(client, first, wallet) == (200, "")
     assert link(client, second, wallet) == (409, "wallet_taken")
     assert link(client, first, STRANGER) == (409, "account_has_wallet")
+
+
+def is_blocked(database: Database) -> bool:
+    """Some connection waits for a lock that another one holds."""
+    waits = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    with database.read() as session:
+        return bool(session.execute(text(waits)).scalar_one())
+
+
+def while_held(database: Database, change: Callable[[WriteSession], object], call: Callable[[], T]) -> T:
+    """Make `call` meet an uncommitted `change`, which commits once the call waits for it."""
+    with ThreadPoolExecutor(1) as pool:
+        with database.write() as session:
+            change(session)
+            answer = pool.submit(call)
+            until = time.monotonic() + 20
+            while not is_blocked(database) and not answer.done() and time.monotonic() < until:
+                time.sleep(0.01)
+        return answer.result()
+
+
+def test_link__while_the_same_wallet_signs_in_for_the_first_time__is_wallet_taken(
+    client: TestClient, wallet: LocalAccount, database: Database, clock: Clock
+) -> None:
+    """Only links waited for each other: the sign-in's row broke the link's transaction, 503."""
+    token = connect(client)["bearer_token"]
+    first = while_held(
+        database, lambda session: identity.owner_of_wallet(session, wallet.address, clock.now), lambda: link(client, token, wallet)
+    )
+    assert first == (409, "wallet_taken")
+
+
+def test_login__while_the_same_wallet_is_linked_to_an_agent__is_wallet_taken(
+    client: TestClient, wallet: LocalAccount, database: Database, clock: Clock
+) -> None:
+    agent_id, message = connect(client)["user_id"], nonce_for(client, wallet, "login")
+    body = {"message": message, "signature": sign(wallet, message)}
+    answer = while_held(
+        database,
+        lambda session: identity.link_wallet(session, agent_id, wallet.address, clock.now),
+        lambda: client.post("/auth/owner/login", json=body),
+    )
+    assert (answer.status_code, answer.json()["service"]["reason"]) == (409, "wallet_taken")
 
 
 def test_link__an_owners_wallet__is_taken__and_an_agents_wallet_is_no_owner(client: TestClient, wallet: LocalAccount) -> None:

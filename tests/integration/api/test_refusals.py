@@ -47,6 +47,14 @@ def test_an_invalid_credential_beside_a_valid_one__is_401(client: TestClient, ag
     assert reason(client.get("/agent/catalog", headers={**agent, **bearer("x")})) == (401, "auth_invalid")
 
 
+def test_two_keys_of_which_one_is_invalid__are_401_in_either_order(client: TestClient, agent: dict[str, str]) -> None:
+    """Only the first of them was looked at."""
+    for keys in ([agent[KEY], "nonsense"], ["nonsense", agent[KEY]]):
+        answer = client.get("/agent/scopes", headers=[(KEY, key) for key in keys])
+        assert reason(answer) == (401, "auth_invalid")
+    assert client.get("/agent/scopes", headers=[(KEY, agent[KEY]), (KEY, agent[KEY])]).status_code == 200
+
+
 @pytest.mark.parametrize(("scopes", "status"), [("null", 200), ('["tx"]', 200), ('["read"]', 403), ("[]", 403)])
 def test_scopes__narrow_a_key(client: TestClient, agent: dict[str, str], database: Database, scopes: str, status: int) -> None:
     with database.write() as session:

@@ -18,8 +18,8 @@ from api.kernel.operation import Answer, Call, Refusal
 from core.books import mandate_ledger
 from core.chain import calldata
 from core.chain.abi import AbiEncodeError, hex_bytes
-from core.chain.reader import refusal_name
-from core.chain.rpc import RpcError, RpcRevertedError
+from core.chain.reader import reason_of_run, refusal_name
+from core.chain.rpc import RpcCodeFailedError, RpcError, RpcRevertedError
 from core.db.repositories import mandates
 from core.db.tables.mandate import Mandate
 from core.domain.errors import InvalidNumberError, InvalidParameterError, WrongStatusError
@@ -76,6 +76,7 @@ def _require_designated(caller: AgentCaller, mandate: Mandate) -> None:
 def execute_call(call: Call, caller: AgentCaller, command: ExecuteCall) -> Answer:
     """The vault's execute call, with what the vault would say to it. The call is there even when the answer is no.
 
+    Checked as sent by the agent that the vault obeys (`check.agent`); `check.note` says so where the linked wallet is another.
     `check.source` is chain when the vault itself was asked at the latest block, ledger when the record's model answered
     (dry_run false, or the chain is out of reach). The model knows nothing of a short ledger: ok is null then, source none.
     Errors: InvalidNumberError for an amount above 0 of an exit; Refusal mandate_budget_exceeded above the mandate's own cash,
@@ -88,8 +89,8 @@ def execute_call(call: Call, caller: AgentCaller, command: ExecuteCall) -> Answe
     require_within_key_limits(call, caller, command.amount_usdc)
     inner, payment = _inner(call, standing, vault, command)
     data = calldata.execute(inner)
-    wallet = caller.wallet_address or ZERO_ADDRESS
-    check, gas = _checked(call, standing, vault, inner, wallet, ask_chain=command.dry_run)
+    check, gas = _checked(call, standing, vault, inner, ask_chain=command.dry_run)
+    check |= {"note": _sender_note(caller.wallet_address, check["agent"])}
     shown = {"vault_address": vault, "target": inner.target, "amount_usdc": usdc_text(command.amount_usdc)} | payment
     shown |= {"gas": gas, "check": check | {"remaining": limits_view(standing)["used"]}}
     return Answer(built(call, vault, data) | shown | standing.reading.data_issue)
@@ -137,35 +138,42 @@ def _require_in_budget(standing: Standing, amount_usdc_e6: int) -> None:
         )
 
 
-def _checked(
-    call: Call, standing: Standing, vault: str, inner: calldata.Call, wallet: str, *, ask_chain: bool
-) -> tuple[dict[str, Any], int | None]:
+def _checked(call: Call, standing: Standing, vault: str, inner: calldata.Call, *, ask_chain: bool) -> tuple[dict[str, Any], int | None]:
     """(check, gas). Gas is known only when the chain ran the call."""
     if ask_chain:
         try:
-            return _checked_by_chain(call, vault, inner, wallet)
+            return _checked_by_chain(call, vault, inner)
         except RpcError:
             pass  # the model of the record answers instead, and says so
     if standing.short is not None:
-        return {"ok": None, "reason": limits.DATA_ISSUE, "source": "none"}, None
+        return {"ok": None, "reason": limits.DATA_ISSUE, "source": "none", "agent": None}, None
     model = vault_model(standing, vault)
-    refused = check_call(model, wallet, [limits.Call(inner.target, inner.max_spend, hex_bytes(inner.data))], standing.now)
-    return _verdict(None if refused is None else refused.reason, "ledger"), None
+    refused = check_call(model, model.agent, [limits.Call(inner.target, inner.max_spend, hex_bytes(inner.data))], standing.now)
+    return _verdict(None if refused is None else refused.reason, "ledger", model.agent), None
 
 
-def _checked_by_chain(call: Call, vault: str, inner: calldata.Call, wallet: str) -> tuple[dict[str, Any], int | None]:
-    """The vault's own check, then the whole call as it would run: a target's own failure is seen only there."""
-    refusal = call.deps.chain.check(vault, [inner])
+def _checked_by_chain(call: Call, vault: str, inner: calldata.Call) -> tuple[dict[str, Any], int | None]:
+    """The vault's own check, then the whole call as its agent would send it: a target's own failure is seen only there."""
+    agent, refusal = call.deps.chain.agent(vault), call.deps.chain.check(vault, [inner])
     if refusal:
-        return _verdict(refusal_name(refusal) or UNKNOWN, "chain"), None
+        return _verdict(refusal_name(refusal) or UNKNOWN, "chain", agent), None
     try:
-        return _verdict(None, "chain"), call.deps.chain.estimate_gas(wallet, vault, calldata.execute(inner))
-    except RpcRevertedError as error:
-        return _verdict(refusal_name(error.revert_data) or UNKNOWN, "chain"), None
+        return _verdict(None, "chain", agent), call.deps.chain.estimate_gas(agent, vault, calldata.execute(inner))
+    except (RpcRevertedError, RpcCodeFailedError) as error:
+        return _verdict(reason_of_run(error) or UNKNOWN, "chain", agent), None
 
 
-def _verdict(reason: str | None, source: str) -> dict[str, Any]:
-    return {"ok": reason is None, "reason": reason, "source": source}
+def _verdict(reason: str | None, source: str, agent: str) -> dict[str, Any]:
+    """`agent`: whom the vault obeys; zero is nobody."""
+    return {"ok": reason is None, "reason": reason, "source": source, "agent": None if agent == ZERO_ADDRESS else agent}
+
+
+def _sender_note(linked: str | None, agent: str | None) -> str | None:
+    """Whose transaction this has to be, where it is not plain."""
+    if agent is None or agent == linked:
+        return None
+    yours = "you have linked no wallet" if linked is None else f"not {linked}, the wallet that you have linked"
+    return f"The vault obeys {agent}; {yours}. Send the call from {agent}, or ask the owner to set another agent."
 
 
 def call_data(command: ExecuteCall) -> str:

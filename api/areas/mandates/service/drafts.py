@@ -9,7 +9,7 @@ from typing import Any, Final
 from api.areas.mandates.schemas import AssignAgent, CreateDraft, DraftTerms, Propose, UpdateDraft
 from api.areas.mandates.service.access import agent_of_id, owned
 from api.areas.mandates.service.policy import current_policy
-from api.areas.mandates.service.views import mandate_view, rules_of, targets_of
+from api.areas.mandates.service.views import agent_notice, mandate_view, rules_of, targets_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.fields import storable
 from api.kernel.operation import Answer, Call, NextCall, Refusal
@@ -72,16 +72,17 @@ def create(call: Call, caller: OwnerCaller, command: CreateDraft) -> Answer:
     )
     _write(call, caller.wallet_address, mandate, command, agent)
     mandates.add_mandate(call.db, mandate)
-    return Answer({"mandate": mandate_view(call, mandate)}, status=201)
+    return _answer(call, mandate, agent, status=201)
 
 
 def propose(call: Call, caller: AgentCaller, command: Propose) -> Answer:
-    """A draft for the agent's owner, who edits it and signs it or lets it be. Errors: Refusal not_owner, agent_owner_mismatch,
-    agent_not_accepting."""
+    """A draft for the agent's owner, who edits it and signs it or lets it be; the agent's policy is asked when the mandate is accepted.
+
+    Errors: Refusal not_owner, agent_owner_mismatch.
+    """
     if command.agent_id != str(caller.account_id):
         raise Refusal("not_owner", f"You are agent {caller.account_id}; an agent proposes mandates for itself.")
     agent, owner = identity.find_agent(call.db, caller.account_id), _owner_of(call, caller)
-    require_accepting(call, caller.account_id)
     mandate = Mandate(
         public_id=_new_public_id(call),
         owner_id=owner.id,
@@ -94,7 +95,7 @@ def propose(call: Call, caller: AgentCaller, command: Propose) -> Answer:
     terms = DraftTerms.model_construct(purpose=command.title, **dict(command.goal))  # its values are read already
     _write(call, identity.address_text(owner.wallet_address) or "", mandate, terms, agent)
     mandates.add_mandate(call.db, mandate)
-    return Answer({"mandate": mandate_view(call, mandate)}, status=201)
+    return _answer(call, mandate, agent, status=201)
 
 
 def _owner_of(call: Call, caller: AgentCaller) -> Account:
@@ -116,7 +117,7 @@ def update(call: Call, caller: OwnerCaller, command: UpdateDraft) -> Answer:
     agent = None if mandate.agent_id is None else identity.find_agent(call.db, mandate.agent_id)
     _write(call, caller.wallet_address, mandate, command, agent)
     call.db.flush()
-    return Answer({"mandate": mandate_view(call, mandate)})
+    return _answer(call, mandate, agent)
 
 
 def assign(call: Call, caller: OwnerCaller, command: AssignAgent) -> Answer:
@@ -135,7 +136,11 @@ def assign(call: Call, caller: OwnerCaller, command: AssignAgent) -> Answer:
     require_same_rules(targets, rules_of(mandate), frozen.rules)
     _freeze_into(call, mandate, frozen)
     call.db.flush()
-    return Answer({"mandate": mandate_view(call, mandate)})
+    return _answer(call, mandate, agent)
+
+
+def _answer(call: Call, mandate: Mandate, agent: Account | None, status: int = 200) -> Answer:
+    return Answer({"mandate": mandate_view(call, mandate), "notice": agent_notice(mandate, agent)}, status=status)
 
 
 def require_same_rules(targets: Sequence[Target], written: Sequence[Rule], now: Sequence[Rule]) -> None:

@@ -1,7 +1,7 @@
 """The limits as the ledger has them now: one place for reads, built calls and the judging of reports (decisions 51)."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from api.areas.mandates.service.views import chain_now, is_paper, reading_of, rules_of, terms_of, vault_of
@@ -14,6 +14,7 @@ from core.domain.mandate.ledger import Kind, MandateState
 from core.domain.mandate.lifecycle import Status
 from core.domain.mandate.limits import LimitsFacts, SpendWindow, VaultModel, VaultStatus, limits_block
 from core.domain.mandate.outflows import Outflow, outflows
+from core.domain.mandate.refusals import REFUSAL_REPORTS_PER_DAY
 from core.domain.mandate.short import ShortLedger
 from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms
 from core.domain.times import DAY_S
@@ -102,6 +103,15 @@ def vault_model(standing: Standing, vault: str) -> VaultModel:
         stopped_at=0 if state.stopped_at is None else int(state.stopped_at.timestamp()),
         window=standing.window,
     )
+
+
+def refusals_left(call: Call, mandate: Mandate) -> int:
+    """How many refusals the record takes today (UTC), reported or noted by the guard."""
+    return REFUSAL_REPORTS_PER_DAY - mandate_rows.count_refusal_notes(call.db, mandate.id, start_of_day(call.now))
+
+
+def start_of_day(now: datetime) -> datetime:
+    return datetime.combine(now.astimezone(UTC).date(), time(0), UTC)
 
 
 def allowed_addresses(mandate: Mandate) -> frozenset[str]:

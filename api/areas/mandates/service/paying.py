@@ -1,11 +1,10 @@
 """A vault's payment for a web resource: the guard looks at the signed terms, and signs what the x402 adapter takes."""
 
 import secrets
-import uuid
 from typing import Any, Final
 
 from api.areas.mandates.schemas import ExecuteCall
-from api.areas.mandates.service.limits_now import Standing
+from api.areas.mandates.service.limits_now import Standing, refusals_left
 from api.kernel.operation import Call, Refusal
 from api.kernel.payments.offer import ADAPTER
 from core.books import mandate_ledger
@@ -18,6 +17,7 @@ from core.domain.errors import InvalidNumberError, InvalidParameterError
 from core.domain.mandate.guard import OwnService, guard_refusal, is_own
 from core.domain.mandate.ledger import guard_refusal_note
 
+HOUR_S: Final = 3_600
 HOLDS_S: Final = 600  # from the latest block's time on, the last second included
 
 
@@ -58,12 +58,15 @@ def _payee(command: ExecuteCall, own: OwnService, resource: str) -> str:
 
 
 def _require_allowed(call: Call, standing: Standing, own: OwnService, resource: str, pay_to: str) -> None:
-    """Errors: Refusal server_guard; the note of it is kept."""
+    """Errors: Refusal server_guard; the note of it is kept, one a resource and hour, while the day takes more refusals."""
     mandate = standing.mandate
     why = _why_not(mandate, standing, own, resource, pay_to)
     if why is None:
         return
-    note = guard_refusal_note(detail=why, fact=uuid.uuid4().hex, now=call.now)
+    if refusals_left(call, mandate) <= 0:
+        raise Refusal("server_guard", f"{why} The record takes no more refusals today.")
+    hour = int(call.now.timestamp()) // HOUR_S
+    note = guard_refusal_note(detail=why, fact=f"guard:{resource_hash(resource)}:{hour}", now=call.now)
     mandate_ledger.append(call.db, mandate.id, note, call.now)
     raise Refusal("server_guard", f"{why} The refusal stands in the record.", keeps_write=True)
 

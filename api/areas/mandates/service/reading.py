@@ -20,11 +20,13 @@ from api.areas.mandates.service.views import (
     signature_of,
     targets_of,
     terms_of,
+    vault_agent,
 )
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal
 from api.kernel.pagination import Page, page_of
 from core.books import mandate_record
+from core.books.readings import Reading
 from core.chain.abi import signatures_by_selector
 from core.chain.signatures import recovered_address
 from core.chain.typed_data import terms_digest
@@ -32,7 +34,7 @@ from core.db.repositories import identity, mandate_rows, mandates
 from core.db.repositories.mandate_rows import mandate_facts
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.agent_status import HeldMandate, agent_status
-from core.domain.mandate.clauses import card_footer, card_header, clauses
+from core.domain.mandate.clauses import VaultAgent, card_footer, card_header, clauses
 from core.domain.mandate.ledger import MandateState
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.lock import (
@@ -65,7 +67,7 @@ def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) ->
     return Answer(
         {
             "mandate": mandate_view(call, mandate, standing.reading, current.seen),
-            **_card(call, mandate, standing.state),
+            **_card(call, mandate, vault_agent(mandate, current.state, is_known=current.unseen is None)),
             "terms_status": _terms_status(call, mandate),
             "limits": limits_view(standing),
             "progress": progress,
@@ -77,8 +79,8 @@ def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) ->
     )
 
 
-def _card(call: Call, mandate: Mandate, state: MandateState) -> dict[str, Any]:
-    """Clauses, header and footer: what the owner saw."""
+def _card(call: Call, mandate: Mandate, of_vault: VaultAgent | None) -> dict[str, Any]:
+    """Clauses and footer, which are what the owner saw, and a header that names who acts now."""
     terms = terms_of(mandate)
     agent = None if mandate.agent_id is None else identity.find_agent(call.db, mandate.agent_id)
     header = card_header(
@@ -88,7 +90,7 @@ def _card(call: Call, mandate: Mandate, state: MandateState) -> dict[str, Any]:
         agent_name=None if agent is None else agent.name,
         terms_agent=terms.agent,
         wallet_on_file=None if agent is None else identity.address_text(agent.wallet_address),
-        last_chain_agent=state.last_agent_set,
+        of_vault=of_vault,
         strategy=mandate.strategy,
     )
     shown = clauses(terms, targets_of(mandate), known=signatures_by_selector(), version=mandate.terms_version)
@@ -142,7 +144,13 @@ def _locks(standing: Standing, current: Current) -> dict[str, Any]:
             agent=state.agent_on_chain,
             agent_known=state.agent_known,
         ),
-        "how_to_act": how_to_act(current.status, paused=state.paused, is_past_end=is_past_end, is_paper=is_paper(mandate)),
+        "how_to_act": how_to_act(
+            current.status,
+            paused=state.is_paused,
+            is_past_end=is_past_end,
+            is_paper=is_paper(mandate),
+            was_set=state.last_agent_set is not None,
+        ),
     } | ({} if note is None else {"settle_note": note})
 
 
@@ -227,8 +235,13 @@ def board(call: Call, caller: Nobody, command: BoardQuery) -> Answer:
 def _shown(call: Call, page: Page, found: list[Mandate], name: str, *, with_card: bool) -> dict[str, Any]:
     shown, next_cursor = page.cut(found, lambda one: one.id)
     readings = readings_of(call, shown)
-    items = [mandate_view(call, one, readings[one.id]) | (_card(call, one, readings[one.id].said) if with_card else {}) for one in shown]
+    items = [mandate_view(call, one, readings[one.id]) | (_card_by(call, one, readings[one.id]) if with_card else {}) for one in shown]
     return {name: items, "next_cursor": next_cursor}
+
+
+def _card_by(call: Call, mandate: Mandate, reading: Reading[MandateState]) -> dict[str, Any]:
+    """The card by the ledger alone: one that is short does not know whom the vault obeys."""
+    return _card(call, mandate, vault_agent(mandate, reading.said, is_known=reading.short is None))
 
 
 def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer:

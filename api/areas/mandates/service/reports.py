@@ -1,12 +1,12 @@
 """What an agent reports: events and refused attempts. A broken rule is stored and flagged, never dropped (wallet spec 2.10, 2.11)."""
 
 import uuid
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from api.areas.mandates.schemas import ReportEvent, ReportRefusal
 from api.areas.mandates.service.access import named_to
-from api.areas.mandates.service.limits_now import Standing, allowed_addresses, standing_of
+from api.areas.mandates.service.limits_now import Standing, allowed_addresses, refusals_left, standing_of, start_of_day
 from api.areas.mandates.service.views import is_paper
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, Refusal
@@ -150,13 +150,12 @@ def _known_refusal(call: Call, mandate: Mandate, report: RefusalReport) -> Ledge
 
 
 def _require_reports_left(call: Call, mandate: Mandate) -> None:
-    day = datetime.combine(call.now.astimezone(UTC).date(), datetime.min.time(), UTC)
-    if mandate_rows.count_refusal_reports(call.db, mandate.id, day) >= REFUSAL_REPORTS_PER_DAY:
+    if refusals_left(call, mandate) <= 0:
         raise Refusal(
             "rate_limited",
             f"A mandate takes {REFUSAL_REPORTS_PER_DAY} refusal reports a UTC day; the block scan finds reverted calls by itself.",
             remaining={"refusal_reports_today": 0},
-            retry_at=day + timedelta(days=1),
+            retry_at=start_of_day(call.now) + timedelta(days=1),
         )
 
 

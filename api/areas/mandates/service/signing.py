@@ -4,12 +4,13 @@ from api.areas.mandates.schemas import MandatePath, SignTerms
 from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.current import current_of
 from api.areas.mandates.service.owner_calls import cancel_terms_call, stop_call_of
-from api.areas.mandates.service.views import digest_of, mandate_view, rules_of, terms_of
+from api.areas.mandates.service.views import agent_notice, digest_of, mandate_view, rules_of, terms_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from core.books import mandate_ledger
 from core.chain.signatures import verify_digest
 from core.chain.typed_data import terms_typed_data
+from core.db.repositories import identity
 from core.db.repositories.mandate_rows import mandate_facts
 from core.domain.mandate.ledger import signed_rows
 from core.domain.mandate.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
@@ -18,8 +19,9 @@ from core.domain.mandate.terms import rules_to_json, terms_to_json
 
 
 def terms(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
-    """What the owner's wallet signs: typed_data goes to eth_signTypedData_v4 as it stands."""
+    """What the owner's wallet signs: typed_data goes to eth_signTypedData_v4 as it stands. `notice`: to be read before signing."""
     mandate = owned(call, caller, command.id)
+    agent = None if mandate.agent_id is None else identity.find_agent(call.db, mandate.agent_id)
     document = terms_of(mandate)
     return Answer(
         {
@@ -30,6 +32,7 @@ def terms(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
             "typed_data": terms_typed_data(document, call.deps.contracts["factory"], mandate.chain_id, mandate.terms_version),
             "rules": rules_to_json(rules_of(mandate)),
             "guard_targets": mandate.guard_targets,
+            "notice": agent_notice(mandate, agent) if mandate.signature is None else None,
         }
     )
 

@@ -27,6 +27,7 @@ from core.domain.mandate.close_plan import OwnerCall, PlanFacts, close_all_plan
 from core.domain.mandate.ledger import MandateState
 from core.domain.mandate.lifecycle import Status
 from core.domain.mandate.lock import StoppedBy
+from core.domain.mandate.short_statement import short_statement
 from core.domain.mandate.statement import StatementOf, WeekStatement, all_mandates_json, statement_json
 from core.domain.mandate.steps import pause_actions
 from core.domain.mandate.weeks import IsoWeek, week_from_text, week_of
@@ -42,6 +43,8 @@ def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer:
     whole = [row for row in with_their_txs(call, mandate, statement.rows) if row.occurred_at < week.end_at]
     controls = [row for row in mandate_rows.control_rows(call.db, mandate.id) if row.occurred_at < week.end_at]
     found = statement_json(replace(statement, rows=tuple(whole), actions=pause_actions(controls)))
+    if mandate.created_at >= week.end_at:
+        found = short_statement(found, is_start_known=False)  # there was no mandate yet: no figure of it is 0
     if command.format == "json":
         return Answer(found)
     head = "{}:{}".format(*mandate_record.head_of(call.db, mandate))
@@ -49,22 +52,22 @@ def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer:
 
 
 def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> Answer:
-    """Every mandate of the owner that was ever signed."""
+    """Every mandate of the owner that was signed before the week's end."""
     week = _week(command.week, call.now)
-    whole = all_mandates_json(_weeks_of(call, _signed(call, caller), week), week, call.now)
+    whole = all_mandates_json(_weeks_of(call, _signed(call, caller, week.end_at), week), week, call.now)
     if command.format == "json":
         return Answer(whole)
     cautions = {mode: _caution(call, mode) for mode in whole["totals"]}
     return Answer({}, file=lambda: exported_all(command.format, whole, cautions))
 
 
-def _signed(call: Call, caller: OwnerCaller) -> list[Mandate]:
-    """The owner's mandates that were ever signed, the newest first: all of them, or the sums would be of some."""
+def _signed(call: Call, caller: OwnerCaller, before: datetime) -> list[Mandate]:
+    """The owner's mandates that were signed by then, the newest first: all of them, or the sums would be of some."""
     found = page = mandates.mandates_of_owner(call.db, caller.account_id, OF_ALL, None, MANDATES_READ)
     while len(page) == MANDATES_READ:
         page = mandates.mandates_of_owner(call.db, caller.account_id, OF_ALL, page[-1].id, MANDATES_READ)
         found = found + page
-    return [mandate for mandate in found if mandate.signed_at is not None]
+    return [mandate for mandate in found if mandate.signed_at is not None and mandate.signed_at < before]
 
 
 def _caution(call: Call, market_mode: str) -> str:

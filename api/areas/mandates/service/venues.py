@@ -18,8 +18,8 @@ from api.areas.mandates.service.views import is_paper, rules_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call
 from core.chain import calldata
-from core.chain.reader import AdapterReading, refusal_name
-from core.chain.rpc import RpcRevertedError
+from core.chain.reader import AdapterReading, reason_of_run
+from core.chain.rpc import RpcCodeFailedError, RpcRevertedError
 from core.db.tables.mandate import Mandate
 from core.domain.errors import InvalidParameterError
 from core.domain.mandate.close_plan import Adapter, AdapterPosition, OwnerCall
@@ -81,7 +81,7 @@ def adapter_positions(call: Call, mandate: Mandate, current: Current) -> Adapter
 def _position(call: Call, state: MandateState, vault: str, adapter: str, reading: AdapterReading, *, has_exit: bool) -> AdapterPosition:
     venue = _venue_name(call, adapter)
     return AdapterPosition(
-        adapter=Adapter.TEST_VENUE if venue == Adapter.TEST_VENUE.value else Adapter.LISTED,
+        adapter=_kind(venue),
         adapter_address=adapter,
         venue=venue,
         label=_label(state, adapter),
@@ -114,7 +114,7 @@ def unwind_call(call: Call, caller: AgentCaller | OwnerCaller, command: UnwindCa
     """
     mandate = party_of(call, caller, command.id)
     current = current_of(call, mandate).require_known()
-    return Answer(_unwind(call, mandate, current, _adapter_named(mandate, current.state, command)) | current.data_issue)
+    return Answer(_unwind(call, mandate, current, _adapter_named(call, mandate, current.state, command)) | current.data_issue)
 
 
 def _unwind(call: Call, mandate: Mandate, current: Current, adapter: str | None) -> dict[str, Any]:
@@ -138,11 +138,12 @@ def _unwind(call: Call, mandate: Mandate, current: Current, adapter: str | None)
     return sent | shown | {"check": check | {"remaining": remaining}}
 
 
-def _adapter_named(mandate: Mandate, state: MandateState, command: UnwindCall) -> str | None:
-    """The exit adapter that is meant: by its address, by a position's id, or the only one. Errors: InvalidParameterError."""
+def _adapter_named(call: Call, mandate: Mandate, state: MandateState, command: UnwindCall) -> str | None:
+    """The exit adapter that is meant: by its address or name, by a position's id, or the only one. Errors: InvalidParameterError."""
     known = _exit_adapters(mandate)
     if command.adapter is not None:
-        return command.adapter if command.adapter in known else None
+        adapter = _adapter_of(call, mandate, command.adapter)
+        return adapter if adapter in known else None
     if command.position_id is None:
         if len(known) > 1:
             raise InvalidParameterError("adapter", f"the mandate has several exit adapters; name one of {', '.join(known)}")
@@ -155,12 +156,36 @@ def _adapter_named(mandate: Mandate, state: MandateState, command: UnwindCall) -
     return named if named in known else None
 
 
+def _adapter_of(call: Call, mandate: Mandate, named: str) -> str:
+    """The adapter of this address, or the only one of this name: a step of close-all-plan has the two as `adapter` and `venue`.
+
+    Errors: InvalidParameterError.
+    """
+    if named.startswith("0x"):
+        return address_from_text(named, "adapter")
+    names = {adapter: _names_of(call, adapter) for adapter in valuing_adapters(mandate)}
+    found = [adapter for adapter, own in names.items() if named in own]
+    if len(found) != 1:
+        rule = f"{len(found)} adapters of this mandate have that name; write adapter_address of close-all-plan"
+        raise InvalidParameterError("adapter", f"{rule}: {', '.join(names) or 'it has none'}")
+    return found[0]
+
+
+def _names_of(call: Call, adapter: str) -> set[str | None]:
+    venue = _venue_name(call, adapter)
+    return {venue, _kind(venue).value}
+
+
+def _kind(venue: str | None) -> Adapter:
+    return Adapter.TEST_VENUE if venue == Adapter.TEST_VENUE.value else Adapter.LISTED
+
+
 def _checked(call: Call, vault: str, data: str, mandate: Mandate) -> tuple[dict[str, Any], int | None]:
     """(check, gas) of the call as it would run now, sent by the owner."""
     try:
         gas = call.deps.chain.estimate_gas(mandate.terms["owner"], vault, data)
-    except RpcRevertedError as error:
-        return {"ok": False, "reason": refusal_name(error.revert_data) or UNKNOWN, "source": "chain"}, None
+    except (RpcRevertedError, RpcCodeFailedError) as error:
+        return {"ok": False, "reason": reason_of_run(error) or UNKNOWN, "source": "chain"}, None
     return {"ok": True, "reason": None, "source": "chain"}, gas
 
 

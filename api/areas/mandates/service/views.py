@@ -7,7 +7,9 @@ from typing import Any
 from api.kernel.operation import Call
 from core.books.readings import Reading, mandates_now
 from core.db.repositories import identity, mandates
+from core.db.tables.identity import Account
 from core.db.tables.mandate import Mandate
+from core.domain.mandate.clauses import VaultAgent, unnamed_agent_notice
 from core.domain.mandate.ledger import LedgerRow, MandateState
 from core.domain.mandate.lifecycle import MarketMode, Status
 from core.domain.mandate.progress import data_issue
@@ -45,8 +47,24 @@ def vault_of(mandate: Mandate) -> str | None:
     return identity.address_text(mandate.vault_address)
 
 
+def vault_agent(mandate: Mandate, state: MandateState, *, is_known: bool) -> VaultAgent | None:
+    """Whom the vault obeys by `state`, which says so only where it `is_known` to lack nothing; None without a vault."""
+    if state.vault_address is None and mandate.vault_address is None:
+        return None
+    if not (is_known and state.agent_known):
+        return VaultAgent(None, is_known=False)
+    return VaultAgent(None if state.obeys_nobody else state.agent_on_chain)
+
+
 def is_paper(mandate: Mandate) -> bool:
     return mandate.market_mode == MarketMode.PAPER.value
+
+
+def agent_notice(mandate: Mandate, agent: Account | None) -> str | None:
+    """What the owner should know of the draft's agent before signing; None when there is nothing."""
+    if is_paper(mandate) or agent is None:
+        return None
+    return unnamed_agent_notice(agent.name, terms_of(mandate).agent, identity.address_text(agent.wallet_address))
 
 
 def reading_of(call: Call, mandate: Mandate) -> Reading[MandateState]:
@@ -92,7 +110,7 @@ def mandate_view(
     chain = {
         "status": state.status.value,
         "vault_address": seen.vault,
-        "paused": state.paused,
+        "paused": state.is_paused,
         "ended_at": instant_text_or_none(state.ended_at),
     }
     return view | dict.fromkeys(PAUSES) | chain
@@ -121,9 +139,9 @@ def _view(mandate: Mandate, state: MandateState) -> dict[str, Any]:
         "market_mode": mandate.market_mode,
         "vault_address": vault,
         "status": mandate.status,
-        "paused": state.paused,
-        "paused_at": instant_text_or_none(state.paused_at),
-        "last_paused_at": instant_text_or_none(state.last_paused_at),
+        "paused": state.is_paused,
+        "paused_at": instant_text_or_none(state.paused_since),
+        "last_paused_at": instant_text_or_none(state.last_paused_at or state.paused_since),
         "last_resumed_at": instant_text_or_none(state.last_resumed_at),
         "created_at": instant_text_or_none(mandate.created_at),
         "signed_at": instant_text_or_none(mandate.signed_at),

@@ -189,3 +189,11 @@ def test_a_cancelled_drafts_statement__says_cancelled(stage: Stage) -> None:
     assert statement(stage, mandate_id)["status"] == "draft"
     stage.post(f"/mandates/{mandate_id}/cancel", stage.owner)
     assert (statement(stage, mandate_id)["status"], statement(stage, mandate_id, WEEK)["status"]) == ("cancelled", "draft")
+
+
+def test_a_week_before_the_mandate_was_written__has_no_figure_and_no_status(stage: Stage) -> None:
+    """It was a draft with 0.000000 of everything."""
+    mandate_id = lived(stage)
+    before = statement(stage, mandate_id, "2026-W40")
+    assert (before["status"], before["worth"]["end"], before["flows"]["spent"], before["result"]["realized"]) == (None, None, None, None)
+    assert stage.get("/me/statement", stage.owner, week="2026-W40")["mandates"] == []

@@ -118,11 +118,14 @@ def wallet_shown(stage: Stage, mandate_id: str) -> str | None:
 
 
 @pytest.mark.row("2.2 card_header who.params.wallet")
-def test_wallet__is_of_the_terms_else_on_file_else_the_last_that_the_chain_set(stage: Stage) -> None:
+def test_wallet__is_of_the_terms_else_on_file_and_with_a_vault_the_one_that_the_chain_set(stage: Stage) -> None:
     chains = "0x" + "7A" * 20
     named, filed = stage.working(), stage.signed(agent_id=None, open_board=True)
-    stage.chain_says(named, ev.AgentSet(chains))
     assert wallet_shown(stage, named) == stage.agent_wallet.address
+    stage.chain_says(named, ev.AgentSet(chains))
+    assert wallet_shown(stage, named) == chains
+    stage.chain_says(named, ev.AgentRemoved(chains, stage.owner_wallet.address))
+    assert wallet_shown(stage, named) is None
     assert wallet_shown(stage, filed) is None
     stage.post(f"/mandates/{filed}/accept", stage.agent)
     assert wallet_shown(stage, filed) == stage.agent_wallet.address

@@ -76,6 +76,61 @@ def test_execute_call__is_checked_by_the_vault_itself(stage: Stage, deployed: De
     assert deployed.send(AGENT, passes["to"], passes["data"]).status == 1
 
 
+def test_who_acts__follows_the_agent_that_the_owner_set_on_chain(
+    stage: Stage,
+    deployed: DeployedChain,
+    working: tuple[str, str],
+    follower: Follower,  # noqa: F811
+) -> None:
+    """The card named the terms' agent and execute-call was checked as sent by the linked wallet, neither of which the vault obeys."""
+    mandate_id, _ = working
+    path = f"/mandates/{mandate_id}"
+    removal = stage.get(f"{path}/set-agent-call", stage.owner)
+    assert (removal["action"], stage.get(f"{path}/set-agent-call", stage.owner, agent_wallet="")) == ("pause", removal)
+    send(deployed, OWNER, stage.get(f"{path}/set-agent-call", stage.owner, agent_wallet=STRANGER.address))
+    follower.catch_up()
+    read = stage.get(path, stage.owner)
+    assert (read["card_header"]["who"]["params"]["wallet"], read["chain_state"]["agent"]) == (STRANGER.address, STRANGER.address)
+    call = execute(stage, deployed, mandate_id, "buy(uint256)", USDC, "1.000000")
+    check = call["check"]
+    assert (check["ok"], check["reason"], check["source"], check["agent"]) == (True, None, "chain", STRANGER.address)
+    assert check["note"].startswith(f"The vault obeys {STRANGER.address}; not {AGENT.address}")
+    assert deployed.send(AGENT, call["to"], call["data"]).status == 0
+    assert deployed.send(STRANGER, call["to"], call["data"]).status == 1
+
+
+def test_a_vault_of_terms_without_a_wallet__is_paused_until_its_owner_sets_the_agent(
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+) -> None:
+    """Its agent had linked no wallet: the API said nothing before the signature, and not paused after it."""
+    deployed.mint(OWNER.address, BUDGET)
+    agent_id, agent = stage.new_agent(stage.owner)
+    stage.accept_mandates(agent_id)
+    mandate_id = stage.draft(agent_id=agent_id)
+    path = f"/mandates/{mandate_id}"
+    assert stage.get(f"{path}/terms", stage.owner)["notice"].startswith("These terms name no agent: quant has no linked wallet.")
+    stage.post(f"{path}/sign", stage.owner, {"signature": stage.sign_terms(mandate_id)})
+    for one in stage.get(f"{path}/deploy-call", stage.owner, fund="approve")["calls"]:
+        send(deployed, OWNER, one)
+    follower.catch_up()
+
+    def said() -> tuple[Any, ...]:
+        read, held = stage.get(path, stage.owner), stage.get("/agents/me", agent)["agent_status"]["active_mandates"]
+        return read["mandate"]["paused"], held[0]["paused"], read["card_header"]["who"]["params"]["wallet"], read["how_to_act"]
+
+    assert said() == (True, True, None, "The vault obeys no agent. One can act once the owner sets it.")
+    assert stage.get(path, stage.owner)["mandate"]["paused_at"] is not None
+    body = {"target": deployed.contracts["test_venue_adapter"], "function": "buy(uint256)", "args": ["1"], "amount_usdc": "1"}
+    for dry_run in (True, False):
+        check = stage.post(f"{path}/execute-call", agent, {**body, "dry_run": dry_run})["check"]
+        assert (check["ok"], check["reason"], check["agent"]) == (False, "NoAgent", None)
+    send(deployed, OWNER, stage.get(f"{path}/set-agent-call", stage.owner, agent_wallet=STRANGER.address))
+    follower.catch_up()
+    assert said()[:3] == (False, False, STRANGER.address)
+
+
 def test_execute_call__a_targets_own_failure__is_seen_before_it_is_sent(
     stage: Stage, deployed: DeployedChain, working: tuple[str, str]
 ) -> None:
@@ -132,6 +187,10 @@ def test_leaving__stop_unwind_withdraw__brings_everything_home(
     follower.catch_up()
     unwind = stage.post(f"{path}/unwind-call", stage.owner)
     assert (unwind["check"]["ok"], unwind["units"], unwind["who_signs"]) == (True, str(200 * USDC), "owner")
+    step = plan["steps"][1]
+    for name in (step["adapter"], step["venue"], step["adapter_address"], step["adapter_address"].lower()):
+        assert stage.post(f"{path}/unwind-call", stage.owner, {"adapter": name})["data"] == unwind["data"]
+    assert stage.call("POST", f"{path}/unwind-call", stage.owner, {"adapter": "nowhere"}).status_code == 400
     assert unwind["data"] == plan["steps"][1]["data"]
     send(deployed, OWNER, unwind)
     follower.catch_up()

@@ -15,6 +15,7 @@ from api.kernel.payments.settlers import settler_in_process
 from api.main import create_app
 from core.db.engine import Database
 from core.db.repositories import mandates
+from core.domain.mandate.refusals import REFUSAL_REPORTS_PER_DAY
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.mandates.stage import Stage, StageChain, reason
 from tests.integration.api.payments.shop import NETWORK, OTHER_PAGE, PAGE, PRICE, decoded, encoded
@@ -121,7 +122,28 @@ def test_a_host_or_payee_off_the_list__is_refused_and_noted_and_nothing_is_signe
     read = stage.get(f"/mandates/{mandate_id}", stage.agent)
     notes = [step for step in read["steps"] if step.get("code") == "refused"]
     assert (len(notes), read["limits"]["breaches"]["refusals"]["count"]) == (2, 2)
+    again = ask(stage, mandate_id, resource="https://api.example.com/report", pay_to=TILL)
+    assert reason(again) == (403, "server_guard")
+    stage.later(hours=1)
+    ask(stage, mandate_id, resource="https://api.example.com/report", pay_to=TILL)
+    read = stage.get(f"/mandates/{mandate_id}", stage.agent)
+    assert read["limits"]["breaches"]["refusals"]["count"] == 3, "one note a resource and hour: each ask wrote one"
     assert stage.faults(mandate_id) == []
+
+
+def test_the_guards_notes__end_with_the_refusals_that_a_day_takes(
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+) -> None:
+    """An agent could write a row for each call that it made, without end."""
+    mandate_id = working(stage, deployed, follower)
+    for n in range(REFUSAL_REPORTS_PER_DAY + 1):
+        last = ask(stage, mandate_id, resource=f"https://api.example.com/{n}", pay_to=TILL)
+        assert reason(last) == (403, "server_guard")
+    assert last.json()["detail"].endswith("The record takes no more refusals today.")
+    count = stage.get(f"/mandates/{mandate_id}", stage.agent)["limits"]["breaches"]["refusals"]["count"]
+    assert count == REFUSAL_REPORTS_PER_DAY
 
 
 def test_a_listed_host_and_payee__are_paid_by_their_own(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811

@@ -55,11 +55,11 @@ def test_propose__without_an_owner__is_refused(stage: Stage) -> None:
     assert reason(stage.call("POST", "/proposals", key, proposal(stage, agent_id=agent_id))) == (403, "agent_owner_mismatch")
 
 
-def test_propose__while_the_policy_accepts_no_mandates__names_the_call_that_fixes_it(stage: Stage) -> None:
+def test_propose__needs_no_policy_that_accepts_mandates(stage: Stage) -> None:
+    """The owner decides by signing, and the agent's policy is asked when it accepts: a proposal commits nobody."""
     stage.accept_mandates(stage.agent_id, accepts=False)
-    answer = stage.call("POST", "/proposals", stage.agent, proposal(stage))
-    assert reason(answer) == (409, "agent_not_accepting")
-    assert answer.json()["service"]["next"][0]["path"] == f"/mandate-wallet/agents/{stage.agent_id}/policy"
+    made = stage.post("/proposals", stage.agent, proposal(stage), status=201)["mandate"]
+    assert (made["status"], made["agent_id"]) == ("draft", stage.agent_id)
 
 
 def test_propose__by_an_owner__needs_the_agents_key(stage: Stage) -> None:

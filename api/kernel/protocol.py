@@ -1,0 +1,49 @@
+"""What is refused before there is a call: bytes that are no HTTP, and a browser's question for a method or header that nobody takes.
+
+Such refusals have the form of all others (refusals.py). Source: RFC 9112; the Fetch standard, CORS preflight.
+"""
+
+import uuid
+from datetime import UTC, datetime
+
+import h11
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import Response
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from api.kernel.http import JSON, json_text, response_of, with_standing
+from api.kernel.operation import Outcome, Refusal
+from api.kernel.refusals import refused
+
+NOT_HTTP = "The request is not valid HTTP/1.1 (or its head is too long); send one well-formed request. This connection is closed."
+NO_TIME = datetime.fromtimestamp(0, UTC)  # a refusal that names no time needs none
+
+
+class Protocol(H11Protocol):
+    """uvicorn's, but for the text of its 400."""
+
+    def send_400_response(self, msg: str) -> None:
+        """An answer that is under way is cut off: the connection cannot be understood from here on."""
+        if self.conn.our_state is h11.SEND_RESPONSE or self.conn.our_state is h11.IDLE:
+            body = json_text(_invalid(NOT_HTTP).body).encode()
+            own = [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+            head = h11.Response(status_code=400, headers=with_standing(own, uuid.uuid4().hex), reason=b"Bad Request")
+            for event in (head, h11.Data(data=body), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+
+class Cors(CORSMiddleware):
+    """Starlette's, but for the text of its 400."""
+
+    def preflight_response(self, request_headers: Headers) -> Response:
+        answer = super().preflight_response(request_headers)
+        if answer.status_code == 200:
+            return answer
+        detail = f"Preflight: {bytes(answer.body).decode()}; GET /agent/catalog lists every call with its method."
+        return response_of(_invalid(detail))
+
+
+def _invalid(detail: str) -> Outcome:
+    return refused(Refusal("invalid_parameter", detail), None, {}, NO_TIME)

@@ -1,0 +1,105 @@
+"""Processes that the local stack starts: those that run until they are stopped, and commands that run to their end."""
+
+import ctypes
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+ROOT = Path(__file__).resolve().parent.parent
+SAY_EVERY_S = 5.0
+
+
+def die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: no child outlives a killed stack
+
+
+@dataclass
+class Child:
+    """One supervised process; its output goes to a file and, line by line, to `show`."""
+
+    name: str
+    command: list[str]
+    environment: dict[str, str]
+    log: Path
+    show: Callable[[str, str], None]
+    process: subprocess.Popen[str] | None = None
+    restarts: int = 0
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            self.command,
+            cwd=ROOT,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=die_with_parent,
+        )
+        assert self.process.stdout is not None
+        threading.Thread(target=self._copy_output, args=(self.process.stdout,), daemon=True).start()
+
+    def _copy_output(self, output: IO[str]) -> None:
+        with output, self.log.open("a") as log:
+            for line in output:
+                log.write(line)
+                log.flush()
+                self.show(self.name, line.rstrip())
+
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def stop(self, within_s: float = 10) -> None:
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(within_s)
+
+    def last_lines(self, count: int = 15) -> str:
+        return "\n".join(self.log.read_text().splitlines()[-count:]) if self.log.exists() else "(no output)"
+
+
+@contextmanager
+def saying(what: str, say: Callable[[str], None]) -> Iterator[None]:
+    """Say every few seconds how long `what` is under way."""
+    began, is_over = time.monotonic(), threading.Event()
+
+    def run() -> None:
+        while not is_over.wait(SAY_EVERY_S):
+            say(f"{what}, {time.monotonic() - began:.0f} s")
+
+    speaker = threading.Thread(target=run, daemon=True)
+    speaker.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        speaker.join()
+
+
+def run_shown(
+    command: Sequence[str], environment: Mapping[str, str], show: Callable[[str], None] = lambda line: None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, each line going to `show` as it comes; all of them are the result's `stdout`."""
+    lines: list[str] = []
+    with subprocess.Popen(
+        command, cwd=ROOT, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=die_with_parent
+    ) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                lines.append(line)
+                show(line.rstrip())
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(list(command), process.returncode, "".join(lines), "")
