@@ -31,7 +31,7 @@ setup: .venv/.ready node_modules/.ready ## install everything that the other com
 
 node_modules/.ready: package-lock.json
 	@scripts/preflight.sh node
-	@echo "installing compiler, forge and anvil (package-lock.json)"
+	@echo "installing compiler, forge, anvil and the clients that tests run (package-lock.json)"
 	@npm install --no-save --no-progress --loglevel=error  # not ci: the lock has no entries for platforms that the registry lacks
 	@for tool in forge anvil cast; do ln -sfn "$$(find $(CURDIR)/node_modules/@foundry-rs/$$tool-*/bin -type f | head -1)" node_modules/.bin/$$tool-native; done
 	@touch $@
@@ -57,7 +57,7 @@ up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API
 test: build ## all tests, LANES at once, or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
 	@$(if $(T),$(PY) -m pytest $(T),$(PY) -m scripts.run_tests)
 
-check: build .venv-audit/.ready ## format, lint, types, import laws, migrations, ABIs, Slither
+check: build .venv-audit/.ready ## format, lint, types, import laws, migrations, ABIs, OpenAPI, Slither
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
@@ -66,6 +66,7 @@ check: build .venv-audit/.ready ## format, lint, types, import laws, migrations,
 	@$(PY) scripts/export_abis.py --check
 	@.venv-audit/bin/python scripts/slither_check.py
 	@$(PY) -m scripts.export_api --check
+	@node scripts/lint_openapi.mjs
 	@$(PY) -m scripts.gas --check
 	@$(PY) -m pytest tests/architecture
 

@@ -76,6 +76,7 @@ class Row:
     `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
     `status`: of a plain success; `also`: others that are no refusal. `operator_too`: an owner's route that an operator's session
     takes as well. `max_age_s`: how long anyone may keep an answer that no credential was sent for (decisions 71); None: not at all.
+    `more`: what the summary has no room for, in OpenAPI.
     """
 
     key: str
@@ -98,6 +99,7 @@ class Row:
     max_age_s: int | None = None
     tool: Tool | None = None
     operator_too: bool = False
+    more: str | None = None
 
     @property
     def area(self) -> str:
@@ -353,7 +355,14 @@ _DISCOVERY = (
 
 _MANDATES = (
     _wallet(
-        "mandates.door", "GET", "/door", Auth.NONE, "wallet 4", "Read what a mandate is and how to come by one; 402, free.", status=402
+        "mandates.door",
+        "GET",
+        "/door",
+        Auth.NONE,
+        "wallet 4",
+        "Read what a mandate is and how to come by one; 402, free.",
+        status=402,
+        more="Always 402, with X-Payable: none and without PAYMENT-REQUIRED: nothing can be paid here, and no payment is read.",
     ),
     _wallet("mandates.me", "GET", "/agents/me", Auth.KEY, "wallet 4", "Read the agent's own id, wallet and mandates."),
     _wallet(

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from api.kernel.fields import Int, PositiveUsdc
+from api.kernel.fields import WHOLE, PositiveUsdc
 from api.kernel.operation import Command
 
 
@@ -37,8 +37,8 @@ class TransferAsked(BaseModel):
 
 
 class TransfersQuery(Command):
-    cursor: Annotated[Int, Field(ge=1)] | None = None
-    limit: Annotated[Int, Field(ge=1, le=200)] = 50
+    cursor: Annotated[int, Field(ge=1), WHOLE] | None = None
+    limit: Annotated[int, Field(ge=1, le=200), WHOLE] = 50
 
 
 class Transfers(BaseModel):

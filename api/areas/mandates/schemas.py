@@ -7,12 +7,25 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE, Address, Flag, Int, Json, JsonObject, PositiveUsdc, PublicId, Signature, TxHash, Usdc, Verbatim
+from api.kernel.fields import (
+    WHOLE,
+    AccountIdText,
+    Address,
+    Flag,
+    Int,
+    Json,
+    JsonObject,
+    PositiveUsdc,
+    PublicId,
+    Signature,
+    TxHash,
+    Usdc,
+    Verbatim,
+)
 from api.kernel.operation import Command
 from api.kernel.pagination import Paged
 
 Bps = Annotated[int, Field(ge=0, le=10_000), WHOLE]
-AgentId = Annotated[str, Field(pattern=r"^[0-9]{1,18}$", description="the agent's user id, as a string")]
 Selector = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{8}$")]
 HexData = Annotated[str, Field(pattern=r"^0x([0-9a-fA-F]{2})*$", max_length=65_536)]
 Word = Annotated[str, Field(min_length=1, max_length=200)]
@@ -26,7 +39,7 @@ Status = Literal["draft", "signed", "working", "stopped", "settled", "cancelled"
 
 
 class AgentPath(Command):
-    id: AgentId
+    id: AccountIdText
 
 
 class OffersQuery(AgentPath, Paged):
@@ -72,7 +85,7 @@ class DraftTerms(Command):
 
 
 class CreateDraft(DraftTerms):
-    agent_id: AgentId | None = None
+    agent_id: AccountIdText | None = None
 
 
 class Goal(Command):
@@ -88,7 +101,7 @@ class Goal(Command):
 class Propose(Command):
     """`title` is the purpose (decisions 43)."""
 
-    agent_id: AgentId
+    agent_id: AccountIdText
     title: Annotated[str, Field(min_length=1, max_length=2000)]
     goal: Goal
 
@@ -101,7 +114,7 @@ class UpdateDraft(DraftTerms):
 
 class AssignAgent(Command):
     id: PublicId
-    agent_id: AgentId
+    agent_id: AccountIdText
 
 
 class MandatePath(Command):
