@@ -26,7 +26,7 @@ from tests.integration.keeper.chaos.oracle import Oracle
 from tests.integration.keeper.chaos.population import Population
 from tests.integration.keeper.chaos.story import Trouble, due_ill, due_trouble
 from tests.integration.keeper.chaos.world import FALLEN, GWEI, MOODS, MOODY, World
-from tests.personas import AGENT, KEEPER
+from tests.personas import AGENT, KEEPER, STRANGER
 
 STOP_GAS = 500_000
 ENFORCE = calldata.call_by_signature("enforceStopLine()", [])
@@ -171,6 +171,16 @@ def test_a_dry_key__has_what_waits_dropped__and_sends_again_when_it_is_filled(wo
     world.pool.offer(raw)
     world.mine()
     assert world.chain.reader.transaction_count(KEEPER.address) == 1
+
+
+def test_a_key_that_was_filled__is_not_dry_again_by_a_reorg(world: World) -> None:
+    world.mine()
+    world.dry.add(KEEPER.address)
+    world.mine()
+    world.fill()
+    world.mine()
+    world.reorg(2, 1, 0.0, keeps_ours=False)
+    assert all(world.chain.reader.balance_wei(key.address) for key in (KEEPER, STRANGER))
 
 
 def test_a_rotated_keeper__marks_nothing_any_more__and_may_still_enforce_the_line(world: World) -> None:

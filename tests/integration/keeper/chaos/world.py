@@ -11,7 +11,7 @@ Laws
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -23,7 +23,7 @@ from core.domain.blocks import BlockHeader
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.indexer.conftest import issue
 from tests.integration.keeper.chaos.mempool import Mempool, hex_of
-from tests.personas import DEPLOYER, OPERATOR, OWNER, Persona
+from tests.personas import DEPLOYER, KEEPER, OPERATOR, OWNER, STRANGER, Persona
 
 GWEI = 10**9
 NORMAL_WEI = GWEI
@@ -202,6 +202,7 @@ class World:
             newest = self.chain.reader.headers(range(self.head.number - depth + 1, self.head.number + 1))
             hashes = [tx for header in newest if header is not None for tx in header.transaction_hashes]
             self.chain.rpc.call("anvil_rollback", [depth])
+            self._give({KEEPER.address, STRANGER.address} - self.dry)  # what no transaction gave is gone with the blocks
             for tx in hashes:
                 if tx in self.pool.seen and keeps_ours:
                     self.pool.offer(self.pool.seen[tx])
@@ -221,9 +222,12 @@ class World:
 
     def fill(self) -> None:
         """Everybody has ETH again."""
-        for account in self.dry:
-            self.chain.rpc.call("anvil_setBalance", [account, hex(10**22)])
+        self._give(self.dry)
         self.dry.clear()
+
+    def _give(self, accounts: Collection[str]) -> None:
+        for account in accounts:
+            self.chain.rpc.call("anvil_setBalance", [account, hex(10**22)])
 
     def _send(self, raw: str) -> None:
         with suppress(RpcRefusedError):  # Its nonce may be used up on this branch.
