@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis docs demo up test check format test-deep conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify client deploy verify lock clean
+.PHONY: help setup build abis docs demo up test check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify client deploy verify lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -75,13 +75,15 @@ format: setup ## format Python and Solidity
 	@$(PY) -m ruff check --fix --quiet .
 	@$(FORGE) fmt contracts tests/contracts
 
-test-deep: build coverage prove conformance ## slow proofs: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, Halmos, 2,000 examples a domain property, 200 stories of chaos of the indexer, 100 of the keeper
-	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
-	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/test_credit_ledger_histories.py tests/integration/core/test_credit_spend.py tests/integration/indexer/test_deposits_histories.py
-	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
+test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories of chaos of the indexer, 100 of the keeper
 	SEEDS=$(or $(SEEDS),1..100) $(PY) -m pytest tests/integration/differential
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..200) $(PY) -m pytest tests/integration/indexer/chaos
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..100) $(PY) -m pytest tests/integration/keeper/chaos
+
+test-deep-ci: build coverage conformance ## the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property
+	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
+	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/test_credit_ledger_histories.py tests/integration/core/test_credit_spend.py tests/integration/indexer/test_deposits_histories.py
+	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
 
 conformance: setup ## the tool endpoint under the protocol's conformance scenarios and inspector (npm packages, into .build)
 	@$(PY) -m scripts.mcp_conformance

@@ -110,7 +110,7 @@ class AgentsRotated(TypedDict):
     api_key: str  # shown once; the old key is dead
 
 
-class CreditsBalance(TypedDict):
+class CreditsCreditBalance(TypedDict):
     welcome: int
     earned: int
     converted: int
@@ -168,7 +168,7 @@ class CustodyStarterWallet(TypedDict):
     created: bool  # true when this call made the wallet
 
 
-class CustodyTransfer(TypedDict):
+class CustodyStarterTransfer(TypedDict):
     id: str
     state: Literal["queued", "sent", "confirmed", "failed"]
     amount_usdc: str
@@ -180,7 +180,7 @@ class CustodyTransfer(TypedDict):
 
 
 class CustodyTransferAsked(TypedDict):
-    transfer: CustodyTransfer
+    transfer: CustodyStarterTransfer
     available_usdc: str  # what is left for further transfers
 
 
@@ -189,7 +189,7 @@ class CustodyTransfers(TypedDict):
     chain_id: int
     balance_usdc: str | None  # null while no node answers
     available_usdc: str | None  # the balance without what is under way
-    transfers: list[CustodyTransfer]
+    transfers: list[CustodyStarterTransfer]
     next_cursor: str | None
 
 
@@ -520,12 +520,12 @@ class Agents(Area):
 class Credits(Area):
     """The calls credits.* of the catalogue."""
 
-    def balance(self) -> CreditsBalance:
+    def balance(self) -> CreditsCreditBalance:
         """Read your credits by bucket, what you owe, and today's free reads.
 
         GET /credits/balance; credential: key; section: core 4.2.
         """
-        return cast("CreditsBalance", self._send("GET", "/credits/balance", "key", {}))
+        return cast("CreditsCreditBalance", self._send("GET", "/credits/balance", "key", {}))
 
     def ledger(self, *, cursor: str | None = None, limit: int | None = None) -> CreditsLedger:
         """Page through every posting of your credits, newest first.

@@ -146,10 +146,17 @@ def described(row: Row) -> str:
 
 
 def _schema(model: type[BaseModel], schemas: dict[str, Any]) -> dict[str, Any]:
-    """The model's schema, what it refers to put among the components."""
+    """The model's schema, what it refers to put among the components. Errors: as _put."""
     schema = model.model_json_schema(ref_template=REF)
-    schemas.update(schema.pop("$defs", {}))
+    for name, part in schema.pop("$defs", {}).items():
+        _put(schemas, name, part)
     return schema
+
+
+def _put(schemas: dict[str, Any], name: str, schema: Mapping[str, Any]) -> None:
+    """Errors: ValueError where two models of one name differ: one of them would document the other's answers."""
+    if schemas.setdefault(name, schema) != schema:
+        raise ValueError(f"two models are named {name}; rename one")
 
 
 def _parameters(row: Row, command: Mapping[str, Any], in_path: list[str], takes_query: bool) -> list[dict[str, Any]]:
@@ -170,7 +177,7 @@ def _responses(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     row = operation.row
     answer: dict[str, Any] = {"type": "object"}
     if operation.answer_type is not None:
-        schemas[operation.answer_type.__name__] = _schema(operation.answer_type, schemas)
+        _put(schemas, operation.answer_type.__name__, _schema(operation.answer_type, schemas))
         answer = {"$ref": REF.format(model=operation.answer_type.__name__)}
     found: dict[str, Any] = {}
     for status in (row.status, *row.also):

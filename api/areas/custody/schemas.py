@@ -18,7 +18,7 @@ class TransferOut(Command):
     amount_usdc: PositiveUsdc | None = Field(default=None, description="null: all that is available")
 
 
-class Transfer(BaseModel):
+class StarterTransfer(BaseModel):
     """Times are UTC. `tx_hash`: of the newest attempt, null before the first and when somebody else's transaction paid it."""
 
     id: str
@@ -32,7 +32,7 @@ class Transfer(BaseModel):
 
 
 class TransferAsked(BaseModel):
-    transfer: Transfer
+    transfer: StarterTransfer
     available_usdc: str = Field(description="what is left for further transfers")
 
 
@@ -46,5 +46,5 @@ class Transfers(BaseModel):
     chain_id: int
     balance_usdc: str | None = Field(description="null while no node answers")
     available_usdc: str | None = Field(description="the balance without what is under way")
-    transfers: list[Transfer]
+    transfers: list[StarterTransfer]
     next_cursor: str | None

@@ -24,6 +24,7 @@ from api.kernel.fields import (
 )
 from api.kernel.operation import Command
 from api.kernel.pagination import Paged
+from core.domain.mandate.terms import DEFAULT_AGENT_FEE_BPS, SHARE_OF_VERIFIED_GAIN
 
 Bps = Annotated[int, Field(ge=0, le=10_000), WHOLE]
 Selector = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{8}$")]
@@ -73,7 +74,10 @@ class DraftTerms(Command):
     horizon_days: Int
     stop_floor_bps: Int
     target_bps: Int | None = None
-    payout_rule: JsonObject | None = None
+    payout_rule: JsonObject | None = Field(
+        default=None,
+        description=f"{{kind, bps}}, the agent's share of the gain; by default {SHARE_OF_VERIFIED_GAIN}, {DEFAULT_AGENT_FEE_BPS} bps",
+    )
     allowed_targets: Annotated[list[Json], Field(max_length=64)] | None = None
     per_tx_cap_usdc: Usdc | None = None
     daily_cap_usdc: Usdc | None = None

@@ -89,7 +89,10 @@ def test_only_asking_and_at_stop__are_pending_and_their_text_says_so() -> None:
         ("period", "The agent may act for 30 days, until 2026-01-31 00:00:00 UTC, and not from that second on."),
         (
             "agent_fee",
-            "The agent gets 10.00 % of the realised gain at the settlement, and nothing without a gain. Deposits are no gain.",
+            (
+                "The agent gets 10.00 % of the realised gain at the settlement, and nothing without a gain. Deposits are no gain. "
+                "That is the share of a draft that sets no payout_rule."
+            ),
         ),
     ],
 )
@@ -105,7 +108,7 @@ def test_clause__reads(key: str, text: str) -> None:
         ("stop_line", {"amount": "987.600000", "loss": "246.900000", "pct": "20.00"}),
         ("asking", {"amount": "50.000000"}),
         ("period", {"days": 30, "ends_at": "2026-01-31T00:00:00Z"}),
-        ("agent_fee", {"pct": "10.00"}),
+        ("agent_fee", {"pct": "10.00", "payout_rule": {"kind": "share_of_verified_gain", "bps": 1_000}, "is_default": True}),
     ],
 )
 def test_clause__carries_machine_values(key: str, params: dict[str, object]) -> None:
