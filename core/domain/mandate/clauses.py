@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 
 from core.domain.mandate.selectors import argument_words
 from core.domain.mandate.targets import ContractTarget, Target, TargetFunction, VaultTarget, X402Target, targets_to_json
-from core.domain.mandate.terms import DEFAULT_AGENT_FEE_BPS, SHARE_OF_VERIFIED_GAIN, ZERO_ADDRESS, MandateTerms
+from core.domain.mandate.terms import DEFAULT_AGENT_FEE_BPS, ZERO_ADDRESS, MandateTerms
 from core.domain.money import usdc_text, usdc_text_or_none
 from core.domain.times import utc_text, utc_words
 
@@ -222,11 +222,9 @@ def _agent_fee(terms: MandateTerms) -> _Draft:
         )
     else:
         text = "The agent gets no share of a gain."
-    is_default = terms.agent_fee_bps == DEFAULT_AGENT_FEE_BPS
-    if is_default:
+    if terms.agent_fee_bps == DEFAULT_AGENT_FEE_BPS:
         text += " That is the share of a draft that sets no payout_rule."
-    rule = {"kind": SHARE_OF_VERIFIED_GAIN, "bps": terms.agent_fee_bps}
-    return _Draft(text, {"pct": _pct(terms.agent_fee_bps), "payout_rule": rule, "is_default": is_default}, ("agentFeeBps",))
+    return _Draft(text, {"pct": _pct(terms.agent_fee_bps)}, ("agentFeeBps",))
 
 
 def _your_floors(terms: MandateTerms) -> _Draft:

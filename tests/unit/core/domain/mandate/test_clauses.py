@@ -108,7 +108,7 @@ def test_clause__reads(key: str, text: str) -> None:
         ("stop_line", {"amount": "987.600000", "loss": "246.900000", "pct": "20.00"}),
         ("asking", {"amount": "50.000000"}),
         ("period", {"days": 30, "ends_at": "2026-01-31T00:00:00Z"}),
-        ("agent_fee", {"pct": "10.00", "payout_rule": {"kind": "share_of_verified_gain", "bps": 1_000}, "is_default": True}),
+        ("agent_fee", {"pct": "10.00"}),
     ],
 )
 def test_clause__carries_machine_values(key: str, params: dict[str, object]) -> None:
