@@ -226,7 +226,7 @@ def _groups(watch: WatchList) -> Iterator[_Group]:
         yield _Group(_topics_of(VAULT_EVENTS), {vault: bits_of(vault) for vault in watch.vaults})
     if watch.x402_adapter is not None:
         yield _Group(_topics_of([X402Paid]), {watch.x402_adapter: bits_of(watch.x402_adapter)})
-    if 0 < len(watch.wallets) <= MOST_MEMBERS and watch.usdc not in watch.adapters:
+    if 0 < len(watch.wallets) <= MOST_MEMBERS:
         words = {address_word(wallet) for wallet in watch.wallets}
         yield _Group((bits_of(watch.usdc) | bits_of(TRANSFER_TOPIC),), {word: bits_of(word) for word in words}, is_by_wallet=True)
 

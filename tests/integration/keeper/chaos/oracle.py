@@ -25,7 +25,8 @@ from tests.integration.keeper.chaos.world import GWEI, Site, World, is_due
 
 ADDRESS_BYTES = 20
 TIP_WEI = GWEI  # what an honest node suggests
-DEAREST = 25  # an attempt is an eighth dearer than the one before: about 27 blocks of waiting
+LONGEST_WAIT = 27  # blocks from an attempt's offer to its block
+DEAREST = 25  # an attempt is an eighth dearer than the one before: about LONGEST_WAIT of them
 
 # What must answer no row at all, by the sentence that a row contradicts.
 LAWS = {
@@ -55,7 +56,9 @@ class Chain:
     stops: dict[str, list[tuple[Receipt, Stopped]]] = field(default_factory=lambda: defaultdict(list))
     marks: list[tuple[str, Receipt, Marked]] = field(default_factory=list)
     ours: list[tuple[int, Receipt]] = field(default_factory=list)  # nonce and receipt
-    paid: list[tuple[str, int, int]] = field(default_factory=list)  # of ours: hash, price of a unit of gas, base fee of the block (wei)
+    paid: list[tuple[str, int, int]] = field(
+        default_factory=list
+    )  # of ours: hash, price of a unit of gas, highest base fee since it may have been offered (wei)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,9 @@ class Oracle:
                 assert receipt is not None
                 if receipt.sender in self.signers:
                     found.ours.append((int(body["nonce"], 16), receipt))
-                    found.paid.append((receipt.tx_hash, int(raw["effectiveGasPrice"], 16), int(block["baseFeePerGas"], 16)))
+                    found.paid.append(
+                        (receipt.tx_hash, int(raw["effectiveGasPrice"], 16), world.highest_base_fee_wei(number, LONGEST_WAIT))
+                    )
                 for log in receipt.logs:
                     event = decode_log(log) if log.address in vaults else None
                     if isinstance(event, Stopped):
@@ -163,7 +168,7 @@ class Oracle:
             )
 
     def _paid(self, chain: Chain) -> Iterator[str]:
-        """No more than DEAREST times the market's price, whatever a node says of it."""
+        """No more than DEAREST times the market's price since it was offered, whatever a node says of it."""
         for tx_hash, price_wei, base_fee_wei in chain.paid:
             if tx_hash not in self.world.foreign and price_wei > DEAREST * (base_fee_wei + TIP_WEI):
                 yield f"{tx_hash} paid {price_wei / GWEI:.0f} gwei at a base fee of {base_fee_wei / GWEI:.0f}"

@@ -67,6 +67,7 @@ class World:
     sites: list[Site] = field(default_factory=list)
     floor: int = 0  # the height at which the story begins
     base_fee_wei: int = NORMAL_WEI
+    base_fees_wei: dict[int, int] = field(default_factory=dict)  # by height the highest of the blocks that were there
     worths: dict[tuple[str, int], set[int]] = field(default_factory=dict)  # by vault and height, of every block that was there
     foreign: set[str] = field(default_factory=set)  # hashes of what the keepers' keys sent elsewhere
     disturbances: int = 0  # reorgs and foreign transactions: what may leave a stop of ours behind that has no effect
@@ -186,6 +187,8 @@ class World:
                 self.pool.pass_all_on()
             call("evm_setNextBlockTimestamp", [at])
             call("evm_mine", [])
+            number = self.head.number
+            self.base_fees_wei[number] = max(self.base_fee_wei, self.base_fees_wei.get(number, 0))
             call("anvil_dropAllTransactions", [])
             self.pool.prune()
             self.pool.pass_all_on()
@@ -234,6 +237,10 @@ class World:
             self.chain.rpc.call("eth_sendRawTransaction", [raw])
 
     # Looking
+
+    def highest_base_fee_wei(self, number: int, blocks: int) -> int:
+        """Of the blocks at that height and at `blocks` below it, those that were replaced included."""
+        return max(self.base_fees_wei.get(height, NORMAL_WEI) for height in range(number - blocks, number + 1))
 
     def _note_worths(self) -> BlockHeader:
         head = self.head
