@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis docs demo up test check format test-deep conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify client deploy verify lock clean
+.PHONY: help setup build abis docs demo up test check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify client deploy verify lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -31,7 +31,7 @@ setup: .venv/.ready node_modules/.ready ## install everything that the other com
 
 node_modules/.ready: package-lock.json
 	@scripts/preflight.sh node
-	@echo "installing compiler, forge and anvil (package-lock.json)"
+	@echo "installing compiler, forge, anvil and the clients that tests run (package-lock.json)"
 	@npm install --no-save --no-progress --loglevel=error  # not ci: the lock has no entries for platforms that the registry lacks
 	@for tool in forge anvil cast; do ln -sfn "$$(find $(CURDIR)/node_modules/@foundry-rs/$$tool-*/bin -type f | head -1)" node_modules/.bin/$$tool-native; done
 	@touch $@
@@ -58,7 +58,7 @@ up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API
 test: build ## all tests, LANES at once, or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
 	@$(if $(T),$(PY) -m pytest $(T),$(PY) -m scripts.run_tests)
 
-check: build .venv-audit/.ready ## format, lint, types, import laws, migrations, ABIs, Slither
+check: build .venv-audit/.ready ## format, lint, types, import laws, migrations, ABIs, OpenAPI, Slither
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
@@ -67,6 +67,7 @@ check: build .venv-audit/.ready ## format, lint, types, import laws, migrations,
 	@$(PY) scripts/export_abis.py --check
 	@.venv-audit/bin/python scripts/slither_check.py
 	@$(PY) -m scripts.export_api --check
+	@node scripts/lint_openapi.mjs
 	@$(PY) -m scripts.gas --check
 	@$(PY) -m pytest tests/architecture
 
@@ -75,13 +76,15 @@ format: setup ## format Python and Solidity
 	@$(PY) -m ruff check --fix --quiet .
 	@$(FORGE) fmt contracts tests/contracts
 
-test-deep: build coverage prove conformance ## slow proofs: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, Halmos, 2,000 examples a domain property, 200 stories of chaos of the indexer, 100 of the keeper
-	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
-	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/test_credit_ledger_histories.py tests/integration/core/test_credit_spend.py tests/integration/indexer/test_deposits_histories.py
-	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
+test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories of chaos of the indexer, 100 of the keeper
 	SEEDS=$(or $(SEEDS),1..100) $(PY) -m pytest tests/integration/differential
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..200) $(PY) -m pytest tests/integration/indexer/chaos
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..100) $(PY) -m pytest tests/integration/keeper/chaos
+
+test-deep-ci: build coverage conformance ## the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property
+	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
+	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/test_credit_ledger_histories.py tests/integration/core/test_credit_spend.py tests/integration/indexer/test_deposits_histories.py
+	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
 
 conformance: setup ## the tool endpoint under the protocol's conformance scenarios and inspector (npm packages, into .build)
 	@$(PY) -m scripts.mcp_conformance

@@ -57,9 +57,10 @@ class ToolKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """The tool that makes the same call as its row. `profile`: the first one that shows it."""
+    """The tool that makes the same call as its row. `title`: for people. `profile`: the first one that shows it."""
 
     name: str
+    title: str
     kind: ToolKind
     profile: Profile
 
@@ -76,6 +77,7 @@ class Row:
     `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
     `status`: of a plain success; `also`: others that are no refusal. `operator_too`: an owner's route that an operator's session
     takes as well. `max_age_s`: how long anyone may keep an answer that no credential was sent for (decisions 71); None: not at all.
+    `more`: what the summary has no room for, in OpenAPI.
     """
 
     key: str
@@ -98,6 +100,7 @@ class Row:
     max_age_s: int | None = None
     tool: Tool | None = None
     operator_too: bool = False
+    more: str | None = None
 
     @property
     def area(self) -> str:
@@ -112,13 +115,13 @@ class Row:
 STATEMENT_FILES = ("text/csv", "application/pdf")
 
 
-def _reads(name: str) -> Tool:
+def _reads(name: str, title: str) -> Tool:
     """A wallet tool that changes nothing; wallet tools are in the profile full (wallet spec 4.1)."""
-    return Tool(name, ToolKind.READ, Profile.FULL)
+    return Tool(name, title, ToolKind.READ, Profile.FULL)
 
 
-def _writes(name: str) -> Tool:
-    return Tool(name, ToolKind.WRITE, Profile.FULL)
+def _writes(name: str, title: str) -> Tool:
+    return Tool(name, title, ToolKind.WRITE, Profile.FULL)
 
 
 def _wallet(key: str, method: str, path: str, auth: Auth, section: str, summary: str, **more: Any) -> Row:
@@ -170,7 +173,7 @@ _IDENTITY = (
         section="core 4.1",
         takes_body=True,
         example={"agent_name": "my-agent"},
-        tool=Tool("agent_connect", ToolKind.WRITE, Profile.CONNECTOR),
+        tool=Tool("agent_connect", "Register an agent", ToolKind.WRITE, Profile.CONNECTOR),
         summary="Register an agent in one call; sent with an owner's session the agent is owned. Keys are shown once.",
     ),
     Row(
@@ -353,7 +356,14 @@ _DISCOVERY = (
 
 _MANDATES = (
     _wallet(
-        "mandates.door", "GET", "/door", Auth.NONE, "wallet 4", "Read what a mandate is and how to come by one; 402, free.", status=402
+        "mandates.door",
+        "GET",
+        "/door",
+        Auth.NONE,
+        "wallet 4",
+        "Read what a mandate is and how to come by one; 402, free.",
+        status=402,
+        more="Always 402, with X-Payable: none and without PAYMENT-REQUIRED: nothing can be paid here, and no payment is read.",
     ),
     _wallet("mandates.me", "GET", "/agents/me", Auth.KEY, "wallet 4", "Read the agent's own id, wallet and mandates."),
     _wallet(
@@ -363,7 +373,7 @@ _MANDATES = (
         Auth.KEY,
         "wallet 4",
         "List mandates that wait for the agent.",
-        tool=_reads("mandate_offers"),
+        tool=_reads("mandate_offers", "Mandates waiting for you"),
     ),
     _wallet(
         "mandates.policy",
@@ -372,7 +382,7 @@ _MANDATES = (
         Auth.KEY_OR_OWNER,
         "added",
         "Read an agent's policy.",
-        tool=_reads("agent_policy_get"),
+        tool=_reads("agent_policy_get", "Read a policy"),
     ),
     _wallet(
         "mandates.policy_set",
@@ -381,9 +391,17 @@ _MANDATES = (
         Auth.OWNER,
         "added",
         "Replace an agent's whole policy; a body without accepts_mandates sets it to false.",
-        tool=Tool("agent_policy_set", ToolKind.DESTRUCTIVE, Profile.FULL),
+        tool=Tool("agent_policy_set", "Replace a policy", ToolKind.DESTRUCTIVE, Profile.FULL),
     ),
-    _wallet("mandates.list", "GET", "/mandates", Auth.KEY_OR_OWNER, "added", "List your mandates.", tool=_reads("mandate_list")),
+    _wallet(
+        "mandates.list",
+        "GET",
+        "/mandates",
+        Auth.KEY_OR_OWNER,
+        "added",
+        "List your mandates.",
+        tool=_reads("mandate_list", "List your mandates"),
+    ),
     _wallet("mandates.board", "GET", "/board", Auth.NONE, "added", "List mandates of the open board.", max_age_s=10),
     _wallet(
         "mandates.approvals",
@@ -392,7 +410,7 @@ _MANDATES = (
         Auth.KEY_OR_OWNER,
         "added",
         "Read the reported actions above the owner's asking line.",
-        tool=_reads("mandate_approvals"),
+        tool=_reads("mandate_approvals", "Read the owner's approvals"),
     ),
     _wallet(
         "mandates.propose",
@@ -404,7 +422,7 @@ _MANDATES = (
         scope="tx",
         takes_body=True,
         status=201,
-        tool=_writes("mandate_propose"),
+        tool=_writes("mandate_propose", "Propose a mandate"),
     ),
     _wallet("mandates.create", "POST", "/mandates", Auth.OWNER, "wallet 4", "Create a draft mandate.", takes_body=True, status=201),
     _wallet("mandates.update", "PUT", "/mandates/{id}", Auth.OWNER, "wallet 4", "Change a draft mandate.", takes_body=True),
@@ -433,7 +451,7 @@ _MANDATES = (
         "wallet 4",
         "Accept a mandate that names you.",
         scope="tx",
-        tool=_writes("mandate_accept"),
+        tool=_writes("mandate_accept", "Accept a mandate"),
     ),
     _wallet(
         "mandates.read",
@@ -442,7 +460,7 @@ _MANDATES = (
         Auth.KEY_OR_OWNER,
         "wallet 4",
         "Read a mandate: clauses, limits, progress, lock and the newest steps.",
-        tool=_reads("mandate_get"),
+        tool=_reads("mandate_get", "Read a mandate"),
     ),
     _wallet("mandates.steps", "GET", "/mandates/{id}/steps", Auth.KEY_OR_OWNER, "added", "Page through the record of steps."),
     _wallet("mandates.ledger", "GET", "/mandates/{id}/ledger", Auth.KEY_OR_OWNER, "added", "Page through the raw book."),
@@ -465,7 +483,7 @@ _MANDATES = (
         scope="tx",
         also=(202,),
         takes_body=True,
-        tool=_writes("mandate_report_event"),
+        tool=_writes("mandate_report_event", "Report an action"),
     ),
     _wallet(
         "mandates.report_refusal",
@@ -476,7 +494,7 @@ _MANDATES = (
         "Report an attempt that was refused.",
         scope="tx",
         takes_body=True,
-        tool=_writes("mandate_report_refusal"),
+        tool=_writes("mandate_report_refusal", "Report a refused attempt"),
     ),
     _wallet(
         "mandates.execute_call",
@@ -488,7 +506,7 @@ _MANDATES = (
         scope="read",
         takes_body=True,
         idempotent=False,
-        tool=_reads("mandate_execute_call"),
+        tool=_reads("mandate_execute_call", "Build an execute call"),
     ),
     _wallet(
         "mandates.unwind_call",
@@ -499,7 +517,7 @@ _MANDATES = (
         "Build the vault's unwind call and check it; nothing is sent.",
         scope="read",
         idempotent=False,
-        tool=_reads("mandate_unwind_call"),
+        tool=_reads("mandate_unwind_call", "Build an unwind call"),
     ),
     _wallet(
         "mandates.stop",
@@ -509,7 +527,7 @@ _MANDATES = (
         "added",
         "Stop your mandate.",
         scope="tx",
-        tool=_writes("mandate_stop"),
+        tool=_writes("mandate_stop", "Stop your mandate"),
     ),
     _wallet("mandates.stop_call", "GET", "/mandates/{id}/stop-call", Auth.OWNER, "wallet 4", "Build the owner's stop call."),
     _wallet(
@@ -551,7 +569,7 @@ _TRANSFERS = (
         Auth.KEY_OR_OWNER,
         "added",
         "Read an agent's balances in their four states.",
-        tool=_reads("agent_balances"),
+        tool=_reads("agent_balances", "Read balances"),
     ),
     _wallet(
         "transfers.report",
@@ -562,7 +580,7 @@ _TRANSFERS = (
         "Report a transfer of your own wallet; the chain confirms it or fails it.",
         scope="tx",
         takes_body=True,
-        tool=_writes("transfer_report"),
+        tool=_writes("transfer_report", "Report a transfer"),
     ),
 )
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,6 +32,7 @@ from api.areas.mandates.routes import OPERATIONS as MANDATES
 from api.areas.playbooks.routes import OPERATIONS as PLAYBOOKS
 from api.areas.safety.routes import OPERATIONS as SAFETY
 from api.areas.transfers.routes import OPERATIONS as TRANSFERS
+from api.kernel import viewer
 from api.kernel.connections import ConnectionBounds, protocol_of
 from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, require_catalogue, routes_of
 from api.kernel.metrics import Metrics
@@ -89,9 +91,10 @@ def create_app(deps: Deps, operations: Sequence[Operation] = OPERATIONS) -> Fast
 
     app = FastAPI(title=NAME, version=VERSION, docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan)
     routes = routes_of(operations, deps)
-    app.router.routes.extend([*routes, route_of(operations, deps)])
+    described = cache(lambda: api_document(operations, deps.base_url))
+    app.router.routes.extend([*routes, route_of(operations, deps), viewer.route_of(described)])
     app.add_exception_handler(HTTPException, not_routed(deps))  # type: ignore[arg-type]  # narrower than any Exception
-    app.openapi = lambda: api_document(operations, deps.base_url)  # type: ignore[method-assign]  # FastAPI's documented hook
+    app.openapi = described  # type: ignore[method-assign]  # FastAPI's documented hook
     app.add_middleware(Cors, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED_HEADERS)
     app.add_middleware(Envelope, deps=deps, routes=routes)
     return app

@@ -124,7 +124,7 @@ def _method(operation: Operation, shapes: dict[str, str]) -> str:
 
 
 def _answer(operation: Operation, prefix: str, shapes: dict[str, str]) -> str:
-    if operation.answer_type is None:
+    if operation.answer_type is None or operation.answer_type.model_config.get("extra") == "allow":
         return "dict[str, Any]"
     _shapes(operation.answer_type.model_json_schema(), operation.answer_type.__name__, prefix, shapes)
     return prefix + operation.answer_type.__name__

@@ -110,7 +110,7 @@ class AgentsRotated(TypedDict):
     api_key: str  # shown once; the old key is dead
 
 
-class CreditsBalance(TypedDict):
+class CreditsCreditBalance(TypedDict):
     welcome: int
     earned: int
     converted: int
@@ -168,7 +168,7 @@ class CustodyStarterWallet(TypedDict):
     created: bool  # true when this call made the wallet
 
 
-class CustodyTransfer(TypedDict):
+class CustodyStarterTransfer(TypedDict):
     id: str
     state: Literal["queued", "sent", "confirmed", "failed"]
     amount_usdc: str
@@ -180,7 +180,7 @@ class CustodyTransfer(TypedDict):
 
 
 class CustodyTransferAsked(TypedDict):
-    transfer: CustodyTransfer
+    transfer: CustodyStarterTransfer
     available_usdc: str  # what is left for further transfers
 
 
@@ -189,7 +189,7 @@ class CustodyTransfers(TypedDict):
     chain_id: int
     balance_usdc: str | None  # null while no node answers
     available_usdc: str | None  # the balance without what is under way
-    transfers: list[CustodyTransfer]
+    transfers: list[CustodyStarterTransfer]
     next_cursor: str | None
 
 
@@ -428,6 +428,7 @@ class Agents(Area):
         progress: str | Sequence[str] | None = None,
         next_steps: str | Sequence[str] | None = None,
         signature: str | None = None,
+        message: str | None = None,
         idempotency_key: str | None = None,
     ) -> AgentsSelfRecord:
         """Replace your self-declared record; with your wallet's signature it is provably yours.
@@ -440,7 +441,7 @@ class Agents(Area):
                 "POST",
                 "/agent/self",
                 "key",
-                given(persona=persona, strategy=strategy, progress=progress, next_steps=next_steps, signature=signature),
+                given(persona=persona, strategy=strategy, progress=progress, next_steps=next_steps, signature=signature, message=message),
                 idempotent=True,
                 idempotency_key=idempotency_key,
             ),
@@ -469,7 +470,7 @@ class Agents(Area):
 
     def scopes_set(
         self,
-        id: int,
+        id: str | int,
         *,
         scopes: Sequence[Literal["read", "spend", "service", "sign", "tx"]] | None,
         per_order_usd: str | None = None,
@@ -489,7 +490,7 @@ class Agents(Area):
             ),
         )
 
-    def persona(self, id: int, *, persona: str | Sequence[str], idempotency_key: str | None = None) -> AgentsSelfRecord:
+    def persona(self, id: str | int, *, persona: str | Sequence[str], idempotency_key: str | None = None) -> AgentsSelfRecord:
         """Seed your agent's persona; it stands until the agent declares its own.
 
         POST /agents/{id}/persona; credential: owner; section: core 4.1.
@@ -508,7 +509,7 @@ class Agents(Area):
         """
         return cast("AgentsFleet", self._send("GET", "/agents/mine", "owner", {}))
 
-    def rotate_key(self, id: int) -> AgentsRotated:
+    def rotate_key(self, id: str | int) -> AgentsRotated:
         """Replace your agent's key; the old one is dead at once, scopes stay.
 
         POST /agents/{id}/keys/rotate; credential: owner; section: added.
@@ -519,12 +520,12 @@ class Agents(Area):
 class Credits(Area):
     """The calls credits.* of the catalogue."""
 
-    def balance(self) -> CreditsBalance:
+    def balance(self) -> CreditsCreditBalance:
         """Read your credits by bucket, what you owe, and today's free reads.
 
         GET /credits/balance; credential: key; section: core 4.2.
         """
-        return cast("CreditsBalance", self._send("GET", "/credits/balance", "key", {}))
+        return cast("CreditsCreditBalance", self._send("GET", "/credits/balance", "key", {}))
 
     def ledger(self, *, cursor: str | None = None, limit: int | None = None) -> CreditsLedger:
         """Page through every posting of your credits, newest first.
@@ -652,7 +653,7 @@ class Identity(Area):
         """
         return cast("IdentityConnected", self._send("POST", "/auth/agent/connect", "none or owner", {"agent_name": agent_name}))
 
-    def register(self, *, wallet_address: str, signature: str, agent_name: str) -> IdentityConnected:
+    def register(self, *, wallet_address: str, signature: str, agent_name: str, message: str | None = None) -> IdentityConnected:
         """Register an agent with a wallet, by the signed message of purpose register. Keys are shown once.
 
         POST /auth/agent/register; credential: none; section: core 4.1.
@@ -660,7 +661,10 @@ class Identity(Area):
         return cast(
             "IdentityConnected",
             self._send(
-                "POST", "/auth/agent/register", "none", {"wallet_address": wallet_address, "signature": signature, "agent_name": agent_name}
+                "POST",
+                "/auth/agent/register",
+                "none",
+                {"wallet_address": wallet_address, "signature": signature, "agent_name": agent_name} | given(message=message),
             ),
         )
 
@@ -684,14 +688,16 @@ class Identity(Area):
             self._send("POST", "/auth/agent/recover", "none", {"recovery_code": recovery_code} | given(agent_name=agent_name)),
         )
 
-    def link(self, *, wallet_address: str, signature: str) -> IdentityWalletStatus:
+    def link(self, *, wallet_address: str, signature: str, message: str | None = None) -> IdentityWalletStatus:
         """Link a wallet to the agent's account with the signed message of purpose link.
 
         POST /auth/wallet/link; credential: bearer; section: core 4.1.
         """
         return cast(
             "IdentityWalletStatus",
-            self._send("POST", "/auth/wallet/link", "bearer", {"wallet_address": wallet_address, "signature": signature}),
+            self._send(
+                "POST", "/auth/wallet/link", "bearer", {"wallet_address": wallet_address, "signature": signature} | given(message=message)
+            ),
         )
 
     def wallet_status(self) -> IdentityWalletStatus:
@@ -719,14 +725,14 @@ class Mandates(Area):
         """
         return self._send("GET", "/mandate-wallet/agents/me", "key", {})
 
-    def offers(self, id: str, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
+    def offers(self, id: str | int, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
         """List mandates that wait for the agent.
 
         GET /mandate-wallet/agents/{id}/offers; credential: key; section: wallet 4.
         """
         return self._send("GET", "/mandate-wallet/agents/{id}/offers", "key", {"id": id} | given(cursor=cursor, limit=limit))
 
-    def policy(self, id: str) -> dict[str, Any]:
+    def policy(self, id: str | int) -> dict[str, Any]:
         """Read an agent's policy.
 
         GET /mandate-wallet/agents/{id}/policy; credential: key or owner; section: added.
@@ -735,7 +741,7 @@ class Mandates(Area):
 
     def policy_set(
         self,
-        id: str,
+        id: str | int,
         *,
         assets: Sequence[str] | None = None,
         venues: Sequence[str] | None = None,
@@ -817,7 +823,7 @@ class Mandates(Area):
         chain_id: int | None = None,
         market_mode: Literal["paper", "testnet"] | None = None,
         open_board: bool | None = None,
-        agent_id: str | None = None,
+        agent_id: str | int | None = None,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
         """Create a draft mandate.
@@ -846,7 +852,7 @@ class Mandates(Area):
             idempotency_key=idempotency_key,
         )
 
-    def propose(self, *, agent_id: str, title: str, goal: MandatesGoal, idempotency_key: str | None = None) -> dict[str, Any]:
+    def propose(self, *, agent_id: str | int, title: str, goal: MandatesGoal, idempotency_key: str | None = None) -> dict[str, Any]:
         """Propose a draft mandate to your owner, who edits and signs it.
 
         POST /mandate-wallet/proposals; credential: key; section: added.
@@ -905,7 +911,7 @@ class Mandates(Area):
             idempotency_key=idempotency_key,
         )
 
-    def assign(self, id: str, *, agent_id: str, idempotency_key: str | None = None) -> dict[str, Any]:
+    def assign(self, id: str, *, agent_id: str | int, idempotency_key: str | None = None) -> dict[str, Any]:
         """Name the agent of a draft.
 
         POST /mandate-wallet/mandates/{id}/assign; credential: owner; section: wallet 4.
@@ -1225,7 +1231,7 @@ class Safety(Area):
         """
         return cast("SafetyDefense", self._send("PUT", "/admin/defense", "operator", {"level": level}))
 
-    def case_open(self, *, agent_id: int, rule: str, deadline: str, idempotency_key: str | None = None) -> SafetyViolation:
+    def case_open(self, *, agent_id: str | int, rule: str, deadline: str, idempotency_key: str | None = None) -> SafetyViolation:
         """Open a case against an agent: its account is locked, told once and shown on the public board.
 
         POST /admin/violations; credential: operator; section: added.
@@ -1279,7 +1285,7 @@ class Transfers(Area):
             ),
         )
 
-    def balances(self, id: str) -> TransfersBalances:
+    def balances(self, id: str | int) -> TransfersBalances:
         """Read an agent's balances in their four states.
 
         GET /mandate-wallet/agents/{id}/balances; credential: key or owner; section: added.

@@ -25,6 +25,7 @@ PUBLIC_ID_PATTERN = r"^m_[a-z2-7]{10}$"
 MAX_EXACT_JSON_INT = 2**53 - 1  # beyond it RFC 8785 cannot write an integer
 
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_ACCOUNT_ID = re.compile(r"0{0,17}[1-9]\d{0,17}", re.ASCII)
 _INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
@@ -97,6 +98,13 @@ def _tx_hash(value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(TX_HASH_PATTERN, value):
         _refuse("invalid_parameter", "write a transaction hash: 0x and 64 hex characters")
     return value.lower()
+
+
+def _account_id(value: Any) -> int:
+    digits = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    if not _ACCOUNT_ID.fullmatch(digits):
+        _refuse("invalid_parameter", "write the agent's user id, a whole number from 1 on, as a number or as text")
+    return int(digits)
 
 
 def _public_id(value: Any) -> str:
@@ -185,6 +193,17 @@ Address = Annotated[str, BeforeValidator(_address), WithJsonSchema({"type": "str
 TxHash = Annotated[str, BeforeValidator(_tx_hash), WithJsonSchema({"type": "string", "pattern": TX_HASH_PATTERN})]
 """0x and 64 hex characters, lower case out."""
 
+_ACCOUNT_ID_SCHEMA = {
+    "anyOf": [{"type": "string", "pattern": "^[0-9]{1,18}$"}, {"type": "integer", "minimum": 1, "maximum": MAX_EXACT_JSON_INT}],
+    "description": "the agent's user id",
+}
+
+AccountId = Annotated[int, BeforeValidator(_account_id), WithJsonSchema(_ACCOUNT_ID_SCHEMA)]
+"""An agent's user id as core writes it, a number, or as the wallet does, text."""
+
+AccountIdText = Annotated[str, BeforeValidator(lambda value: str(_account_id(value))), WithJsonSchema(_ACCOUNT_ID_SCHEMA)]
+"""The same, as text: its digits without leading zeros."""
+
 PublicId = Annotated[
     str, BeforeValidator(_public_id), WithJsonSchema({"type": "string", "pattern": PUBLIC_ID_PATTERN, "description": "the mandate's id"})
 ]
@@ -202,6 +221,8 @@ JsonObject = Annotated[dict[str, Any], BeforeValidator(_object), WithJsonSchema(
 Signature = Annotated[
     str,
     Field(
-        pattern=r"^0x([0-9a-fA-F]{2})+$", max_length=16_384, description="0x and hex: 65 bytes of an EOA, or what an ERC-1271 wallet takes"
+        pattern=r"^0x([0-9a-fA-F]{2})*$",
+        max_length=16_384,
+        description="0x and hex: 65 bytes of an EOA, or what an ERC-1271 wallet takes (0x for a hash that it approved before)",
     ),
 ]

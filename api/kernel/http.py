@@ -42,10 +42,11 @@ from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, BusyError
 
 REQUEST_ID_HEADER = "X-Request-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
+PAYABLE_HEADER = "X-Payable"  # none: a 402 where nothing can be paid
 JSON = "application/json"
 EXPOSED_HEADERS = (
     REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
-    "ETag", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-Free-Reads-Remaining", "X-Credits-Charged",
+    "ETag", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE", PAYABLE_HEADER, "X-Free-Reads-Remaining", "X-Credits-Charged",
     "Content-Disposition",
 )  # fmt: skip
 

@@ -60,6 +60,25 @@ NEXT_CALL_SCHEMA: dict[str, Any] = {
     },
 }
 
+# What each area is about, in the order of the viewer; a test holds them to the catalogue's areas.
+TAGS: Mapping[str, str] = {
+    "discovery": "What this service offers, and whether it is up.",
+    "identity": "Sign-in, registration and linking a wallet.",
+    "agents": "An agent's own pages, and its owner's controls.",
+    "mandates": "Mandates: drafts, signatures, vaults, the agent's actions, records and statements.",
+    "transfers": "Reported transfers and balances.",
+    "custody": "The custodial starter wallet.",
+    "credits": "Credits and prices.",
+    "playbooks": "Guides, some of which are paid for.",
+    "safety": "Cases, notices and the protection level.",
+    "tools": "The same calls as tools (MCP).",
+}
+ABOUT = (
+    "Mandates for agents: an owner signs a budget with limits, a vault contract enforces it, and this service keeps the record. Agents "
+    f"send their key in {KEY_HEADER}, owners their session in Authorization. Money is a string with six decimals; unknown is null."
+)
+IDEMPOTENCY_WORDS = "of your own making; the same key and body again get the first answer again, and nothing is written twice"
+
 _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
@@ -73,7 +92,14 @@ def document(operations: Iterable[Operation], title: str, version: str, base_url
         paths.setdefault(path, {})[row.method.lower()] = _entry(operation, schemas)
     return {
         "openapi": "3.1.0",
-        "info": {"title": title, "version": version},
+        "info": {
+            "title": title,
+            "version": version,
+            "description": ABOUT,
+            "license": {"name": "MIT", "identifier": "MIT"},
+            "contact": {"name": title, "url": base_url},
+        },
+        "tags": [{"name": name, "description": words} for name, words in TAGS.items()],
         "servers": [{"url": base_url}],
         "paths": paths,
         "components": {
@@ -96,6 +122,7 @@ def _entry(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "operationId": row.key.replace(".", "_"),
         "summary": row.summary,
+        "description": described(row),
         "tags": [row.area],
         "parameters": _parameters(row, command, in_path, takes_query),
         "responses": _responses(operation, schemas),
@@ -110,11 +137,26 @@ def _entry(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     return entry
 
 
+def described(row: Row) -> str:
+    """Who may make the call, and what it costs."""
+    scope = "" if row.scope is None else f" An agent's key needs the scope {row.scope}."
+    price = f" Price: {row.price_credits} credits." if row.price_credits else ""
+    more = "" if row.more is None else f" {row.more}"
+    return f"Credential: {row.auth.value}.{scope}{price}{more}"
+
+
 def _schema(model: type[BaseModel], schemas: dict[str, Any]) -> dict[str, Any]:
-    """The model's schema, what it refers to put among the components."""
+    """The model's schema, what it refers to put among the components. Errors: as _put."""
     schema = model.model_json_schema(ref_template=REF)
-    schemas.update(schema.pop("$defs", {}))
+    for name, part in schema.pop("$defs", {}).items():
+        _put(schemas, name, part)
     return schema
+
+
+def _put(schemas: dict[str, Any], name: str, schema: Mapping[str, Any]) -> None:
+    """Errors: ValueError where two models of one name differ: one of them would document the other's answers."""
+    if schemas.setdefault(name, schema) != schema:
+        raise ValueError(f"two models are named {name}; rename one")
 
 
 def _parameters(row: Row, command: Mapping[str, Any], in_path: list[str], takes_query: bool) -> list[dict[str, Any]]:
@@ -126,7 +168,8 @@ def _parameters(row: Row, command: Mapping[str, Any], in_path: list[str], takes_
         found += [{"name": name, "in": "query", "required": name in required, "schema": properties[name]} for name in query]
     if row.idempotent:
         schema = {"type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$"}
-        found.append({"name": IDEMPOTENCY_HEADER, "in": "header", "required": False, "schema": schema})
+        header = {"name": IDEMPOTENCY_HEADER, "in": "header", "required": False, "description": IDEMPOTENCY_WORDS, "schema": schema}
+        found.append(header)
     return found
 
 
@@ -134,7 +177,7 @@ def _responses(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     row = operation.row
     answer: dict[str, Any] = {"type": "object"}
     if operation.answer_type is not None:
-        schemas[operation.answer_type.__name__] = _schema(operation.answer_type, schemas)
+        _put(schemas, operation.answer_type.__name__, _schema(operation.answer_type, schemas))
         answer = {"$ref": REF.format(model=operation.answer_type.__name__)}
     found: dict[str, Any] = {}
     for status in (row.status, *row.also):

@@ -10,8 +10,8 @@ import h11
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from api.kernel.connections import BoundedProtocol
 from api.kernel.http import JSON, json_text, response_of, with_standing
 from api.kernel.operation import Outcome, Refusal
 from api.kernel.refusals import refused
@@ -20,8 +20,8 @@ NOT_HTTP = "The request is not valid HTTP/1.1 (or its head is too long); send on
 NO_TIME = datetime.fromtimestamp(0, UTC)  # a refusal that names no time needs none
 
 
-class Protocol(H11Protocol):
-    """uvicorn's, but for the text of its 400."""
+class Protocol(BoundedProtocol):
+    """uvicorn's with bounds, but for the text of its 400."""
 
     def send_400_response(self, msg: str) -> None:
         """An answer that is under way is cut off: the connection cannot be understood from here on."""

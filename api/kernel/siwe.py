@@ -1,32 +1,30 @@
 """Sign-in with a wallet (EIP-4361): the text that we issue, and the check of what comes back.
 
 Laws
-- The text is ours to the byte: what comes back must equal the newest unexpired text that was issued for this wallet and
-  purpose. So domain, URI, chain, nonce and times are right when the text is, and no parser of foreign text decides.
-- A text over 2 KB is refused before anything reads it (decisions 55).
-- It is used once: of two calls with one text, one signs in.
-- While more than half of a text's life is left, asking again returns the same text: nobody can void a text that the
+- What comes back is our text, or one that the client built by EIP-4361 around our nonce (wagmi and RainbowKit do). Its fields
+  decide, not its bytes: our domain, URI and chain, the wallet, the newest nonce issued to this wallet for this purpose, Issued At
+  within five minutes, not expired. A text about a record holds the record's hash (decisions 55).
+- A text over 2 KB is refused before anything reads it.
+- A nonce is used once: of two calls with one, one signs in.
+- While more than half of a nonce's life is left, asking again returns the same text: nobody can void a text that the
   wallet is looking at by asking for another. A text about a record is kept a record, for the same reason.
 """
 
-import re
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from urllib.parse import urlsplit
 
-from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from api.kernel.operation import Call, NextCall, Refusal
+from api.kernel.sign_in_message import SignInMessage, sign_in_message
 from core.chain.signatures import verify_digest
 from core.db.repositories import identity
 
 MAX_MESSAGE_BYTES = 2048
 NONCE_BYTES = 12
-
-_ADDRESS_LINE = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 class Purpose(StrEnum):
@@ -98,30 +96,38 @@ def time_text(at: datetime) -> str:
 
 
 def verified_wallet(call: Call, subject: Subject, message: str, signature: str) -> str:
-    """The checksum address that signed this text, once per text. Errors: Refusal invalid_parameter, signature_invalid."""
-    address = _address_of(message)
-    _require_issued(call, subject, address, message)
-    _use_up(call, subject, address, message, signature)
-    return address
+    """The checksum address that signed this message, once per nonce. Errors: Refusal invalid_parameter, signature_invalid."""
+    sent = _read(message)
+    _require_ours(call, sent, subject, message)
+    _use_up(call, subject, sent.address, message, sent.nonce, signature)
+    return sent.address
 
 
-def verify_wallet(call: Call, subject: Subject, address: str, signature: str) -> str:
-    """The wallet signed its newest text of this subject, once per text; returns the text. Errors: Refusal signature_invalid."""
+def verify_wallet(call: Call, subject: Subject, address: str, signature: str, message: str | None = None) -> str:
+    """The wallet signed `message`, by default its newest text of this subject, once per nonce; returns what was signed.
+
+    Errors: Refusal signature_invalid, and invalid_parameter for a message that was sent.
+    """
+    if message is not None:
+        if _read(message).address != address:
+            raise _again("invalid_parameter", f"message: its address is not {address}.", address, subject)
+        verified_wallet(call, subject, message, signature)
+        return message
     found = identity.find_nonce(call.db, address, subject.slot)
     if found is None or found.expires_at <= call.now:
         detail = (
             f"signature: no message of purpose {subject.purpose} waits for {address}; ask /auth/wallet/nonce for one and sign it as it is."
         )
         raise _again("signature_invalid", detail, address, subject)
-    _use_up(call, subject, address, found.message, signature)
+    _use_up(call, subject, address, found.message, found.nonce, signature)
     return found.message
 
 
-def _use_up(call: Call, subject: Subject, address: str, message: str, signature: str) -> None:
+def _use_up(call: Call, subject: Subject, address: str, message: str, nonce: str, signature: str) -> None:
     if not verify_digest(address, personal_digest(message), signature, call.deps.chain):
         detail = f"signature: it is not {address}'s signature of this message; sign the text of /auth/wallet/nonce as it is."
         raise _again("signature_invalid", detail, address, subject)
-    if not identity.take_nonce(call.db, address, subject.slot, message, call.now):
+    if not identity.take_nonce(call.db, address, subject.slot, nonce, call.now):
         raise _again("signature_invalid", "message: it was just used; ask /auth/wallet/nonce for a new one.", address, subject)
 
 
@@ -131,29 +137,68 @@ def personal_digest(message: str) -> str:
     return "0x" + keccak(b"\x19Ethereum Signed Message:\n" + str(len(raw)).encode() + raw).hex()
 
 
-def _address_of(message: str) -> str:
+def _read(message: str) -> SignInMessage:
+    """Errors: Refusal invalid_parameter."""
     if len(message.encode()) > MAX_MESSAGE_BYTES:
         raise Refusal("invalid_parameter", f"message: it is longer than {MAX_MESSAGE_BYTES} bytes; send the text of /auth/wallet/nonce.")
-    lines = message.split("\n")
-    if len(lines) < 2 or not _ADDRESS_LINE.fullmatch(lines[1]):
-        raise Refusal("invalid_parameter", "message: it is no sign-in message; send the text of /auth/wallet/nonce as it is.")
-    return str(to_checksum_address(lines[1].lower()))
+    read = sign_in_message(message)
+    if read is None:
+        detail = "message: it is no sign-in message (EIP-4361); send the text of /auth/wallet/nonce, or one with its nonce."
+        raise Refusal("invalid_parameter", detail)
+    return read
 
 
-def _require_issued(call: Call, subject: Subject, address: str, message: str) -> None:
-    """The text must be the newest one; where another chain or site is the cause, the refusal says so."""
-    found = identity.find_nonce(call.db, address, subject.slot)
-    if found is not None and found.message == message and found.expires_at > call.now:
-        return
-    expected = {"URI": call.deps.base_url, "Chain ID": str(call.deps.chain_id)}
-    for name, value in expected.items():
-        if f"\n{name}: {value}\n" not in message:
-            detail = f"message: its {name} is not {value}; ask /auth/wallet/nonce for a text of this service and sign it as it is."
-            raise _again("invalid_parameter", detail, address, subject)
-    if found is not None and found.message == message:
-        raise _again("signature_invalid", "message: it has expired; ask /auth/wallet/nonce for a new one.", address, subject)
-    detail = f"message: it is not the newest text issued to this wallet for the purpose {subject.purpose}; ask /auth/wallet/nonce for one."
-    raise _again("signature_invalid", detail, address, subject)
+def _require_ours(call: Call, sent: SignInMessage, subject: Subject, message: str) -> None:
+    """Each part that names this service, this purpose or a time; the refusal says which one differs."""
+    for name, expected, agrees in _places(call, sent):
+        if not agrees:
+            detail = f"message: its {name} is not {expected}; ask /auth/wallet/nonce for a text of this service and sign it as it is."
+            raise _again("invalid_parameter", detail, sent.address, subject)
+    if subject.record_sha256 is not None and subject.record_sha256 not in message:
+        detail = f"message: it does not hold the record's SHA-256 {subject.record_sha256}, so that the signature says nothing of it."
+        raise _again("signature_invalid", detail, sent.address, subject)
+    _require_newest(call, sent, subject)
+    _require_in_time(call, sent, subject)
+
+
+def _places(call: Call, sent: SignInMessage) -> tuple[tuple[str, str, bool], ...]:
+    """(part, what it must be, whether it is): the URI may be any page of this service."""
+    own, uri = urlsplit(call.deps.base_url), _origin(sent.uri)
+    return (
+        ("domain", own.netloc, sent.domain.lower() == own.netloc.lower() and sent.scheme in (None, own.scheme)),
+        ("URI", call.deps.base_url, uri == (own.scheme, own.netloc.lower())),
+        ("Version", "1", sent.version == "1"),
+        ("Chain ID", str(call.deps.chain_id), sent.chain_id == str(call.deps.chain_id)),
+    )
+
+
+def _origin(uri: str) -> tuple[str, str] | None:
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    return parts.scheme.lower(), parts.netloc.lower()
+
+
+def _require_newest(call: Call, sent: SignInMessage, subject: Subject) -> None:
+    found = identity.find_nonce(call.db, sent.address, subject.slot)
+    if found is None or found.nonce != sent.nonce:
+        detail = (
+            f"message: its nonce is not the newest one issued to this wallet for the purpose {subject.purpose}, or was used; "
+            "ask /auth/wallet/nonce for one."
+        )
+        raise _again("signature_invalid", detail, sent.address, subject)
+    if found.expires_at <= call.now or (sent.expires_at is not None and sent.expires_at <= call.now):
+        raise _again("signature_invalid", "message: it has expired; ask /auth/wallet/nonce for a new one.", sent.address, subject)
+
+
+def _require_in_time(call: Call, sent: SignInMessage, subject: Subject) -> None:
+    if abs(call.now - sent.issued_at) > timedelta(seconds=call.deps.limits.nonce_s):
+        detail = f"message: its Issued At is not within {call.deps.limits.nonce_s} seconds of {time_text(call.now)}; sign a new message."
+        raise _again("signature_invalid", detail, sent.address, subject)
+    if sent.not_before is not None and sent.not_before > call.now:
+        detail = f"message: it is not valid before {time_text(sent.not_before)}."
+        raise _again("signature_invalid", detail, sent.address, subject)
 
 
 def _again(reason: str, detail: str, address: str, subject: Subject) -> Refusal:

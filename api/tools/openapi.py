@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from api.catalog import ROWS, Profile
-from api.kernel.openapi import SECURITY
+from api.kernel.openapi import SECURITY, described
 
 _REFUSED: Mapping[str, Any] = {
     "description": "Refused before a tool was called: a JSON-RPC error whose data is the refusal.",
@@ -44,6 +44,7 @@ def _entry(key: str, responses: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "operationId": key.replace(".", "_"),
         "summary": row.summary,
+        "description": described(row),
         "tags": [row.area],
         "parameters": [_PROFILE],
         "responses": dict(responses),

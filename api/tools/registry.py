@@ -1,8 +1,9 @@
-"""The tools, generated from the rows of the catalogue that name one: name, description, arguments and hints.
+"""The tools, generated from the rows of the catalogue that name one: name, title, description, arguments, answer and hints.
 
 Laws
 - A tool takes the fields of its twin's command, those of the path included, and what the header Idempotency-Key is to
   the twin in the argument `idempotency_key`. Keys and sessions come in HTTP headers, never in arguments (wallet spec 1.5).
+- What a tool declares as its answer admits a refusal too: clients hold `structuredContent` to it even where `isError` is true.
 - All four hints stand on each tool: what is left out would read as destructive and open.
 """
 
@@ -44,7 +45,14 @@ def entries_of(operations: Iterable[Operation]) -> Mapping[str, Entry]:
 
 def described(tool: Tool, operation: Operation) -> Described:
     row = operation.row
-    return Described(name=tool.name, description=row.summary, input_schema=_arguments(operation), annotations=hints(tool, row))
+    return Described(
+        name=tool.name,
+        title=tool.title,
+        description=row.summary,
+        input_schema=_arguments(operation),
+        output_schema=answers_of(operation),
+        annotations=hints(tool, row),
+    )
 
 
 def hints(tool: Tool, row: Row) -> ToolAnnotations:
@@ -65,6 +73,26 @@ class _Untitled(GenerateJsonSchema):
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+
+REFUSED: Mapping[str, Any] = {
+    "type": "object",
+    "description": "refused; the result has isError",
+    "required": ["detail"],
+    "properties": {"detail": {"type": "string"}, "service": {"type": "object"}},
+}
+
+
+def answers_of(operation: Operation) -> dict[str, Any]:
+    """JSON Schema of the structured content: the twin's answer, or its refusal. MCP wants an object at the root.
+
+    A page of text, which has no type, is {"text": ...}; its refusal may be an offer of x402.
+    """
+    if operation.answer_type is None:
+        return {"type": "object"}
+    schema = operation.answer_type.model_json_schema(schema_generator=_Untitled)
+    parts = schema.pop("$defs", {})
+    return {"type": "object", "anyOf": [schema, dict(REFUSED)]} | ({"$defs": parts} if parts else {})
 
 
 def _arguments(operation: Operation) -> dict[str, Any]:

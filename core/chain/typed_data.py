@@ -120,6 +120,12 @@ def typed_data(domain: Mapping[str, Any], name: str, form: TypeFields, message: 
     }
 
 
+def typed_data_parts(document: Mapping[str, Any]) -> dict[str, Any]:
+    """{domain, types, message} of such a document for libraries that derive EIP712Domain themselves and refuse it (ethers)."""
+    types = {name: form for name, form in document["types"].items() if name != "EIP712Domain"}
+    return {"domain": document["domain"], "types": types, "message": document["message"]}
+
+
 def terms_typed_data(terms: MandateTerms, factory: str, chain_id: int, version: int = 2) -> dict[str, Any]:
     """What the owner's wallet shows. Wallet spec 2.9; version 1 leaves out the caps."""
     domain = _domain(TERMS_DOMAIN_NAME, str(version), chain_id, factory)

@@ -4,10 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from api.kernel.fields import Address, Int, PositiveUsdc, Signature
+from api.kernel.fields import AccountId, Address, PositiveUsdc, Signature
 from api.kernel.operation import Command
 
-AgentId = Annotated[Int, Field(ge=1, description="the agent's user id")]
 Text = Annotated[str, Field(min_length=1, max_length=4_000)]
 Line = Annotated[str, Field(min_length=1, max_length=500)]
 Declared = Text | Annotated[list[Line], Field(max_length=50)]
@@ -20,7 +19,7 @@ def _once(scopes: list[str]) -> list[str]:
 
 
 class AgentPath(Command):
-    id: AgentId
+    id: AccountId
 
 
 # The self record
@@ -38,6 +37,9 @@ class DeclareSelf(Command):
     progress: Declared | None = None
     next_steps: Declared | None = None
     signature: Signature | None = Field(default=None, description="of your wallet, over the text of /auth/wallet/nonce of purpose self")
+    message: str | None = Field(
+        default=None, description="what was signed, where it is not that text: a message of EIP-4361 with its nonce"
+    )
 
 
 class SeedPersona(AgentPath):

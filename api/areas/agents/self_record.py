@@ -43,7 +43,7 @@ def declare(call: Call, caller: AgentCaller, command: DeclareSelf) -> Answer:
     if not any(record.values()):
         raise InvalidParameterError("persona", f"send at least one of {', '.join(FIELDS)}")
     digest = record_sha256(record)
-    signed = None if command.signature is None else _signed(call, caller, digest, command.signature)
+    signed = None if command.signature is None else _signed(call, caller, digest, command.signature, command.message)
     self_records.add_version(call.db, caller.account_id, "agent", record, digest, signed, call.now)
     return Answer(_view(call, _account(call, caller.account_id)))
 
@@ -61,12 +61,12 @@ def record_sha256(record: dict[str, Any]) -> bytes:
     return hashlib.sha256(canonical_json(record)).digest()
 
 
-def _signed(call: Call, caller: AgentCaller, digest: bytes, signature: str) -> Signed:
+def _signed(call: Call, caller: AgentCaller, digest: bytes, signature: str, sent: str | None) -> Signed:
     require_named_scope(caller, SIGN)
     if caller.wallet_address is None:
         detail = "signature: the account has no wallet to check it against; link one with /auth/wallet/link, or leave the signature out."
         raise Refusal("wallet_required", detail)
-    message = verify_wallet(call, Subject(Purpose.SELF, digest.hex()), caller.wallet_address, signature)
+    message = verify_wallet(call, Subject(Purpose.SELF, digest.hex()), caller.wallet_address, signature, sent)
     return Signed(message, signature, identity.address_bytes(caller.wallet_address))
 
 

@@ -9,7 +9,7 @@ class LedgerQuery(Paged):
     """The newest entries first."""
 
 
-class Balance(BaseModel):
+class CreditBalance(BaseModel):
     welcome: int
     earned: int
     converted: int

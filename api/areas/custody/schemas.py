@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from api.kernel.fields import Int, PositiveUsdc
+from api.kernel.fields import WHOLE, PositiveUsdc
 from api.kernel.operation import Command
 
 
@@ -18,7 +18,7 @@ class TransferOut(Command):
     amount_usdc: PositiveUsdc | None = Field(default=None, description="null: all that is available")
 
 
-class Transfer(BaseModel):
+class StarterTransfer(BaseModel):
     """Times are UTC. `tx_hash`: of the newest attempt, null before the first and when somebody else's transaction paid it."""
 
     id: str
@@ -32,13 +32,13 @@ class Transfer(BaseModel):
 
 
 class TransferAsked(BaseModel):
-    transfer: Transfer
+    transfer: StarterTransfer
     available_usdc: str = Field(description="what is left for further transfers")
 
 
 class TransfersQuery(Command):
-    cursor: Annotated[Int, Field(ge=1)] | None = None
-    limit: Annotated[Int, Field(ge=1, le=200)] = 50
+    cursor: Annotated[int, Field(ge=1), WHOLE] | None = None
+    limit: Annotated[int, Field(ge=1, le=200), WHOLE] = 50
 
 
 class Transfers(BaseModel):
@@ -46,5 +46,5 @@ class Transfers(BaseModel):
     chain_id: int
     balance_usdc: str | None = Field(description="null while no node answers")
     available_usdc: str | None = Field(description="the balance without what is under way")
-    transfers: list[Transfer]
+    transfers: list[StarterTransfer]
     next_cursor: str | None

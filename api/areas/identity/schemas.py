@@ -23,7 +23,10 @@ def _printable(name: str) -> str:
 
 
 AgentName = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_printable)]
-Message = Annotated[str, Field(min_length=1, description="the text of /auth/wallet/nonce, unchanged")]
+Message = Annotated[
+    str,
+    Field(min_length=1, description="what the wallet signed: the text of /auth/wallet/nonce, or a message of EIP-4361 with its nonce"),
+]
 
 
 class Nonce(Command):
@@ -64,6 +67,7 @@ class Connected(BaseModel):
 class Register(Command):
     wallet_address: Address
     signature: Signature
+    message: Message | None = None
     agent_name: AgentName
 
 
@@ -91,6 +95,7 @@ class Recovered(BaseModel):
 class Link(Command):
     wallet_address: Address
     signature: Signature
+    message: Message | None = None
 
 
 class WalletStatus(BaseModel):

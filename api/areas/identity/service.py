@@ -53,7 +53,7 @@ def connect(call: Call, caller: OwnerCaller | Nobody, command: Connect) -> Answe
 def register(call: Call, caller: Nobody, command: Register) -> Answer:
     """A new unowned agent whose wallet is linked from the start; the answer is connect's (ADR 0040)."""
     address = command.wallet_address
-    verify_wallet(call, Subject(Purpose.REGISTER), address, command.signature)
+    verify_wallet(call, Subject(Purpose.REGISTER), address, command.signature, command.message)
     made = enrol(call, command.agent_name, is_welcome=admit_unowned(call))
     if not identity.link_wallet(call.db, made["user_id"], address, call.now):
         raise _has_account(call, address)
@@ -87,7 +87,7 @@ def register_external(call: Call, caller: Nobody, command: RegisterExternal) -> 
 
 def link(call: Call, caller: BearerCaller, command: Link) -> Answer:
     """One wallet, one account; linking the same pair again changes nothing (decisions 63)."""
-    verify_wallet(call, Subject(Purpose.LINK), command.wallet_address, command.signature)
+    verify_wallet(call, Subject(Purpose.LINK), command.wallet_address, command.signature, command.message)
     account = identity.lock_account(call.db, caller.account_id)
     linked = identity.address_text(account.wallet_address)
     if linked not in (None, command.wallet_address):

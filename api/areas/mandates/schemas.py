@@ -7,13 +7,27 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from api.kernel.fields import WHOLE, Address, Flag, Int, Json, JsonObject, PositiveUsdc, PublicId, Signature, TxHash, Usdc, Verbatim
+from api.kernel.fields import (
+    WHOLE,
+    AccountIdText,
+    Address,
+    Flag,
+    Int,
+    Json,
+    JsonObject,
+    PositiveUsdc,
+    PublicId,
+    Signature,
+    TxHash,
+    Usdc,
+    Verbatim,
+)
 from api.kernel.operation import Command
 from api.kernel.pagination import Paged
+from core.domain.mandate.terms import DEFAULT_AGENT_FEE_BPS, SHARE_OF_VERIFIED_GAIN
 
 EMPTY_IS_NONE = BeforeValidator(lambda value: None if value == "" else value)
 Bps = Annotated[int, Field(ge=0, le=10_000), WHOLE]
-AgentId = Annotated[str, Field(pattern=r"^[0-9]{1,18}$", description="the agent's user id, as a string")]
 Selector = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{8}$")]
 HexData = Annotated[str, Field(pattern=r"^0x([0-9a-fA-F]{2})*$", max_length=65_536)]
 Word = Annotated[str, Field(min_length=1, max_length=200)]
@@ -27,7 +41,7 @@ Status = Literal["draft", "signed", "working", "stopped", "settled", "cancelled"
 
 
 class AgentPath(Command):
-    id: AgentId
+    id: AccountIdText
 
 
 class OffersQuery(AgentPath, Paged):
@@ -61,7 +75,10 @@ class DraftTerms(Command):
     horizon_days: Int
     stop_floor_bps: Int
     target_bps: Int | None = None
-    payout_rule: JsonObject | None = None
+    payout_rule: JsonObject | None = Field(
+        default=None,
+        description=f"{{kind, bps}}, the agent's share of the gain; by default {SHARE_OF_VERIFIED_GAIN}, {DEFAULT_AGENT_FEE_BPS} bps",
+    )
     allowed_targets: Annotated[list[Json], Field(max_length=64)] | None = None
     per_tx_cap_usdc: Usdc | None = None
     daily_cap_usdc: Usdc | None = None
@@ -73,7 +90,7 @@ class DraftTerms(Command):
 
 
 class CreateDraft(DraftTerms):
-    agent_id: AgentId | None = None
+    agent_id: AccountIdText | None = None
 
 
 class Goal(Command):
@@ -89,7 +106,7 @@ class Goal(Command):
 class Propose(Command):
     """`title` is the purpose (decisions 43)."""
 
-    agent_id: AgentId
+    agent_id: AccountIdText
     title: Annotated[str, Field(min_length=1, max_length=2000)]
     goal: Goal
 
@@ -102,7 +119,7 @@ class UpdateDraft(DraftTerms):
 
 class AssignAgent(Command):
     id: PublicId
-    agent_id: AgentId
+    agent_id: AccountIdText
 
 
 class MandatePath(Command):

@@ -5,15 +5,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from api.kernel.defense import MAX_LEVEL
-from api.kernel.fields import MAX_EXACT_JSON_INT, Instant, Int
+from api.kernel.fields import WHOLE, AccountId, Instant
 from api.kernel.operation import Command
 
 Reference = Annotated[str, Field(pattern=r"^v_[a-z2-7]{10}$", description="the case's reference")]
 
 
 class PageQuery(Command):
-    cursor: Annotated[Int, Field(ge=1)] | None = None
-    limit: Annotated[Int, Field(ge=1, le=200)] = 50
+    cursor: Annotated[int, Field(ge=1), WHOLE] | None = None
+    limit: Annotated[int, Field(ge=1, le=200), WHOLE] = 50
 
 
 class Notice(BaseModel):
@@ -67,7 +67,7 @@ class Board(BaseModel):
 
 
 class OpenCase(Command):
-    agent_id: Annotated[Int, Field(ge=1, le=MAX_EXACT_JSON_INT)]
+    agent_id: AccountId
     rule: Annotated[str, Field(min_length=1, max_length=200, description="the rule that was broken, as the public board shows it")]
     deadline: Annotated[Instant, Field(description="until when the agent may explain; later than now")]
 
@@ -77,7 +77,7 @@ class CloseCase(Command):
 
 
 class SetDefense(Command):
-    level: Annotated[Int, Field(ge=0, le=MAX_LEVEL)]
+    level: Annotated[int, Field(ge=0, le=MAX_LEVEL), WHOLE]
 
 
 class DefenseLevel(BaseModel):

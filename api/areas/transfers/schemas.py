@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.kernel.fields import Int, PositiveUsdc, TxHash
+from api.kernel.fields import AccountIdText, Int, PositiveUsdc, TxHash
 from api.kernel.operation import Command
 from core.domain.transfers import USDC
 
@@ -65,7 +65,7 @@ class Balance(Known):
 
 
 class AgentBalances(Command):
-    id: Annotated[str, Field(pattern=r"^[0-9]{1,18}$", description="the agent's user id, as a string")]
+    id: AccountIdText
 
 
 class Balances(Known):

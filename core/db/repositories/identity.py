@@ -282,12 +282,12 @@ def put_nonce(session: WriteSession, address: str, purpose: str, values: Mapping
     session.execute(statement.on_conflict_do_update(index_elements=["wallet_address", "purpose"], set_=dict(values)))
 
 
-def take_nonce(session: WriteSession, address: str, purpose: str, message: str, now: datetime) -> bool:
-    """Use a text up; False when it is not the newest one, was used or has expired. Of two at once, one gets it."""
+def take_nonce(session: WriteSession, address: str, purpose: str, nonce: str, now: datetime) -> bool:
+    """Use a nonce up; False when it is not the newest one, was used or has expired. Of two at once, one gets it."""
     statement = delete(SignInNonce).where(
         SignInNonce.wallet_address == address_bytes(address),
         SignInNonce.purpose == purpose,
-        SignInNonce.message == message,
+        SignInNonce.nonce == nonce,
         SignInNonce.expires_at > now,
     )
     return session.execute(statement.returning(SignInNonce.nonce)).scalar_one_or_none() is not None

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 
 from core.domain.mandate.selectors import argument_words
 from core.domain.mandate.targets import ContractTarget, Target, TargetFunction, VaultTarget, X402Target, targets_to_json
-from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms
+from core.domain.mandate.terms import DEFAULT_AGENT_FEE_BPS, ZERO_ADDRESS, MandateTerms
 from core.domain.money import usdc_text, usdc_text_or_none
 from core.domain.times import utc_text, utc_words
 
@@ -222,6 +222,8 @@ def _agent_fee(terms: MandateTerms) -> _Draft:
         )
     else:
         text = "The agent gets no share of a gain."
+    if terms.agent_fee_bps == DEFAULT_AGENT_FEE_BPS:
+        text += " That is the share of a draft that sets no payout_rule."
     return _Draft(text, {"pct": _pct(terms.agent_fee_bps)}, ("agentFeeBps",))
 
 

@@ -1,9 +1,13 @@
-"""What holds for every answer of every test: its status and reason are declared, and its next calls can be made as written."""
+"""What holds for every answer of every test: its status and reason are declared, its body is of the declared form, and its next
+calls can be made as written."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import httpx
+from jsonschema import Draft202012Validator
+from pydantic import BaseModel
 from starlette.routing import Match, Route
 
 from api.kernel.http import routes_of
@@ -13,6 +17,18 @@ from api.kernel.refusals import REASONS
 from api.kernel.validation import command_of
 
 EDGE = ("unknown_route", "method_not_allowed", "internal_error")  # of no operation
+
+
+@cache
+def _validator(answer_type: type[BaseModel]) -> Draft202012Validator:
+    return Draft202012Validator(answer_type.model_json_schema())
+
+
+def require_declared_form(operation: Operation, body: Any) -> None:
+    """Held to the schema that OpenAPI and the tools publish, as a caller's validator would hold it."""
+    if operation.answer_type is not None:
+        faults = [f"{fault.json_path}: {fault.message}" for fault in _validator(operation.answer_type).iter_errors(body)]
+        assert faults == [], f"{operation.key} answers what it does not declare"
 
 
 class Conformance:
@@ -40,6 +56,8 @@ class Conformance:
             if not operation.row.block:
                 declared += [REASONS[one].status for one in reasons_of(operation)]
             assert response.status_code in declared, f"{operation.key} does not declare that it answers {response.status_code}"
+            if response.status_code in (operation.row.status, *operation.row.also):
+                require_declared_form(operation, body)
 
     def _find(self, method: str, path: str) -> tuple[Operation, dict[str, Any]] | None:
         """The operation and the path's values; HEAD is answered as GET."""

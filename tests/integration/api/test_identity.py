@@ -98,13 +98,29 @@ def test_login__after_a_wrong_signature__the_text_still_serves(client: TestClien
     [
         ("Chain ID: 84532", "Chain ID: 1", "message: its Chain ID is not 84532; ask /auth/wallet/nonce for a text of this service"),
         ("URI: http://testserver", "URI: http://evil.example", "message: its URI is not http://testserver; ask /auth/wallet/nonce"),
-        (
-            "Signing moves no money.",
-            "Signing moves money.",
-            "message: it is not the newest text issued to this wallet for the purpose login",
-        ),
+        ("testserver wants", "evil.example wants", "message: its domain is not testserver; ask /auth/wallet/nonce"),
+        ("Version: 1", "Version: 2", "message: its Version is not 1; ask /auth/wallet/nonce"),
+        ("Nonce: ", "Nonce: 0", "message: its nonce is not the newest one issued to this wallet for the purpose login, or was used"),
+        ("12:00:00.000Z", "11:54:59.999Z", "message: its Issued At is not within 300 seconds of 2026-11-21T12:00:00.000Z"),
+        ("12:00:00.000Z", "12:05:00.001Z", "message: its Issued At is not within 300 seconds of 2026-11-21T12:00:00.000Z"),
+        ("12:05:00.000Z", "12:00:00.000Z", "message: it has expired"),
+        ("12:05:00.000Z", "12:05:00Z\nNot Before: 2026-11-21T12:00:01Z", "message: it is not valid before 2026-11-21T12:00:01.000Z"),
+        ("12:05:00.000Z", "25:00:00.000Z", "message: it is no sign-in message (EIP-4361)"),
+        ("Version: 1\n", "", "message: it is no sign-in message (EIP-4361)"),
     ],
-    ids=["wrong chain", "wrong site", "another statement"],
+    ids=[
+        "wrong chain",
+        "wrong site",
+        "wrong domain",
+        "another version",
+        "another nonce",
+        "too old",
+        "from the future",
+        "expired",
+        "not yet",
+        "no time",
+        "no version",
+    ],
 )
 def test_login__a_text_that_is_not_ours__is_refused_with_what_differs(
     client: TestClient, wallet: LocalAccount, ours: str, theirs: str, says: str
@@ -113,6 +129,71 @@ def test_login__a_text_that_is_not_ours__is_refused_with_what_differs(
     answer = client.post("/auth/owner/login", json={"message": message, "signature": sign(wallet, message)})
     assert answer.status_code == 400
     assert answer.json()["detail"].startswith(says)
+
+
+def built_by_the_client(
+    wallet: LocalAccount, nonce: str, *, statement: str = "", rest: str = "", uri: str = "http://testserver/login"
+) -> str:
+    """As viem's createSiweMessage writes it (wagmi, RainbowKit): its own statement or none, any page of the site, its own times."""
+    return (
+        f"testserver wants you to sign in with your Ethereum account:\n{wallet.address}\n\n{statement}\n"
+        f"URI: {uri}\nVersion: 1\nChain ID: 84532\nNonce: {nonce}\nIssued At: 2026-11-21T12:00:03.123Z{rest}"
+    )
+
+
+def nonce_alone(client: TestClient, wallet: LocalAccount, purpose: str) -> str:
+    return str(client.post("/auth/wallet/nonce", json={"wallet_address": wallet.address, "purpose": purpose}).json()["nonce"])
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"statement": "Sign in to the app.\n"},
+        {"uri": "http://testserver"},
+        {"rest": "\nExpiration Time: 2026-11-22T12:00:00Z\nRequest ID: 7\nResources:\n- https://a.example/x\n- ipfs://y"},
+        {"rest": "\nNot Before: 2026-11-21T12:00:00Z"},
+    ],
+    ids=["no statement", "own statement", "the site itself", "all parts", "not before now"],
+)
+def test_login__a_message_that_the_client_built_with_our_nonce__signs_in_once(
+    client: TestClient, wallet: LocalAccount, parts: dict[str, str]
+) -> None:
+    message = built_by_the_client(wallet, nonce_alone(client, wallet, "login"), **parts)
+    body = {"message": message, "signature": sign(wallet, message)}
+    assert client.post("/auth/owner/login", json=body).status_code == 200
+    assert client.post("/auth/owner/login", json=body).json()["service"]["reason"] == "signature_invalid"
+
+
+def test_login__with_our_text_after_the_client_built_one__is_refused(client: TestClient, wallet: LocalAccount) -> None:
+    """One nonce, one sign-in: either form uses it up."""
+    ours = nonce_for(client, wallet, "login")
+    theirs = built_by_the_client(wallet, nonce_alone(client, wallet, "login"))
+    assert client.post("/auth/owner/login", json={"message": theirs, "signature": sign(wallet, theirs)}).status_code == 200
+    assert client.post("/auth/owner/login", json={"message": ours, "signature": sign(wallet, ours)}).status_code == 400
+
+
+def test_link__with_a_message_that_the_client_built__links_the_wallet(client: TestClient, wallet: LocalAccount) -> None:
+    agent = connect(client)
+    message = built_by_the_client(wallet, nonce_alone(client, wallet, "link"))
+    body = {"wallet_address": wallet.address, "signature": sign(wallet, message), "message": message}
+    answer = client.post("/auth/wallet/link", json=body, headers=bearer(agent["bearer_token"]))
+    assert (answer.status_code, answer.json()) == (200, {"registered": True, "wallet_address": wallet.address})
+
+
+def test_register__with_another_wallets_message__is_refused(client: TestClient, wallet: LocalAccount) -> None:
+    message = built_by_the_client(wallet, nonce_alone(client, wallet, "register"))
+    body = {"wallet_address": STRANGER.address, "signature": sign(wallet, message), "message": message, "agent_name": "quant"}
+    answer = client.post("/auth/agent/register", json=body)
+    assert (answer.status_code, answer.json()["detail"]) == (400, f"message: its address is not {STRANGER.address}.")
+
+
+def test_login__with_an_empty_signature__asks_the_contract_wallet(client: TestClient, wallet: LocalAccount, chain: FewAnswersChain) -> None:
+    """A Safe that approved the hash on chain signs with nothing (EIP-1271)."""
+    body = {"message": nonce_for(client, wallet, "login"), "signature": "0x"}
+    assert client.post("/auth/owner/login", json=body).json()["service"]["reason"] == "signature_invalid"
+    chain.wallets[wallet.address] = "0x"
+    assert client.post("/auth/owner/login", json=body).status_code == 200
 
 
 def test_login__with_a_text_for_linking__is_refused(client: TestClient, wallet: LocalAccount) -> None:

@@ -123,7 +123,7 @@ def test_a_call_sent_twice_with_its_key__opens_one_case(client: TestClient, oper
     ("changes", "status", "code", "field"),
     [
         ({"agent_id": 999_999}, 404, "not_found", "agent_id: "),
-        ({"agent_id": "1"}, 400, "invalid_number", "agent_id: "),
+        ({"agent_id": "one"}, 400, "invalid_parameter", "agent_id: "),
         ({"agent_id": 10**30}, 400, "invalid_parameter", "agent_id: "),
         ({"rule": ""}, 400, "invalid_parameter", "rule: "),
         ({"deadline": "2026-11-28"}, 400, "invalid_parameter", "deadline: write a time with its zone"),

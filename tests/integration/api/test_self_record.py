@@ -103,6 +103,17 @@ def test_declared_unsigned_after_a_signed_one__is_unsigned(client: TestClient, l
     assert (body["signed"], body["signed_by"], body["message"], body["signature"]) == (False, None, None, None)
 
 
+@pytest.mark.parametrize(("holds", "status"), [(SHA256, 200), ("ab" * 32, 400), ("", 400)], ids=["its hash", "another hash", "no hash"])
+def test_a_message_that_the_client_built__is_taken_when_it_holds_the_records_hash(
+    client: TestClient, linked: dict[str, Any], wallet: LocalAccount, holds: str, status: int
+) -> None:
+    ours = self_text(client, wallet)
+    theirs = ours.replace(ours.split("\n")[3], f"I declare {holds}.")
+    answer = declare(client, linked, **RECORD, signature=sign(wallet, theirs), message=theirs)
+    assert answer.status_code == status, answer.text
+    assert read(client, linked)["message"] == (theirs if status == 200 else None)
+
+
 def test_a_signature_over_another_record__is_refused__and_the_next_call_fetches_the_right_text(
     client: TestClient, linked: dict[str, Any], wallet: LocalAccount
 ) -> None:

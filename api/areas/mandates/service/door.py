@@ -4,6 +4,7 @@ from typing import Any
 
 from api.areas.mandates.schemas import CreateDraft
 from api.kernel.caller import Nobody
+from api.kernel.http import PAYABLE_HEADER
 from api.kernel.operation import Answer, Call, NoInput
 from api.kernel.refusals import next_items
 
@@ -12,8 +13,8 @@ NEXT = ("identity.connect", "identity.nonce", "mandates.board", "mandates.list")
 
 
 def door(call: Call, caller: Nobody, command: NoInput) -> Answer:
-    """402 without `accepts`: a client that pays 402s finds nothing to pay."""
+    """402 without `accepts` and without PAYMENT-REQUIRED, and a header that says so: a client that pays 402s leaves it alone."""
     calls = next_items(NEXT, {})
     block: dict[str, Any] = {"reason": "mandate_required", "error": "mandate_required", "retry_safe": False, "who_fixes": "owner"}
-    body = {"detail": DETAIL, "charged": False, "schema": CreateDraft.model_json_schema(), "next": calls}
-    return Answer(body | {"service": block | {"next": calls}}, status=402)
+    body = {"detail": DETAIL, "charged": False, "payable": False, "schema": CreateDraft.model_json_schema(), "next": calls}
+    return Answer(body | {"service": block | {"next": calls}}, status=402, headers={PAYABLE_HEADER: "none"})

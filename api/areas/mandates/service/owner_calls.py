@@ -1,6 +1,7 @@
 """Calls that the owner's wallet signs and sends: vault, deposits, agent, stop, withdrawal. Nothing here sends (wallet spec 1.3).
 
-A call is {to, data, value, chain_id}: `value` is in wei and always "0". Where nothing can be sent now, `data` is null and
+A call is {to, data, value, chain_id}: `value` is in wei and always the number 0. A text would do for JSON-RPC, and a library that
+tests it for truth (viem) would encode it as a byte 0, which no node takes. Where nothing can be sent now, `data` is null and
 `reason`, `what_happens` and `locked_until` say why, what would happen and from when on.
 
 All are made of `current_of`: where the ledger is short, of what the chain says, and they carry `data_issue`. What protects the owner
@@ -17,10 +18,10 @@ from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from core.chain import calldata
 from core.chain.rpc import RpcError
-from core.chain.typed_data import receive_authorization_typed_data
+from core.chain.typed_data import receive_authorization_typed_data, typed_data_parts
 from core.chain.vault_address import vault_address
 from core.db.tables.mandate import Mandate
-from core.domain.errors import InvalidNumberError, SettleGraceError
+from core.domain.errors import InvalidNumberError, InvalidParameterError, SettleGraceError
 from core.domain.mandate.ledger import MandateState
 from core.domain.mandate.lifecycle import ACTIVE, MarketMode, Status
 from core.domain.mandate.lock import UNKNOWN_LOCK, Lock, LockFacts, StoppedBy, check_stop, lock_of
@@ -37,6 +38,8 @@ RECORD_GRACE_HAPPENS = "The end date has passed; from locked_until on POST .../s
 MAY_BE_STOPPED = (
     "The record is short and the chain cannot be asked now: if the vault is stopped already, the call reverts and changes nothing."
 )
+NO_WEI = 0
+EMPTY_SIGNATURE = "0x"
 RECORD_STOP_HAPPENS = "There is no vault to stop: POST .../stop ends the mandate in the record at once."
 EARLY_STOP_HAPPENS = (
     "The record knows no vault of these terms yet. Send cancel_call first: once it is mined, no vault can be made of them any more. If it "
@@ -54,11 +57,11 @@ CANCEL_HAPPENS = (
 
 
 def built(call: Call, to: str, data: str) -> dict[str, Any]:
-    return {"to": to, "data": data, "value": "0", "chain_id": call.deps.chain_id}
+    return {"to": to, "data": data, "value": NO_WEI, "chain_id": call.deps.chain_id}
 
 
 def nothing_to_send(call: Call, to: str | None, reason: str, what_happens: str, locked_until: str | None = None) -> dict[str, Any]:
-    empty = {"to": to, "data": None, "value": "0", "chain_id": call.deps.chain_id}
+    empty = {"to": to, "data": None, "value": NO_WEI, "chain_id": call.deps.chain_id}
     return empty | {"reason": reason, "what_happens": what_happens, "locked_until": locked_until}
 
 
@@ -110,12 +113,16 @@ def _authorized(call: Call, mandate: Mandate, vault: str, signature: str | None)
     document = receive_authorization_typed_data(
         call.deps.contracts["usdc"], mandate.chain_id, terms.owner, vault, terms.budget_usdc, 0, terms.ends_at, digest
     )
+    documents = {"typed_data": document, "typed_data_parts": typed_data_parts(document)}
     if signature is None:
         what = "Sign typed_data with eth_signTypedData_v4 and ask again with authorization_signature; data then carries it."
         factory = call.deps.contracts["factory"]
-        return nothing_to_send(call, factory, "authorization_signature_needed", what) | {"typed_data": document}
+        return nothing_to_send(call, factory, "authorization_signature_needed", what) | documents
+    if signature == EMPTY_SIGNATURE:
+        rule = "the vault reads an empty signature as an allowance; send the wallet's signature, or take fund=approve"
+        raise InvalidParameterError("authorization_signature", rule)
     funding = calldata.Funding(terms.budget_usdc, 0, terms.ends_at, signature)
-    return _creation(call, mandate, funding) | {"typed_data": document}
+    return _creation(call, mandate, funding) | documents
 
 
 def deposit_call(call: Call, caller: OwnerCaller, command: DepositQuery) -> Answer:

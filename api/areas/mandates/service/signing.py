@@ -9,7 +9,7 @@ from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from core.books import mandate_ledger
 from core.chain.signatures import verify_digest
-from core.chain.typed_data import terms_typed_data
+from core.chain.typed_data import terms_typed_data, typed_data_parts
 from core.db.repositories import identity
 from core.db.repositories.mandate_rows import mandate_facts
 from core.domain.mandate.ledger import signed_rows
@@ -19,17 +19,22 @@ from core.domain.mandate.terms import rules_to_json, terms_to_json
 
 
 def terms(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
-    """What the owner's wallet signs: typed_data goes to eth_signTypedData_v4 as it stands. `notice`: to be read before signing."""
+    """What the owner's wallet signs: typed_data goes to eth_signTypedData_v4 as it stands, typed_data_parts to ethers.
+
+    `notice`: to be read before signing.
+    """
     mandate = owned(call, caller, command.id)
     agent = None if mandate.agent_id is None else identity.find_agent(call.db, mandate.agent_id)
     document = terms_of(mandate)
+    signed = terms_typed_data(document, call.deps.contracts["factory"], mandate.chain_id, mandate.terms_version)
     return Answer(
         {
             "id": mandate.public_id,
             "version": mandate.terms_version,
             "digest": digest_of(mandate),
             "terms": terms_to_json(document),
-            "typed_data": terms_typed_data(document, call.deps.contracts["factory"], mandate.chain_id, mandate.terms_version),
+            "typed_data": signed,
+            "typed_data_parts": typed_data_parts(signed),
             "rules": rules_to_json(rules_of(mandate)),
             "guard_targets": mandate.guard_targets,
             "notice": agent_notice(mandate, agent) if mandate.signature is None else None,

@@ -10,7 +10,7 @@ from api.areas.mandates.exports.files import exported, exported_all
 from api.areas.mandates.schemas import AllWeeksQuery, MandatePath, WeekQuery
 from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.current import Current, current_of
-from api.areas.mandates.service.owner_calls import cancel_terms_call, lock_now, stop_call_of, withdrawable_now
+from api.areas.mandates.service.owner_calls import built, cancel_terms_call, lock_now, stop_call_of, withdrawable_now
 from api.areas.mandates.service.steps_now import with_their_txs
 from api.areas.mandates.service.venues import NO_POSITIONS, AdapterPositions, adapter_positions, spread_bps
 from api.areas.mandates.service.views import is_paper, terms_of, vault_of
@@ -31,8 +31,13 @@ from core.domain.mandate.short_statement import short_statement
 from core.domain.mandate.statement import StatementOf, WeekStatement, all_mandates_json, statement_json
 from core.domain.mandate.steps import pause_actions
 from core.domain.mandate.weeks import IsoWeek, week_from_text, week_of
+from core.domain.money import usdc_text
 
 OF_ALL = ("signed", "working", "stopped", "settled", "cancelled")
+BATCH_HAPPENS = (
+    "The vault stops and what it holds goes to you, in one transaction of a wallet that can batch (a Safe, wallet_sendCalls of EIP-5792). "
+    "What positions bring is withdrawn afterwards. If the agent spends before it is mined, all of it reverts: ask again, or stop alone."
+)
 MANDATES_READ = 500  # at a time
 
 
@@ -126,18 +131,31 @@ def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
         raise Refusal("wrong_status", f"The mandate is {mandate.status}; there is nothing to close.")
     current = current_of(call, mandate)
     positions = _positions(call, mandate, current)
+    stop = cancel_terms_call(call, mandate, current) or stop_call_of(call, mandate, current, StoppedBy.OWNER)
     plan = PlanFacts(
         facts=mandate_facts(mandate),
         terms=terms_of(mandate),
         state=current.state,
         positions=() if positions is None else positions.known,
         relay_positions_read=positions is not None and positions.is_complete,
-        stop_call=_call_of(cancel_terms_call(call, mandate, current) or stop_call_of(call, mandate, current, StoppedBy.OWNER)),
+        stop_call=_call_of(stop),
         withdraw_call=None if positions is None or positions.has_closable else _withdrawal(call, caller, mandate, current),
         spread_bps=spread_bps(call, mandate),
         now=current.now,
     )
-    return Answer({"mandate_id": mandate.public_id, **close_all_plan(plan)} | current.data_issue)
+    batch = None if positions is None or stop["data"] is None else _batch(call, caller, mandate, current, stop)
+    return Answer({"mandate_id": mandate.public_id, **close_all_plan(plan), "batch": batch} | current.data_issue)
+
+
+def _batch(call: Call, caller: OwnerCaller, mandate: Mandate, current: Current, stop: dict[str, Any]) -> dict[str, Any] | None:
+    """The stop and the withdrawal of what the vault holds now, for a wallet that sends several calls as one; None: nothing to withdraw."""
+    vault = current.vault
+    amount = 0 if vault is None else withdrawable_now(call, vault, mandate, current)[0]
+    if vault is None or amount == 0:
+        return None
+    withdrawal = calldata.withdraw(call.deps.contracts["usdc"], caller.wallet_address, amount)
+    calls = [built(call, stop["to"], stop["data"]), built(call, vault, withdrawal)]
+    return {"calls": calls, "atomic": True, "amount_usdc": usdc_text(amount), "what_happens": BATCH_HAPPENS}
 
 
 def _positions(call: Call, mandate: Mandate, current: Current) -> AdapterPositions | None:

@@ -79,6 +79,24 @@ def test_plan__followed_step_by_step__brings_back_what_it_said(world: World) -> 
     assert world.read()["lock"]["reason"] == "nothing_left"
 
 
+def test_batch__is_the_stop_and_the_withdrawal_of_what_is_there(world: World) -> None:  # noqa: F811
+    world.send(AGENT, world.buy(200))
+    batch = plan_of(world.stage, world.mandate_id)["batch"]
+    assert (batch["amount_usdc"], batch["atomic"]) == ("800.000000", True)
+    assert [(call["to"], call["value"], call["chain_id"]) for call in batch["calls"]] == [(world.vault, 0, 84532)] * 2
+    for call in batch["calls"]:
+        world.send(OWNER, call)
+    assert world.chain.reader.usdc_balance(OWNER.address) == 800 * USDC
+    assert plan_of(world.stage, world.mandate_id)["batch"] is None, "the stop is behind us; what is left are steps"
+
+
+def test_batch__follows_what_is_spent__and_paper_has_none(world: World) -> None:  # noqa: F811
+    for _ in range(2):
+        world.send(AGENT, world.buy(200))
+    assert plan_of(world.stage, world.mandate_id)["batch"]["amount_usdc"] == "600.000000"
+    assert plan_of(world.stage, world.stage.paper())["batch"] is None
+
+
 @pytest.mark.row("2.18 data", "2.18 note")
 def test_plans_withdrawal__is_of_all_that_the_vault_holds_what_was_donated_too(world: World) -> None:  # noqa: F811
     """It was of the mandate's own cash alone, while its note says all."""

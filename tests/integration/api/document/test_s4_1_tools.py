@@ -92,7 +92,7 @@ def test_built_calls__are_those_of_their_twins_and_write_nothing(stage: Stage) -
     mandate_id, paper = stage.working(), stage.paper()
     before = stage.get(f"/mandates/{mandate_id}/ledger", stage.owner)
     built = twins_say_the_same(stage, "mandate_execute_call", stage.agent, mandate_id, EXECUTE)
-    assert (built["check"]["ok"], built["value"]) == (True, "0")
+    assert (built["check"]["ok"], built["value"]) == (True, 0)
     over = twins_say_the_same(stage, "mandate_execute_call", stage.agent, mandate_id, EXECUTE | {"amount_usdc": "201"})
     assert over["check"]["reason"] == "OverPerTxCap"
     assert twins_say_the_same(stage, "mandate_unwind_call", stage.agent, paper, {})["reason"] == "no_vault"

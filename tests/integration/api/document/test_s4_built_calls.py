@@ -18,7 +18,7 @@ def test_execute_call__says_yes_with_gas_and_what_remains__and_nothing_was_sent(
     before = (world.chain.reader.block_number(), world.chain.reader.transaction_count(AGENT.address))
     call = world.buy(200)
     assert (call["check"]["ok"], call["check"]["reason"], call["check"]["source"]) == (True, None, "chain")
-    assert (call["to"], call["value"], call["chain_id"], call["amount_usdc"]) == (world.vault, "0", 84532, "200.000000")
+    assert (call["to"], call["value"], call["chain_id"], call["amount_usdc"]) == (world.vault, 0, 84532, "200.000000")
     assert (world.chain.reader.block_number(), world.chain.reader.transaction_count(AGENT.address)) == before
     world.send(AGENT, call)
     receipt_gas = call["gas"]
@@ -132,7 +132,7 @@ def test_unwind_call__is_tried_as_the_owner_with_gas_and_names_the_refusal(world
     world.send(AGENT, world.buy(40))
     call = stage.post(path, stage.agent)
     assert call == stage.post(path, stage.owner)
-    assert (call["units"], call["who_signs"], call["to"], call["value"]) == (str(40 * USDC), "owner", world.vault, "0")
+    assert (call["units"], call["who_signs"], call["to"], call["value"]) == (str(40 * USDC), "owner", world.vault, 0)
     assert (call["check"]["ok"], call["check"]["reason"], call["check"]["source"]) == (True, None, "chain")
     assert call["check"]["remaining"] == world.read()["limits"]["used"]
     assert call["gas"] > 21_000

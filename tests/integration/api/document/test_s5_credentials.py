@@ -88,6 +88,13 @@ def test_the_door_and_the_open_board__need_no_key_and_every_other_call_does(stag
     open_to_all = {row.path for row in CATALOG if row.path.startswith("/mandate-wallet/") and row.auth is Auth.NONE}
     assert open_to_all == {"/mandate-wallet/door", "/mandate-wallet/board"}
     assert stage.call("GET", "/door", {}).status_code == 402
+
+
+def test_the_door__says_in_a_header_that_nothing_can_be_paid_there(stage: Stage) -> None:
+    """A client that pays 402s by itself read it as a broken offer."""
+    door = stage.call("GET", "/door", {"PAYMENT-SIGNATURE": "e30="})
+    assert (door.headers["X-Payable"], "PAYMENT-REQUIRED" in door.headers, "accepts" in door.json()) == ("none", False, False)
+    assert (door.json()["payable"], door.json()["charged"]) == (False, False)
     mandate_id = stage.working()
     for path in GETS:
         filled = path.format(id=mandate_id, agent=stage.agent_id)

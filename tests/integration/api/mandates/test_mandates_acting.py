@@ -68,7 +68,7 @@ def test_execute_call__inside_the_limits__is_the_vaults_call_and_passes(stage: S
     inner = calldata.Call(ADAPTER, 200 * USDC, calldata.venue_buy(200 * USDC))
     assert call["data"] == calldata.execute(inner)
     assert call["to"] == call["vault_address"]
-    assert (call["value"], call["chain_id"], call["gas"]) == ("0", 84532, None)
+    assert (call["value"], call["chain_id"], call["gas"]) == (0, 84532, None)
     check = call["check"]
     assert isinstance(check, dict)
     assert (check["ok"], check["reason"], check["source"]) == (True, None, "ledger")

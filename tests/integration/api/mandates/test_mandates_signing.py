@@ -106,7 +106,7 @@ def test_deploy_call__without_money__is_the_factorys_call_at_a_known_address(sta
     mandate_id = stage.signed()
     call = stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner)
     terms = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)
-    assert (call["to"], call["value"], call["chain_id"]) == (CONTRACTS["factory"], "0", 84532)
+    assert (call["to"], call["value"], call["chain_id"]) == (CONTRACTS["factory"], 0, 84532)
     assert call["vault_address"] == stage.chain.predict_vault(terms["digest"])
     assert call["data"].startswith(calldata.create_vault(terms_from_json(terms["terms"]), (), "0x")[:10])
 
@@ -130,3 +130,35 @@ def test_deploy_call__by_authorization__asks_for_the_signature_and_then_carries_
 
 def test_deploy_call__of_a_draft__is_wrong_status(stage: Stage) -> None:
     assert reason(stage.call("GET", f"/mandates/{stage.draft()}/deploy-call", stage.owner)) == (409, "wrong_status")
+
+
+def test_sign__with_an_empty_signature__asks_the_contract_wallet(stage: Stage) -> None:
+    """A Safe that approved the hash on chain signs with nothing (EIP-1271); a key never does."""
+    mandate_id = stage.draft()
+    refused = stage.call("POST", f"/mandates/{mandate_id}/sign", stage.owner, {"signature": "0x"})
+    assert reason(refused) == (400, "signature_invalid")
+    stage.chain.wallets[stage.owner_wallet.address] = "0x"
+    stage.post(f"/mandates/{mandate_id}/sign", stage.owner, {"signature": "0x"})
+    assert stage.get(f"/mandates/{mandate_id}", stage.owner)["terms_status"]["signed"] is True
+    assert stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner)["data"] is not None
+
+
+def test_deploy_call__with_an_empty_authorization__is_refused(stage: Stage) -> None:
+    """The vault would read it as an allowance that nobody gave."""
+    query = {"fund": "authorization", "authorization_signature": "0x"}
+    answer = stage.call("GET", f"/mandates/{stage.signed()}/deploy-call", stage.owner, **query)
+    assert reason(answer) == (400, "invalid_parameter")
+    assert "fund=approve" in answer.json()["detail"]
+
+
+def test_typed_data__is_offered_without_eip712domain_too(stage: Stage) -> None:
+    """ethers derives that type itself and refuses a document that has it."""
+    mandate_id = stage.signed()
+    for answer in (
+        stage.get(f"/mandates/{mandate_id}/terms", stage.owner),
+        stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner, fund="authorization"),
+    ):
+        whole, parts = answer["typed_data"], answer["typed_data_parts"]
+        assert set(whole["types"]) - set(parts["types"]) == {"EIP712Domain"}
+        in_parts = encode_typed_data(parts["domain"], parts["types"], parts["message"])
+        assert in_parts == encode_typed_data(full_message=whole)

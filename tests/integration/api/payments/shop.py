@@ -27,6 +27,7 @@ PAGE = "/playbooks/agent/loop.md"
 OTHER_PAGE = "/playbooks/agent/limits.md"
 PRICE = 10_000
 NETWORK = f"eip155:{CHAIN_ID}"
+BASE_SEPOLIA_USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 BASE_URL = "http://testserver"
 KEY = "X-SVC-User-Key"
 TYPES = {
@@ -142,6 +143,13 @@ def encoded(payment: Mapping[str, Any]) -> str:
 
 def decoded(header: str) -> dict[str, Any]:
     return dict(json.loads(base64.b64decode(header)))
+
+
+def usdc_where_stock_clients_know_it(chain: DeployedChain) -> None:
+    """The token stands where Base Sepolia has it: a stock client pays in no other without being told."""
+    code = chain.reader.code_at(chain.contracts["usdc"])
+    chain.rpc.call("anvil_setCode", [BASE_SEPOLIA_USDC, "0x" + code.hex()])
+    chain.contracts["usdc"] = BASE_SEPOLIA_USDC
 
 
 def shop_on(chain: DeployedChain, deps: Deps) -> Shop:

@@ -27,12 +27,11 @@ from x402.mechanisms.evm.signers import EthAccountSigner
 from x402.schemas import PaymentPayload, PaymentRequirements
 
 from api.kernel.payments.settlers import settler_in_process
-from tests.integration.api.payments.shop import NETWORK, PAGE, PRICE, encoded
+from tests.integration.api.payments.shop import NETWORK, PAGE, PRICE, encoded, usdc_where_stock_clients_know_it
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain, free_port
 from tests.personas import STRANGER
 
 # The stock clients pay in assets that they know, and of this chain they know the real USDC alone.
-BASE_SEPOLIA_USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 START_S = 30.0
 
 
@@ -73,9 +72,7 @@ class Till:
 @pytest.fixture
 def till(deployed: DeployedChain) -> Till:
     """The chain's USDC stands where Base Sepolia has it."""
-    code = deployed.reader.code_at(deployed.contracts["usdc"])
-    deployed.rpc.call("anvil_setCode", [BASE_SEPOLIA_USDC, "0x" + code.hex()])
-    deployed.contracts["usdc"] = BASE_SEPOLIA_USDC
+    usdc_where_stock_clients_know_it(deployed)
     return Till(deployed, Account.create().address)
 
 

@@ -23,8 +23,7 @@ from x402.mechanisms.evm.signers import EthAccountSigner
 from api.catalog import ROWS, Profile, Tool, ToolKind
 from api.kernel.operation import Deps
 from api.main import create_app
-from tests.integration.api.payments.shop import PAGE, PRICE, Shop, shop_on
-from tests.integration.api.payments.test_payments_processes import BASE_SEPOLIA_USDC
+from tests.integration.api.payments.shop import PAGE, PRICE, Shop, shop_on, usdc_where_stock_clients_know_it
 from tests.integration.api.serving import served
 from tests.integration.chain_fixtures import DeployedChain
 
@@ -35,10 +34,8 @@ ARGUMENTS = {"pb": "agent", "path": "loop.md"}
 @pytest.fixture
 def tooled(deployed: DeployedChain, deps: Deps, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     """A shop whose page is a tool too; its USDC stands where Base Sepolia has it, which the stock client knows."""
-    code = deployed.reader.code_at(deployed.contracts["usdc"])
-    deployed.rpc.call("anvil_setCode", [BASE_SEPOLIA_USDC, "0x" + code.hex()])
-    deployed.contracts["usdc"] = BASE_SEPOLIA_USDC
-    tool = Tool(TOOL, ToolKind.READ, Profile.CONNECTOR)
+    usdc_where_stock_clients_know_it(deployed)
+    tool = Tool(TOOL, "Read a page", ToolKind.READ, Profile.CONNECTOR)
     monkeypatch.setitem(ROWS, "playbooks.read", replace(ROWS["playbooks.read"], tool=tool))
     opened = shop_on(deployed, replace(deps, clock=lambda: datetime.now(UTC)))
     with opened.client:

@@ -265,7 +265,7 @@ def test_the_call_after_the_last__is_refused_by_result_and_the_message_by_status
 @pytest.fixture
 def probed(deps: Deps, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> AnyClient:
     """An application whose probe is a tool."""
-    row = replace(probe.ROW, tool=Tool("probe", ToolKind.WRITE, Profile.FULL))
+    row = replace(probe.ROW, tool=Tool("probe", "Probe", ToolKind.WRITE, Profile.FULL))
     monkeypatch.setitem(cast("dict[str, Row]", ROWS), row.key, row)
     return AnyClient(create_app(deps, (*OPERATIONS, probe.operation(gate))), base_url="http://testserver")
 

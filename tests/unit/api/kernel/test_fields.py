@@ -4,10 +4,23 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import Field
+from pydantic import Field, TypeAdapter, ValidationError
 
 from api.kernel.body import parse_object
-from api.kernel.fields import Address, Flag, Instant, Int, JsonObject, PositiveUsdc, PublicId, QueryText, TxHash, Usdc
+from api.kernel.fields import (
+    AccountId,
+    AccountIdText,
+    Address,
+    Flag,
+    Instant,
+    Int,
+    JsonObject,
+    PositiveUsdc,
+    PublicId,
+    QueryText,
+    TxHash,
+    Usdc,
+)
 from api.kernel.operation import Command, Refusal
 from api.kernel.validation import command_of
 
@@ -154,3 +167,15 @@ def test_a_refusal__never_repeats_what_was_sent() -> None:
         command_of(Named, {"wallet": "0xdeadbeef-secret"})
     assert refused.value.detail == "kind: send it; it is required. wallet: write an address: 0x and 40 hex characters."
     assert refused.value.missing == ["kind"]
+
+
+@pytest.mark.parametrize("sent", [1001, "1001", "001001", QueryText("1001")], ids=["number", "text", "leading zeros", "path"])
+def test_account_id__comes_in_as_it_goes_out(sent: Any) -> None:
+    assert (TypeAdapter(AccountId).validate_python(sent), TypeAdapter(AccountIdText).validate_python(sent)) == (1001, "1001")
+
+
+@pytest.mark.parametrize("sent", [0, -1, "0", "-1", True, 1.0, "1.0", "", "abc", "1" * 19, 10**18, None, "٣"])
+def test_account_id__of_no_account__is_refused(sent: Any) -> None:
+    for kind in (AccountId, AccountIdText):
+        with pytest.raises(ValidationError):
+            TypeAdapter(kind).validate_python(sent)

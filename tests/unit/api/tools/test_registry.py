@@ -89,3 +89,27 @@ def test_bounds__are_said_in_the_words_of_json_schema() -> None:
 def test_an_entry__is_its_rows_operation() -> None:
     assert {name: entry.operation.row for name, entry in ENTRIES.items()} == dict(rows_by_tool(Profile.FULL))
     assert all(ROWS[row.key] is row for row in CATALOG)
+
+
+@TOOLS
+def test_a_tool__has_a_title_for_people(name: str) -> None:
+    title = ENTRIES[name].described.title
+    assert title
+    assert title != name
+
+
+@TOOLS
+def test_an_answer__is_described_by_what_its_route_must_have(name: str) -> None:
+    """MCP wants an object at the root, and names what is required of it."""
+    schema = ENTRIES[name].described.output_schema
+    assert schema is not None
+    Draft202012Validator.check_schema(schema)
+    assert (schema["type"], bool(schema["anyOf"][0]["required"])) == ("object", True)
+
+
+@TOOLS
+def test_an_answer__may_be_a_refusal_and_not_anything_else(name: str) -> None:
+    """Clients hold a result to the schema even where isError is true."""
+    validator = Draft202012Validator(ENTRIES[name].described.output_schema)
+    assert validator.is_valid({"detail": "No.", "service": {"reason": "auth_required"}})
+    assert not validator.is_valid({"something": "else"})

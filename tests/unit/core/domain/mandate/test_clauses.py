@@ -98,7 +98,10 @@ def test_only_asking_and_at_stop__are_pending_and_their_text_says_so() -> None:
         ("period", "The agent may act for 30 days, until 2026-01-31 00:00:00 UTC, and not from that second on."),
         (
             "agent_fee",
-            "The agent gets 10.00 % of the realised gain at the settlement, and nothing without a gain. Deposits are no gain.",
+            (
+                "The agent gets 10.00 % of the realised gain at the settlement, and nothing without a gain. Deposits are no gain. "
+                "That is the share of a draft that sets no payout_rule."
+            ),
         ),
     ],
 )

@@ -1,0 +1,367 @@
+"""Answers of the mandate wallet: the fields that a caller may rely on. They document OpenAPI and the tools; they shape nothing.
+
+Each is open: an answer may have more fields, and a version may add some. Amounts are text with six decimals, times ISO 8601
+in UTC; unknown is null. Every answer of every integration test is held to them (tests/integration/api/conformance.py).
+"""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.areas.mandates.schemas import Status
+
+
+class Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Known(Open):
+    data_issue: Literal[True] | None = Field(default=None, description="there when what is shown is not the whole truth")
+    data_issue_reason: str | None = None
+
+
+class MandateView(Known):
+    """Wallet spec 2.1. `status` draft, signed, working, stopped, settled or cancelled."""
+
+    id: str
+    public_id: str
+    agent_id: str | None
+    open_board: bool
+    purpose: str
+    budget_usdc: str
+    horizon_days: int
+    stop_floor_bps: int
+    stop_floor_usdc: str
+    target_bps: int | None
+    payout_rule: dict[str, Any] | None
+    allowed_targets: list[Any]
+    per_tx_cap_usdc: str | None
+    daily_cap_usdc: str | None
+    approval_above_usdc: str | None
+    on_floor: Literal["keep", "close"]
+    chain_id: int
+    market_mode: Literal["paper", "testnet"]
+    vault_address: str | None
+    status: Status
+    paused: bool | None
+    created_at: str
+    signed_at: str | None
+    ends_at: str | None
+    ended_at: str | None
+
+
+class Clause(Open):
+    n: int
+    key: str
+    text_en: str
+    params: dict[str, Any]
+    enforced_by: Literal["Contract", "Torii guard", "Venue"]
+    source: str | None
+    signed_fields: list[str]
+    status: Literal["enforced", "stored_pending"]
+
+
+class Carded(MandateView):
+    """A mandate of a list with its clauses."""
+
+    clauses: list[Clause]
+    card_header: dict[str, Any]
+    card_footer: Any
+
+
+class Figure(Open):
+    value: Any = Field(description="text of an amount or a time; null: not known")
+    source: str
+    basis: str
+
+
+class Limits(Open):
+    allowed: dict[str, Any]
+    used: dict[str, Figure]
+    breaches: dict[str, Any]
+
+
+class Lock(Open):
+    withdrawable: bool | None
+    reason: str | None
+    until: str | None
+    message: str
+
+
+class Step(Open):
+    id: Any
+    group: Any
+    kind: str
+    code: str
+    status: str
+    at: str | None
+    reported_by: str
+    confirmed_on_chain: bool
+    est: bool
+    clauses: list[int]
+
+
+class WholeMandate(Open):
+    """Wallet spec 2.2 to 2.8."""
+
+    mandate: MandateView
+    clauses: list[Clause]
+    card_header: dict[str, Any]
+    card_footer: Any
+    terms_status: dict[str, Any] | None
+    limits: Limits
+    progress: dict[str, Any]
+    fees: dict[str, Any]
+    steps: list[Step]
+    next_cursor: str | None
+    lock: Lock
+    chain_state: dict[str, Any]
+    how_to_act: Any
+
+
+class OneMandate(Open):
+    mandate: MandateView
+
+
+class Mandates(Open):
+    mandates: list[MandateView]
+    next_cursor: str | None
+
+
+class OpenBoard(Open):
+    mandates: list[Carded]
+    next_cursor: str | None
+
+
+class Offers(Open):
+    offers: list[Carded]
+    next_cursor: str | None
+
+
+class OwnStatus(Open):
+    agent_id: str
+    name: str
+    wallet_address: str | None
+    is_owned: bool
+    scopes: list[str] | None
+    accepts_mandates: bool
+    agent_status: dict[str, Any]
+
+
+class PolicyChange(Open):
+    at: str
+    changes: dict[str, Any]
+
+
+class Policy(Open):
+    """Wallet spec 2.15."""
+
+    agent_id: str
+    assets: list[str]
+    venues: list[str]
+    networks: list[str]
+    stop_conditions: Any
+    per_tx_cap_usdc: str | None
+    total_cap_usdc: str | None
+    hold_ratio: str | None
+    min_net_bps: int | None
+    max_cost_bps: int | None
+    slippage_bps: int | None
+    credit_budget_daily: int | None
+    auto_vs_approval: dict[str, Any] | None
+    accepts_mandates: bool
+    policy_changelog: list[PolicyChange]
+
+
+class Approval(Open):
+    id: int
+    status: str
+    amount_usdc: str | None
+    tx_hash: str | None
+    at: str
+
+
+class Approvals(Known):
+    items: list[Approval]
+
+
+class Event(Open):
+    """A row of the ledger; `id` is its number in the mandate's ledger."""
+
+    id: int
+    kind: str
+    amount_usdc: str | None
+    tx_hash: str | None
+    chain_id: int | None
+    payload: dict[str, Any]
+    reported_by: Literal["owner", "agent", "chain", "keeper"]
+    occurred_at: str
+    created_at: str
+
+
+class Events(Known):
+    events: list[Event]
+    next_cursor: str | None
+
+
+class Steps(Known):
+    steps: list[Step]
+    next_cursor: str | None
+
+
+class EventStored(Known):
+    mandate_id: str
+    recorded: Literal[True]
+    violation: bool
+    codes: list[str]
+    violation_detail: dict[str, Any] | None = None
+    event: Event
+
+
+class RefusalStored(Open):
+    mandate_id: str
+    recorded: Literal[True]
+    is_new: bool
+    refusal: dict[str, Any]
+    event: Event
+
+
+class BuiltCall(Known):
+    """A call to sign and send. `data` null: there is none to send now, and `reason` and `what_happens` say why."""
+
+    to: str | None
+    data: str | None
+    value: int = Field(description="wei, always 0")
+    chain_id: int
+    reason: str | None = None
+    what_happens: str | None = None
+    locked_until: str | None = None
+
+
+class DeployCall(BuiltCall):
+    vault_address: str
+    digest: str
+    fund: Literal["none", "approve", "authorization"]
+    calls: list[BuiltCall] | None = Field(default=None, description="with fund approve: both, in order")
+    typed_data: dict[str, Any] | None = Field(default=None, description="with fund authorization: for eth_signTypedData_v4")
+    typed_data_parts: dict[str, Any] | None = Field(default=None, description="{domain, types, message} of it for ethers")
+
+
+class DepositCall(BuiltCall):
+    vault_address: str | None
+    calls: list[BuiltCall]
+
+
+class WithdrawCall(BuiltCall):
+    amount_usdc: str | None
+
+
+class ExecuteBuilt(BuiltCall):
+    """`check` ok: the call would pass now, by `source`; `gas` null: not estimated."""
+
+    vault_address: str
+    target: str
+    amount_usdc: str
+    gas: int | None
+    check: dict[str, Any]
+    payment: dict[str, Any] | None = None
+
+
+class UnwindBuilt(BuiltCall):
+    adapter: str | None
+    units: str | None
+    who_signs: Literal["owner"]
+    gas: int | None
+    check: dict[str, Any] | None
+
+
+class Stopped(Open):
+    """`status`: of the record; a vault stops on chain, by `call`."""
+
+    status: Status
+    mandate: MandateView
+
+
+class Terms(Open):
+    id: str
+    version: Literal[1, 2]
+    digest: str
+    terms: dict[str, Any]
+    typed_data: dict[str, Any] = Field(description="for eth_signTypedData_v4")
+    typed_data_parts: dict[str, Any] = Field(description="{domain, types, message} of it, without EIP712Domain, for ethers")
+    rules: list[Any]
+    guard_targets: list[Any]
+
+
+class PlanStep(Open):
+    n: int
+    type: Literal["stop", "unwind", "close", "withdraw"]
+    venue: str | None
+    adapter: str | None
+    action: Literal["unwind", "close_at_market", "keep"] | None
+    who_signs: Literal["owner", "relay"] | None
+    who_signs_text: str | None
+    to: str | None
+    data: str | None
+    est_proceeds_usdc: str | None
+    note: str
+    reason: str | None
+    position_label: str | None
+
+
+class Batch(Open):
+    """Stop and withdrawal for a wallet that sends several calls as one."""
+
+    calls: list[BuiltCall]
+    atomic: Literal[True]
+    amount_usdc: str
+    what_happens: str
+
+
+class CloseAllPlan(Known):
+    """Wallet spec 2.18."""
+
+    mandate_id: str
+    steps: list[PlanStep]
+    reason: str | None
+    locked_until: str | None
+    relay_positions_read: bool
+    closes: int
+    kept_at_venue: int
+    exit_cost_est: str | None
+    exit_cost_reason: str | None
+    gets_back_est: str | None
+    batch: Batch | None
+
+
+class Alerts(Open):
+    alerts: list[dict[str, Any]]
+    next_cursor: str | None
+
+
+class Statement(Known):
+    """Wallet spec 2.12."""
+
+    period: dict[str, Any]
+    worth: dict[str, Any]
+    flows: dict[str, Any]
+    result: dict[str, Any]
+    fees: dict[str, Any]
+    allowed_vs_used: dict[str, Any]
+    steps: list[Any]
+    disclosures: list[Any]
+
+
+class AllStatements(Open):
+    totals: dict[str, Any]
+    mandates: list[Any]
+    disclosures: list[Any]
+
+
+class Door(Open):
+    """What a mandate is. It is a 402 where nothing can be paid."""
+
+    detail: str
+    charged: Literal[False]
+    payable: Literal[False]
+    next: list[Any]

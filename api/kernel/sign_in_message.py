@@ -1,0 +1,67 @@
+"""The message of EIP-4361 (Sign-In with Ethereum): its parts, read in time linear in its length. No rule of ours stands here."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from eth_utils.address import to_checksum_address
+
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_FORM = re.compile(
+    r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?P<domain>[^\s/?#]+) wants you to sign in with your Ethereum account:\n"
+    r"(?P<address>0x[0-9a-fA-F]{40})\n\n(?:(?P<statement>[^\n]+)\n)?\n"
+    r"URI: (?P<uri>\S+)\nVersion: (?P<version>\d{1,9})\nChain ID: (?P<chain_id>\d{1,78})\nNonce: (?P<nonce>[A-Za-z0-9]{8,})\n"
+    r"Issued At: (?P<issued_at>\S+)(?:\nExpiration Time: (?P<expires_at>\S+))?(?:\nNot Before: (?P<not_before>\S+))?"
+    r"(?:\nRequest ID: [^\n]*)?(?:\nResources:(?:\n- \S+)*)?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SignInMessage:
+    """`address` is checksummed, times are aware; None: the message leaves the part out."""
+
+    scheme: str | None
+    domain: str
+    address: str
+    uri: str
+    version: str
+    chain_id: str
+    nonce: str
+    issued_at: datetime
+    expires_at: datetime | None
+    not_before: datetime | None
+
+
+def sign_in_message(text: str) -> SignInMessage | None:
+    """None: it is not of the standard's form, or a time of it is no time."""
+    found = _FORM.fullmatch(text)
+    if found is None:
+        return None
+    part = found.groupdict()
+    times = {name: _instant(part[name]) for name in ("issued_at", "expires_at", "not_before") if part[name] is not None}
+    issued_at = times.get("issued_at")
+    if issued_at is None or None in times.values():
+        return None
+    return SignInMessage(
+        scheme=part["scheme"],
+        domain=part["domain"],
+        address=str(to_checksum_address(part["address"].lower())),
+        uri=part["uri"],
+        version=part["version"],
+        chain_id=part["chain_id"],
+        nonce=part["nonce"],
+        issued_at=issued_at,
+        expires_at=times.get("expires_at"),
+        not_before=times.get("not_before"),
+    )
+
+
+def _instant(text: str) -> datetime | None:
+    """RFC 3339 with its zone; digits beyond microseconds are cut."""
+    if not _INSTANT.fullmatch(text):
+        return None
+    try:
+        return datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text.upper()))
+    except ValueError:  # a day or an hour that no calendar has
+        return None

@@ -1,0 +1,99 @@
+"""GET /docs: the OpenAPI document as a page for people. It runs nothing and loads nothing: all of it is in the one answer."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from html import escape
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+PATH = "/docs"
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "public, max-age=300",
+}
+STYLE = (
+    "body{font:16px/1.5 system-ui;max-width:70rem;margin:2rem auto;padding:0 1rem}td,th{text-align:left;vertical-align:top;"
+    "padding:.2rem 1rem .2rem 0}pre{overflow:auto;background:#8881;padding:.5rem}summary{cursor:pointer}details{margin:.3rem 0}"
+    "details>*:not(summary){margin-left:1.2rem}"
+)
+REF = "#/components/schemas/"
+
+
+def route_of(document: Callable[[], Mapping[str, Any]]) -> Route:
+    """The page is made once, when it is first asked for."""
+    page = cache(lambda: html(document()))
+
+    async def endpoint(request: Request) -> Response:
+        return HTMLResponse(page(), headers=dict(HEADERS))
+
+    return Route(PATH, endpoint, methods=["GET"])
+
+
+def html(document: Mapping[str, Any]) -> str:
+    info, tags = document["info"], [tag["name"] for tag in document["tags"]]
+    links = " ".join(f'<a href="#tag-{escape(tag)}">{escape(tag)}</a>' for tag in tags)
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(info["title"])}</title><style>{STYLE}</style>'
+        f"<h1>{escape(info['title'])} {escape(info['version'])}</h1><p>{escape(info['description'])}"
+        f'<p><a href="/openapi.json">openapi.json</a> <a href="/agent/catalog">catalog</a> <a href="/mcp">tools</a><p>{links}'
+        + "".join(_section(document, tag) for tag in document["tags"])
+        + '<h2 id="schemas">Schemas</h2>'
+        + "".join(_schema(name, schema) for name, schema in sorted(document["components"]["schemas"].items()))
+        + "</html>"
+    )
+
+
+def _section(document: Mapping[str, Any], tag: Mapping[str, str]) -> str:
+    calls = "".join(_call(method, path, one) for method, path, one in _calls(document) if tag["name"] in one["tags"])
+    return f'<h2 id="tag-{escape(tag["name"])}">{escape(tag["name"])}</h2><p>{escape(tag["description"])}{calls}'
+
+
+def _calls(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method, one in methods.items():
+            yield method.upper(), path, one
+
+
+def _call(method: str, path: str, one: Mapping[str, Any]) -> str:
+    body = one.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    rows = [(name["name"], name["in"], name["required"], name["schema"]) for name in one["parameters"]]
+    if body is not None:
+        required = body.get("required", ())
+        rows += [(name, "body", name in required, schema) for name, schema in body.get("properties", {}).items()]
+    fields = "".join(_field(*row) for row in rows)
+    table = f"<table><tr><th>field<th>in<th>required<th>form{fields}</table>" if rows else "<p>Takes nothing."
+    answers = "".join(f"<tr><td>{status}<td>{_answer(answer)}" for status, answer in sorted(one["responses"].items()))
+    return (
+        f'<details id="{escape(one["operationId"])}"><summary><code>{method} {escape(path)}</code> {escape(one["summary"])}</summary>'
+        f"<p>{escape(one['description'])}{table}<table><tr><th>status<th>answer{answers}</table></details>"
+    )
+
+
+def _field(name: str, place: str, is_required: bool, schema: Mapping[str, Any]) -> str:
+    return f"<tr><td><code>{escape(name)}</code><td>{place}<td>{'yes' if is_required else ''}<td>{_json(schema)}"
+
+
+def _answer(answer: Mapping[str, Any]) -> str:
+    forms = "".join(f" {escape(kind)} {_json(content['schema'])}" for kind, content in answer.get("content", {}).items())
+    return f"{escape(answer['description'])}{forms}"
+
+
+def _schema(name: str, schema: Mapping[str, Any]) -> str:
+    return f'<details id="schema-{escape(name)}"><summary>{escape(name)}</summary><pre>{_json(schema, indent=1)}</pre></details>'
+
+
+def _json(schema: Any, indent: int | None = None) -> str:
+    """What it refers to is a link on this page."""
+    text = escape(json.dumps(schema, indent=indent, ensure_ascii=False), quote=False)
+    parts = text.split(f'"{REF}')
+    linked = [parts[0]]
+    for part in parts[1:]:
+        name, _, rest = part.partition('"')
+        linked.append(f'<a href="#schema-{name}">{name}</a>{rest}')
+    whole = "".join(linked)
+    return whole if indent else f"<code>{whole}</code>"

@@ -1,0 +1,57 @@
+"""GET /docs: every call on one page, which asks nothing of anybody else."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from api.catalog import CATALOG
+from tests.integration.api.conftest import TestClient
+
+LOADING = {"script", "link", "img", "iframe", "object", "embed", "video", "audio", "source", "form", "base"}
+
+
+class Page(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.addresses: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        for name, value in attrs:
+            if name in ("href", "src", "srcset", "action", "data", "poster", "style", "background"):
+                self.addresses.append(str(value))
+            if name == "id":
+                self.ids.add(str(value))
+
+
+@pytest.fixture
+def text(client: TestClient) -> str:
+    answer = client.get("/docs")
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'; ")
+    return answer.text
+
+
+def test_docs__has_every_call_of_the_catalogue(text: str) -> None:
+    ids = Page(text).ids
+    assert [row.key for row in CATALOG if row.key.replace(".", "_") not in ids] == []
+
+
+def test_docs__loads_nothing_and_leads_nowhere_else(text: str) -> None:
+    page = Page(text)
+    assert page.tags & LOADING == set()
+    assert [address for address in page.addresses if not re.match(r"#|/(?!/)", address)] == []
+    assert re.search(r"url\(|@import", text) is None
+
+
+def test_docs__links_lead_to_what_is_on_the_page(text: str) -> None:
+    page = Page(text)
+    assert {address[1:] for address in page.addresses if address.startswith("#")} - page.ids == set()
+
+
+def test_docs__of_another_method__is_405(client: TestClient) -> None:
+    assert client.post("/docs").status_code == 405
