@@ -44,7 +44,7 @@ PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)  # what is not in 
 OTHERS_PATIENCE_BLOCKS = 3
 SEEN_PATIENCE_BLOCKS = 3  # what one node has in a block; others may be a little behind
 ABOVE_STOP_LINE = "AboveStopLine"  # what `enforceStopLine` answers of a sound vault
-NOT_KEEPER = "NotKeeper"  # what `mark` answers a key that the factory does not name any more
+NOT_KEEPER = "NotKeeper"  # what `mark` answers a key that the factory does not name
 WRONG_HEIGHT = ("MarkInFuture", "MarkTooOld")  # what `mark` answers where the believed height is none of the chain's
 T = TypeVar("T")
 
@@ -108,7 +108,7 @@ class _Room:
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     overtaken: set[tuple[str, int]] = field(default_factory=set)  # pending nonces that a draft of this round replaces
     heard: Heard = field(default_factory=Heard)  # of the stops of this turn
-    disowned: list[Intent] = field(default_factory=list)  # marks of this turn that are another keeper's by now
+    disowned: list[Intent] = field(default_factory=list)  # of this turn, what is another keeper's alone by now
 
     def __post_init__(self) -> None:
         for slot in self.sight.pending:
@@ -274,7 +274,7 @@ class Drafter:
         if trial.gas is None:
             if trial.why in WRONG_HEIGHT:
                 self._observer.heads.failed()
-            if intent.kind == Kind.MARK and trial.why == NOT_KEEPER:
+            if trial.why == NOT_KEEPER and not is_for_anyone(intent):
                 room.disowned.append(intent)
             else:
                 _wait(intent, "the chain refuses it", tell, signer=signer, refused=trial.why)

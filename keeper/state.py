@@ -171,7 +171,7 @@ class KeeperState:
 
     @property
     def is_stood_down(self) -> bool:
-        """True when the factory names another keeper: this one judges and sends nothing."""
+        """True when the factory names another keeper: the vaults take no mark of this one, and from anyone enforceStopLine."""
         return self.own is not None and self.keepers is not None and self.keepers.named != self.own
 
 

@@ -10,7 +10,7 @@ Laws
 - One vault's trouble, and one request's, is its own: it is told, and the others go on.
 
 Without a signer it is a dry run: everything is judged and written down, nothing is planned or sent. A keeper that the
-factory does not name stands down: it judges, and plans nothing but its own acceptance.
+factory does not name stands down: it judges, and plans nothing but its own acceptance and the stops that anyone may send.
 """
 
 import time
@@ -40,7 +40,7 @@ from keeper.observe import VAULTS_A_BATCH, Observer
 from keeper.order import Order
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.spared import spared
-from keeper.state import STOPS, Action, Head, KeeperState, Kind, VaultReading, VaultStatus
+from keeper.state import SOURCE_AT_COST, STOPS, Action, Head, KeeperState, Kind, VaultReading, VaultStatus
 
 Job = Callable[[KeeperState, UnixSeconds], list[Action]]
 JOBS: tuple[Job, ...] = (settle.plan, keeper_change.plan, mark.plan)  # after the stops
@@ -84,7 +84,7 @@ class TickReport:
     def trouble(self) -> str | None:
         """What keeps the keeper from its work, in words; None when nothing does."""
         if self.is_stood_down:
-            return "the factory names another keeper; this one judges and sends nothing"
+            return "the factory names another keeper; this one marks nothing, and stops only what anyone may stop"
         return "the head is stale" if self.is_stale else None
 
 
@@ -183,7 +183,8 @@ class Tick:
     # What is decided
 
     def _stops(self, state: KeeperState, seconds: UnixSeconds) -> list[Action]:
-        return [] if state.is_stood_down else _actions(stop_line.plan, state, seconds)
+        stops = _actions(stop_line.plan, state, seconds)
+        return [stop for stop in stops if stop.source != SOURCE_AT_COST] if state.is_stood_down else stops
 
     def _stopped(self, actions: Sequence[Action], live: list[Intent], now: datetime) -> list[Intent]:
         """Plan the stops of a slice and send them at once."""

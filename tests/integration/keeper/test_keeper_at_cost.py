@@ -55,6 +55,13 @@ def enforced(stage: Stage) -> str | None:
     return refusal_name(refused.value.revert_data)
 
 
+def test_a_keeper_that_the_factory_does_not_name__plans_no_stop_at_cost(out: Stage) -> None:
+    out.set_price(PRICE_AT_FLOOR)
+    stranger = out.keeper(signer=STRANGER.signer)
+    stranger.run()
+    assert (out.states(), stranger.wire.sent, out.status()) == ([], [], "working")
+
+
 def test_worth_at_cost_falls_to_the_floor__the_keepers_mark_stops_what_nobody_else_can(out: Stage) -> None:
     out.set_price(PRICE_AT_FLOOR)
     assert enforced(out) == "WorthUnknown"

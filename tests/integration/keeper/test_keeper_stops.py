@@ -7,9 +7,10 @@ from core.chain.abi import hex_text
 from core.chain.decode import decode_log
 from core.db.leadership import LeadershipLostError
 from core.domain.events import Marked, Stopped
+from keeper.intents import ENFORCE
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KilledError, Stage
 from tests.integration.keeper.test_keeper_process import wait_until
-from tests.personas import KEEPER, OWNER
+from tests.personas import KEEPER, OWNER, STRANGER
 
 
 def raw_of(stage: Stage) -> list[str]:
@@ -78,12 +79,19 @@ def test_owner_stops_first__the_keepers_stop_is_superseded(stage: Stage) -> None
     assert (stage.states(), keeper.wire.sent) == ([("stop", "superseded")], [])
 
 
-def test_a_key_that_is_not_the_keepers__stands_down_and_sends_nothing(stage: Stage) -> None:
-    stage.set_price(PRICE_AT_FLOOR)
-    stranger = stage.keeper(signer=OWNER.signer)
+def test_a_key_that_is_not_the_keepers__stands_down__and_stops_as_anyone_may(stage: Stage) -> None:
+    """Whoever is named may not run yet: a fall does not wait for that."""
+    stage.set_price(1_100_000)  # a move of 1 %
+    stranger = stage.keeper(signer=STRANGER.signer)
     report = stranger.run()
     assert (stage.states(), stranger.wire.sent, len(stage.marks())) == ([], [], 1)
-    assert report.as_status("sending")["error"] == "the factory names another keeper; this one judges and sends nothing"
+    assert report.as_status("sending")["error"] == (
+        "the factory names another keeper; this one marks nothing, and stops only what anyone may stop"
+    )
+    stage.set_price(PRICE_AT_FLOOR)
+    stranger.run()
+    assert (stage.states(), stage.status()) == ([("stop", "mined")], "stopped")
+    assert bytes(stage.intents()[0].data) == ENFORCE
 
 
 # Marks
