@@ -215,6 +215,7 @@ class EventStored(Known):
     violation: bool
     codes: list[str]
     violation_detail: dict[str, Any] | None = None
+    notice: str | None = None
     event: Event
 
 

@@ -33,8 +33,10 @@ def event_row(
     fact: str,
     now: datetime,
     chain_id: int | None = None,
+    is_unseen: bool = False,
 ) -> NewRow:
     """The row of a reported event. `tx_hash` lower case; `fact` a UUID; `chain_id` the mandate's, which a target without one means.
+    `is_unseen`: the chain has no such transaction, so that what it says of positions counts for nothing.
 
     Errors: InvalidParameterError for a kind that agents may not report or a key that only the server writes;
     InvalidNumberError for a negative amount that is no resolve.
@@ -52,7 +54,7 @@ def event_row(
         amount_usdc_e6=amount_usdc_e6,
         chain_id=chain_id,
         tx_hash=tx_hash,
-        payload={**told, **({"violation": violation.as_json()} if violation else {})},
+        payload={**told, **({"violation": violation.as_json()} if violation else {}), **({"unseen": True} if is_unseen else {})},
     )
 
 

@@ -5,6 +5,8 @@ Laws
 - On paper it costs no more than what left the cash for it: what was never paid can not come back (paper.py).
 - Its first mark is what it cost. A sell that names it lowers the mark by what it brought, never below 0.
 - Only a resolve closes it. Marks of positions that are not open count for nothing.
+- On testnet a report whose transaction the chain did not have (payload `unseen`) moves no worth: a position that it opens has no mark, and
+  no word of the agent gives it one before a report that the chain bears out; a sell or resolve of that kind changes nothing.
 """
 
 from dataclasses import replace
@@ -22,18 +24,24 @@ from core.domain.mandate.reported import (
     word,
 )
 from core.domain.mandate.rows import Kind, LedgerRow
-from core.domain.mandate.state import MandateFacts, MandateState, Position, changed
+from core.domain.mandate.state import UNSEEN, MandateFacts, MandateState, Position, changed
 
 
 def with_reported(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
     """The state with the positions and marks of one report of the agent."""
     if row.kind in (Kind.BUY, Kind.MOVE):
         state = _bought(state, row, facts)
+    elif _is_unseen(row):
+        return state
     elif row.kind is Kind.SELL:
         state = _sold(state, row)
     elif row.kind is Kind.RESOLVE:
         state = _resolved(state, row)
     return _marked(state, row)
+
+
+def _is_unseen(row: LedgerRow) -> bool:
+    return row.payload.get("unseen") is True
 
 
 def _bought(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
@@ -63,16 +71,18 @@ def _bought_for(state: MandateState, row: LedgerRow, cost: int) -> MandateState:
         target=None,
         opened_at=row.occurred_at,
         mark_usdc_e6=0,
-        mark_source="cost",
+        mark_source=UNSEEN,
         mark_at=row.occurred_at,
     )
+    if not _is_unseen(row):
+        source = "cost" if before.mark_source == UNSEEN else before.mark_source
+        before = replace(before, mark_usdc_e6=before.mark_usdc_e6 + cost, mark_source=source)
     after = replace(
         before,
         name=word(reported.get("name")) or before.name,
         qty=word(reported.get("qty")) or before.qty,
         cost_usdc_e6=before.cost_usdc_e6 + cost,
         target=_target(row) or before.target,
-        mark_usdc_e6=before.mark_usdc_e6 + cost,
     )
     return _with(state, after)
 
@@ -104,7 +114,7 @@ def _marked(state: MandateState, row: LedgerRow) -> MandateState:
         open_ = next((one for one in state.positions if one.id == mark.position_id), None)
         if mark.worth_usdc_e6 is None or mark.worth_usdc_e6 < 0:
             state = changed(state, data_issue=True)
-        if open_ is None or (open_.mark_source == "agent_mark" and mark.at < open_.mark_at):
+        if open_ is None or open_.mark_source == UNSEEN or (open_.mark_source == "agent_mark" and mark.at < open_.mark_at):
             continue
         worth = max(0, mark.worth_usdc_e6 or 0)
         state = _with(state, replace(open_, mark_usdc_e6=worth, mark_source="agent_mark", mark_at=mark.at))

@@ -20,7 +20,7 @@ from core.domain.mandate.paper import unreturned_cost_usdc_e6
 from core.domain.mandate.seen import VaultSeen, as_seen
 from core.domain.mandate.short import ShortLedger
 from core.domain.mandate.short_progress import short_progress
-from core.domain.mandate.state import MandateFacts, MandateState, Position
+from core.domain.mandate.state import UNSEEN, MandateFacts, MandateState, Position
 from core.domain.mandate.terms import MandateTerms
 from core.domain.mandate.unvalued import MONEY_OUT_UNVALUED
 from core.domain.mandate.violations import RULE_OF_CODE
@@ -214,7 +214,7 @@ def _reported(position: Position) -> dict[str, Any]:
         "source": "agent",
         "qty": position.qty,
         "cost_usdc": usdc_text(position.cost_usdc_e6),
-        "worth_est": usdc_text(position.mark_usdc_e6),
+        "worth_est": None if position.mark_source == UNSEEN else usdc_text(position.mark_usdc_e6),
         "worth_source": position.mark_source,
         "worth_at": instant_text(position.mark_at),
         "target": position.target,

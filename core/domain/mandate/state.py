@@ -17,6 +17,7 @@ from core.domain.mandate.terms import ZERO_ADDRESS
 from core.domain.mandate.unvalued import PositionRules
 
 STATE_VERSION = 5
+UNSEEN = "unseen"
 
 
 class StateVersionError(ValueError):
@@ -50,7 +51,7 @@ class Position:
     target: Mapping[str, Any] | None  # {kind, chain_id, address}; chain_id None: not said
     opened_at: datetime
     mark_usdc_e6: int
-    mark_source: str  # cost, agent_mark
+    mark_source: str  # cost, agent_mark, unseen (the chain bears out no report of it: it has no mark)
     mark_at: datetime
 
 

@@ -36,6 +36,7 @@ from core.domain.times import DAY_S, utc_text
 RESERVED_KEYS = frozenset(
     {
         "violation",
+        "unseen",
         "refusal",
         "reverted",
         "proves_event_id",

@@ -12,7 +12,7 @@ A paper mandate's positions are void once it ended. Source: wallet spec 2.6, 2.8
 from dataclasses import dataclass
 
 from core.domain.mandate.lifecycle import MarketMode
-from core.domain.mandate.state import MandateFacts, MandateState
+from core.domain.mandate.state import UNSEEN, MandateFacts, MandateState
 from core.domain.money import BPS_ONE, UsdcE6, bps_of_down
 
 
@@ -56,8 +56,9 @@ def _positions(state: MandateState, facts: MandateFacts) -> tuple[int, str]:
         return 0, "cash"
     if state.mark is not None:
         return max(0, state.positions_basis_usdc_e6), "chain_mark"
-    if state.positions:
-        is_marked = any(position.mark_source == "agent_mark" for position in state.positions)
-        return sum(position.mark_usdc_e6 for position in state.positions), "agent_mark" if is_marked else "cost"
+    seen = [position for position in state.positions if position.mark_source != UNSEEN]
+    if seen:
+        is_marked = any(position.mark_source == "agent_mark" for position in seen)
+        return sum(position.mark_usdc_e6 for position in seen), "agent_mark" if is_marked else "cost"
     basis = max(0, state.positions_basis_usdc_e6)
     return basis, "cost" if basis else "cash"

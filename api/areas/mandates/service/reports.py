@@ -7,21 +7,27 @@ from typing import Any
 from api.areas.mandates.schemas import ReportEvent, ReportRefusal
 from api.areas.mandates.service.access import named_to
 from api.areas.mandates.service.limits_now import Standing, allowed_addresses, refusals_left, standing_of, start_of_day
-from api.areas.mandates.service.views import is_paper
+from api.areas.mandates.service.views import is_paper, vault_of
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, Refusal
 from core.books import mandate_ledger
+from core.chain.rpc import RpcError
 from core.db.repositories import mandate_rows
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.agent_rows import agent_kind, refuse_reserved_keys
 from core.domain.mandate.fold import effective
-from core.domain.mandate.ledger import Kind, LedgerRow, after_stop_note, event_row, refusal_note
+from core.domain.mandate.ledger import Kind, LedgerRow, ReportedBy, after_stop_note, event_row, refusal_note
 from core.domain.mandate.refusals import REFUSAL_REPORTS_PER_DAY, RefusalReport, refusal_report
+from core.domain.mandate.reported import position_of
 from core.domain.mandate.violations import Judgement, Report, Violation, judge
 from core.domain.money import usdc_text_or_none
 from core.domain.times import instant_text
 
 TRADES = (Kind.MOVE, Kind.BUY, Kind.SELL)
+UNSEEN_NOTICE = (
+    "The chain has no such transaction of the vault, or cannot be asked now: the report stands in the record, and moves no worth. "
+    "Once the transaction is mined, report it again."
+)
 
 
 def event_view(row: LedgerRow) -> dict[str, Any]:
@@ -47,10 +53,11 @@ def event_view(row: LedgerRow) -> dict[str, Any]:
 
 def event(call: Call, caller: AgentCaller, command: ReportEvent) -> Answer:
     """Store a report: 200, or 202 with `violation` true and its codes when it breaks a rule."""
-    mandate = named_to(call, caller, command.id, lock=True)
-    _require_signed(mandate)
     kind, payload = agent_kind(command.kind), _payload(command)
     refuse_reserved_keys(payload)
+    is_unseen = _is_unseen(call, named_to(call, caller, command.id), kind, command.tx_hash, payload)  # a node is asked without the lock
+    mandate = named_to(call, caller, command.id, lock=True)
+    _require_signed(mandate)
     standing = standing_of(call, mandate)
     if is_paper(mandate) and standing.state.is_ended and kind in TRADES:
         raise _refused_after_stop(call, mandate, command, kind)
@@ -66,9 +73,26 @@ def event(call: Call, caller: AgentCaller, command: ReportEvent) -> Answer:
         fact=uuid.uuid4().hex,
         now=call.now,
         chain_id=mandate.chain_id,
+        is_unseen=is_unseen,
     )
     appended = mandate_ledger.append(call.db, mandate.id, row, call.now)
-    return _stored(standing, appended.row, violation)
+    return _stored(standing, appended.row, violation, UNSEEN_NOTICE if is_unseen else None)
+
+
+def _is_unseen(call: Call, mandate: Mandate, kind: Kind, tx_hash: str | None, payload: dict[str, Any]) -> bool:
+    """Whether a report of a position on testnet names no transaction of the vault that the record or a node has."""
+    if is_paper(mandate) or position_of(payload) is None or kind not in (*TRADES, Kind.RESOLVE):
+        return False
+    if tx_hash is None:
+        return kind in TRADES  # what lapses is resolved without a transaction
+    known = effective(mandate_rows.ledger_rows_of_tx(call.db, mandate.id, tx_hash))
+    if any(row.reported_by is ReportedBy.CHAIN for row in known):
+        return False
+    try:
+        receipt = call.deps.chain.receipt(tx_hash)
+    except RpcError:
+        return True
+    return receipt is None or vault_of(mandate) not in {log.address for log in receipt.logs}
 
 
 def _require_signed(mandate: Mandate) -> None:
@@ -95,10 +119,10 @@ def _judgement(standing: Standing) -> Judgement:
     )
 
 
-def _stored(standing: Standing, row: LedgerRow, violation: Violation | None) -> Answer:
+def _stored(standing: Standing, row: LedgerRow, violation: Violation | None, notice: str | None) -> Answer:
     codes = [] if violation is None else list(violation.codes)
     body: dict[str, Any] = {"mandate_id": standing.mandate.public_id, "recorded": True, "violation": bool(codes), "codes": codes}
-    body |= standing.reading.data_issue
+    body |= standing.reading.data_issue | ({} if notice is None else {"notice": notice})
     if violation is not None:
         body["violation_detail"] = {"codes": codes, "detail": dict(violation.detail)}
     return Answer(body | {"event": event_view(row)}, status=202 if codes else 200)

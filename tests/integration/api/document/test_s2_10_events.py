@@ -169,9 +169,11 @@ def test_a_target_of_another_shape__is_stored_flagged_with_its_reason(stage: Sta
 def test_a_payload__may_hold_position_mark_marks_next_at_and_text(stage: Stage) -> None:
     mandate_id = stage.working()
     for name in ("a", "b"):
+        tx_hash = "0x" + name * 64
+        stage.executed(mandate_id, 10 * USDC, tx_hash=tx_hash)
         position = {"id": name, "name": f"Lot {name}", "qty": "10"}
         body = {"target": ADAPTER, "position": position, "next_at": "2026-11-22T08:00:00Z", "text": f"Bought {name}."}
-        assert report(stage, mandate_id, kind="buy", amount_usdc="10", payload=body).status_code == 200
+        assert report(stage, mandate_id, kind="buy", amount_usdc="10", tx_hash=tx_hash, payload=body).status_code == 200
     assert stage.get(f"/mandates/{mandate_id}", stage.owner)["steps"][0]["note"] == "Bought b."
     assert report(stage, mandate_id, kind="note", payload={"mark": {"position_id": "a", "worth_usdc": "11.5"}}).status_code == 200
     two = [{"position_id": "a", "worth_usdc": "12.000000"}, {"position_id": "b", "worth_usdc": "9"}]

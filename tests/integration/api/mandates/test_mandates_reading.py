@@ -140,8 +140,9 @@ def test_approvals__are_reports_above_the_asking_line_and_nothing_waits(stage: S
 
 def test_statement__of_a_week_without_rows__is_all_zero_and_balances(stage: Stage) -> None:
     mandate_id = stage.working()
-    empty = stage.get(f"/mandates/{mandate_id}/statement", stage.owner, week="2026-W5")
-    assert empty["period"]["week"] == "2026-W05" and empty["period"]["is_complete"] is True
+    stage.later(days=15)
+    empty = stage.get(f"/mandates/{mandate_id}/statement", stage.owner, week="2026-W48")
+    assert empty["period"]["week"] == "2026-W48" and empty["period"]["is_complete"] is True
     assert set(empty["flows"].values()) == {"0.000000"}
     assert (empty["result"], empty["steps"]) == ({"realized": "0.000000", "estimated": "0.000000"}, [])
     assert [one["code"] for one in empty["disclosures"]] == ["net_of_fees", "past_results", "estimates", "off_switch"]

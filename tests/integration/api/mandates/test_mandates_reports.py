@@ -187,3 +187,41 @@ def test_refusal__the_61st_of_a_day__is_rate_limited_until_midnight(stage: Stage
     assert refuse(stage, mandate_id, tx_hash="0x" + f"{0:064x}").status_code == 200
     stage.clock.pass_(days=1)
     assert refuse(stage, mandate_id).status_code == 200
+
+
+# Positions that the chain does not bear out
+
+
+def worths(stage: Stage, mandate_id: str) -> tuple[str, str, list[tuple[str, str | None]]]:
+    progress = stage.get(f"/mandates/{mandate_id}", stage.owner)["progress"]
+    return progress["worth_est"], progress["worth_source"], [(one["id"], one["worth_est"]) for one in progress["positions"]]
+
+
+@pytest.mark.parametrize("tx_hash", ["0x" + "99" * 32, None], ids=["of no transaction", "without one"])
+def test_event__of_a_hash_that_the_chain_does_not_have__is_kept_and_moves_no_worth(stage: Stage, tx_hash: str | None) -> None:
+    mandate_id = stage.working()
+    held = {"target": ADAPTER, "position": {"id": "p1", "name": "Unit", "cost_usdc": "1000000.000000"}}
+    answer = report(stage, mandate_id, tx_hash=tx_hash, payload=held)
+    assert answer.status_code == 200, answer.text
+    assert "moves no worth" in answer.json()["notice"]
+    assert worths(stage, mandate_id) == ("1000.000000", "cash", [("p1", None)])
+    report(stage, mandate_id, kind="note", amount_usdc=None, tx_hash=None, payload={"mark": {"position_id": "p1", "worth_usdc": "5000"}})
+    assert worths(stage, mandate_id) == ("1000.000000", "cash", [("p1", None)])
+    assert stage.faults(mandate_id) == []
+
+
+def test_event__of_a_transaction_that_the_record_has__opens_a_position_at_its_cost(stage: Stage) -> None:
+    mandate_id = stage.working()
+    held = {"target": ADAPTER, "position": {"id": "p1"}}
+    report(stage, mandate_id, payload=held)
+    stage.executed(mandate_id, 10 * USDC, tx_hash=TX)
+    again = report(stage, mandate_id, payload=held)
+    assert "notice" not in again.json()
+    assert worths(stage, mandate_id) == ("1000.000000", "cost", [("p1", "10.000000")])
+    report(stage, mandate_id, kind="sell", tx_hash="0x" + "98" * 32, payload=held)
+    report(stage, mandate_id, kind="resolve", tx_hash="0x" + "98" * 32, payload=held)
+    assert worths(stage, mandate_id) == ("1000.000000", "cost", [("p1", "10.000000")])
+
+
+def test_event__with_the_servers_own_word__is_refused(stage: Stage) -> None:
+    assert reason(report(stage, stage.working(), payload={"target": ADAPTER, "unseen": False})) == (400, "invalid_parameter")
