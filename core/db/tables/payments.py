@@ -55,3 +55,14 @@ class VaultPayment(Base):
     price_key: Mapped[str] = mapped_column(Text)
     amount_usdc_e6: Mapped[int] = mapped_column(Uint256)
     served_at: Mapped[datetime]
+
+
+class SignedResource(Base):
+    """What the guard last signed a payment of this mandate for: the chain's row of the payment has the URL's hash alone."""
+
+    __tablename__ = "signed_resource"
+
+    mandate_id: Mapped[int] = mapped_column(ForeignKey("mandate.id"), primary_key=True)
+    resource_hash: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    resource: Mapped[str] = mapped_column(Text)
+    signed_at: Mapped[datetime]

@@ -12,6 +12,7 @@ from core.chain import calldata
 from core.chain.signer import DigestSigner
 from core.chain.typed_data import guard_targets_hash, x402_payment_digest
 from core.chain.x402 import resource_hash
+from core.db.repositories import signed_resources
 from core.db.tables.mandate import Mandate
 from core.domain.errors import InvalidNumberError, InvalidParameterError
 from core.domain.mandate.guard import OwnService, guard_refusal, is_own
@@ -39,6 +40,7 @@ def paying_call(call: Call, standing: Standing, vault: str, command: ExecuteCall
         "deadline": standing.now + HOLDS_S,
     }
     signature = guard.sign_digest(x402_payment_digest(adapter, call.deps.chain_id, vault, **payment))
+    signed_resources.remember(call.db, standing.mandate.id, payment["resource_hash"], resource, call.now)
     inner = calldata.Call(adapter, command.amount_usdc, calldata.x402_pay(**payment, guard_signature=signature))
     said = {name: payment[name] for name in ("pay_to", "resource_hash", "nonce", "deadline")}
     return inner, {"payment": {"resource": resource, **said, "guard": guard.address, "guard_signature": signature}}

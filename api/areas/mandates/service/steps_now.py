@@ -6,7 +6,7 @@ from typing import Any
 from api.areas.mandates.service.views import terms_of
 from api.kernel.operation import Call
 from core.books import mandate_ledger
-from core.db.repositories import mandate_rows
+from core.db.repositories import mandate_rows, signed_resources
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import LedgerRow
 from core.domain.mandate.lifecycle import Status
@@ -31,8 +31,15 @@ def steps_of(call: Call, mandate: Mandate, place: int | None, limit: int) -> tup
         first = max(1, before - wanted)
         steps, last = steps_page(_groups_of(call, mandate, first, before), None, limit)
         if last is not None or first == 1:
-            return steps, last
+            return _with_urls(call, mandate, steps), last
         wanted *= 2  # most of what was read belongs to groups further down, or does not count
+
+
+def _with_urls(call: Call, mandate: Mandate, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A payment on chain names its resource by hash; its URL is shown where this service's guard signed for it."""
+    named = (step["resource"] for step in steps if step["resource"] is not None)
+    urls = signed_resources.urls_of(call.db, mandate.id, named)
+    return [step | {"resource": urls.get(step["resource"], step["resource"])} for step in steps]
 
 
 def pending_consents(call: Call, mandate: Mandate) -> list[dict[str, Any]]:

@@ -89,7 +89,7 @@ def test_a_vault__pays_for_a_page_and_the_page_is_served_once(stage: Stage, depl
     follower.catch_up()
     read = stage.get(f"/mandates/{mandate_id}", stage.agent)
     assert (read["progress"]["cash"], stage.faults(mandate_id)) == ("999.990000", [])
-    assert "research_paid" in [step["code"] for step in read["steps"]]
+    assert [step["resource"] for step in read["steps"] if step["code"] == "research_paid"] == [RESOURCE]
     assert present(stage, tx_hash).json()["service"]["reason"] == "settlement_pending"
     deployed.anvil.mine(SAFE_AFTER_BLOCKS)
     served = present(stage, tx_hash)
