@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from api.kernel.connections import ConnectionBounds, protocol_of
 from api.kernel.protocol import Protocol
 from api.main import listen
 
@@ -19,7 +20,13 @@ def served(app_at: Callable[[str], ASGIApp]) -> Iterator[str]:
     """Serve what `app_at` makes of the base URL; the base URL."""
     with listen("127.0.0.1", 0) as listener:
         base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        config = uvicorn.Config(app_at(base_url), http=Protocol, log_config=None, proxy_headers=False, timeout_graceful_shutdown=5)
+        config = uvicorn.Config(
+            app_at(base_url),
+            http=protocol_of(ConnectionBounds(), Protocol),
+            log_config=None,
+            proxy_headers=False,
+            timeout_graceful_shutdown=5,
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -128,7 +128,7 @@ def test_rotate__is_the_owners_alone(client: TestClient, wallet: LocalAccount) -
     assert reason(client.post(path, headers=bearer(agent["bearer_token"]))) == (401, "auth_invalid")
     assert reason(client.post(f"/agents/{unowned['user_id']}/keys/rotate", headers=owner)) == (403, "not_owner")
     assert reason(client.post("/agents/999999/keys/rotate", headers=owner)) == (404, "not_found")
-    assert reason(client.post("/agents/x/keys/rotate", headers=owner)) == (400, "invalid_number")
+    assert reason(client.post("/agents/x/keys/rotate", headers=owner)) == (400, "invalid_parameter")
     assert client.get("/agent/scopes", headers={KEY: agent["api_key"]}).status_code == 200
 
 
