@@ -19,6 +19,8 @@ WEEK, LATER = timedelta(days=7), NOW + timedelta(days=400)
 HELD = 64  # payments, or refusals, that a state of version 3 remembered
 AS_BEFORE_0004 = """
 drop table mandate_undo; drop table owed_note; drop table keeper_ended; drop table replaced_terms;
+drop table signed_resource; drop index ix_x402_payment_open;
+alter table x402_payment drop column valid_before; alter table x402_payment drop column failures;
 drop index ix_vault_mark_vault_id; drop index ix_mandate_unvaulted; drop index ix_vault_foreign_terms;
 alter table mandate drop column ends_in_block;
 update alembic_version set version_num = '0003'
