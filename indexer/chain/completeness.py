@@ -15,7 +15,7 @@ Laws
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.chain.abi import address_word, events_by_topic
@@ -171,10 +171,10 @@ def _suspicious(blocks: Sequence[FetchedBlock], watch: WatchList) -> list[int]:
     """Heights whose bloom admits an event of ours while no such log came, as far as blooms tell."""
     groups, left, found = list(_groups(watch)), MOST_LOOKS, []
     for block in blocks:
-        bloom = block.header.logs_bloom
+        bloom, told = block.header.logs_bloom, {bits_of(one.topics[0]) for one in block.logs if one.topics}
         for group in groups:
-            gates = [gate for gate in group.gates if admits(bloom, gate)]
-            if not gates or left < len(group.members) or group.false_share(bloom) > MOST_FALSE:
+            gates = [gate for gate in group.gates if admits(bloom, gate) and group.false_share(bloom, gate, told) <= MOST_FALSE]
+            if not gates or left < len(group.members):
                 continue
             left -= len(group.members)
             if group.lacks(bloom, gates, block.logs):
@@ -215,9 +215,12 @@ class _Group:
         may = (bits for key, bits in self.members.items() if admits(bloom, bits) and key not in seen)
         return any(admits(bloom, bits | gate) for bits in may for gate in gates)
 
-    def false_share(self, bloom: int) -> float:
-        """How likely other logs' bits look like those of a member that has none, where a gate is open: three bits each."""
-        return len(self.members) * (bloom.bit_count() / BITS) ** 3
+    def false_share(self, bloom: int, gate: int, told: Collection[int]) -> float:
+        """How likely other logs' bits look like those of a member that has none, three bits each. Where a log that came opened the gate
+        (`told`: the bits of their first topics), or anybody's payment does, that it is open says nothing of a member; else it would have
+        had to open by chance as well."""
+        by_chance = (bloom.bit_count() / BITS) ** 3
+        return len(self.members) * by_chance * (1 if self.is_by_wallet or gate in told else len(self.gates) * by_chance)
 
 
 def _groups(watch: WatchList) -> Iterator[_Group]:
