@@ -89,6 +89,9 @@ class VaultPosition:
     balance: int
 
 
+NO_VAULT = VaultPosition(VaultTotals(0, 0, 0, 0, 0, 0, 0, 0), "", 0)  # where no vault stands at the address yet; known by `is`
+
+
 @dataclass(frozen=True, slots=True)
 class AdapterReading:
     """What one adapter says of one vault at one block. Each None: that answer failed or was no such value, so it is unknown.
@@ -163,11 +166,11 @@ _POSITIONS_ASKED = [Parameter.of_type(kind) for kind in ("address[]", "address")
 _POSITION_TOLD = [Parameter.of_type(kind) for kind in ("bool", *("uint256",) * len(fields(VaultTotals)), "address", "uint256")]
 
 
-def _positions_of(count: int) -> Parse[list[VaultPosition | None]]:
+def _positions_of(count: int) -> Parse[list[VaultPosition]]:
     """What contracts/lenses/VaultPositions.sol answers of so many vaults."""
     size = len(_POSITION_TOLD) * WORD_BYTES
 
-    def parse(content: bytes) -> list[VaultPosition | None]:
+    def parse(content: bytes) -> list[VaultPosition]:
         try:
             answer = answer_words(results.code(content), count * len(_POSITION_TOLD))
             return [_position(*decode_values(_POSITION_TOLD, answer[start : start + size])) for start in range(0, len(answer), size)]
@@ -177,9 +180,9 @@ def _positions_of(count: int) -> Parse[list[VaultPosition | None]]:
     return parse
 
 
-def _position(is_there: bool, *values: Any) -> VaultPosition | None:
+def _position(is_there: bool, *values: Any) -> VaultPosition:
     *totals, agent, balance = values
-    return VaultPosition(VaultTotals(*totals), agent, balance) if is_there else None
+    return VaultPosition(VaultTotals(*totals), agent, balance) if is_there else NO_VAULT
 
 
 def _own_position(totals: Any, agent: Any, balance: Any) -> VaultPosition | None:
@@ -398,8 +401,8 @@ class ChainReader:
         return VaultTotals(*self._vault(vault, "totals", at))
 
     def vault_positions(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
-        """Of each vault of the factory, at one block's hash, by one call; None where none stands yet, or the
-        node refuses: it has that state no more. Errors: RpcUnreachableError.
+        """Of each vault of the factory, at one block's hash, by one call; NO_VAULT where the node says that none stands yet, and None where
+        it refuses: it has that state no more. Errors: RpcUnreachableError.
 
         At most 69 `vaults`: the answer counts as code, of which a call may leave 24,576 bytes (EIP-170), 352 for each. Where that call
         itself fails, because of one of them or of a node that runs no such call, each vault is asked for its own views.

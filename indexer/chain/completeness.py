@@ -7,7 +7,7 @@
 
 Laws
 - What a vault's events leave open (continuity.py) is found wherever the node has the state of the range's two ends; where it
-  has not, gaps between the events are found still.
+  has not, gaps between the events are found still. A node that says that no vault stands where there are events of one contradicts itself.
 - A bloom is asked only where it can answer: in a block so full that strangers' bits are likely to look like ours, it proves
   nothing, and nothing is concluded (docs/decisions/0065).
 - Receipts are believed as at the tip. What they do not explain either is a contradiction: nothing is written, and the node
@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from core.chain.abi import address_word, events_by_topic
 from core.chain.bloom import BITS, admits, bits_of
 from core.chain.decode import TRANSFER_TOPIC
-from core.chain.reader import ChainReader, VaultPosition
+from core.chain.reader import NO_VAULT, ChainReader, VaultPosition
 from core.domain.blocks import RawLog
 from core.domain.errors import OutsideError
 from core.domain.events import Executed, VaultCreated, X402Paid
@@ -92,8 +92,12 @@ class RangeProof:
         last = facts[-1].header.hash
         self._look_up([history.vault for history in histories if history.born is None], self._parent_hash)
         self._look_up([history.vault for history in histories], last)
+        ends = [(self._before(one), self._positions[one.vault, last]) for one in histories]
+        denied = next((one.vault for one, end in zip(histories, ends, strict=True) if any(position is NO_VAULT for position in end)), None)
+        if denied is not None:
+            raise BlockContradictionError(facts[-1].header, f"there are events of vault {denied}, and no vault stands there")
         heights = (facts[0].header.number, facts[-1].header.number)
-        gaps = [(one, gap_in(self._before(one), self._positions[one.vault, last], one.told, heights, self._usdc)) for one in histories]
+        gaps = [(one, gap_in(before, after, one.told, heights, self._usdc)) for one, (before, after) in zip(histories, ends, strict=True)]
         return [(history, gap) for history, gap in gaps if gap is not None]
 
     def _before(self, history: _History) -> VaultPosition | None:
@@ -118,7 +122,7 @@ class RangeProof:
             middle = may[(sound + broken) // 2]
             self._look_up([history.vault], middle.hash)
             position = self._positions[history.vault, middle.hash]
-            if position is None:
+            if position is None or position is NO_VAULT:
                 return [header.number for header in may]
             until = [one for one in history.told if one.number <= middle.number]
             is_sound = gap_in(before, position, until, (begin, middle.number), self._usdc) is None

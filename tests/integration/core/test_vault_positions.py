@@ -5,7 +5,7 @@ import json
 import httpx
 import pytest
 
-from core.chain.reader import ChainReader, VaultPosition
+from core.chain.reader import NO_VAULT, ChainReader, VaultPosition
 from core.chain.rpc import Rpc, RpcUnreachableError
 from core.domain.mandate.terms import ZERO_ADDRESS
 from indexer.chain.completeness import VAULTS_A_REQUEST
@@ -37,9 +37,9 @@ def test_positions__of_vaults_that_differ__are_what_each_says(deployed: Deployed
     asked, now = [*vaults, later, STRANGER.address], head(deployed)
 
     found = deployed.reader.vault_positions(asked, now)
-    assert found == [*(own_word(deployed, vault, now) for vault in (*vaults, later)), None]
+    assert found == [*(own_word(deployed, vault, now) for vault in (*vaults, later)), NO_VAULT]
     assert found[0] != found[1]
-    assert deployed.reader.vault_positions(asked, before) == [*(own_word(deployed, vault, before) for vault in vaults), None, None]
+    assert deployed.reader.vault_positions(asked, before) == [*(own_word(deployed, vault, before) for vault in vaults), NO_VAULT, NO_VAULT]
 
 
 def test_positions__as_many_as_are_asked_for_at_once__come_in_one_answer(deployed: DeployedChain) -> None:
