@@ -137,9 +137,16 @@ class _Room:
         found = ((slot.signer, self.live.get(slot.newest.intent_id)) for slot in self.sight.pending)
         return {signer for signer, intent in found if intent is not None and intent.kind == Kind.STOP and intent.vault == vault}
 
-    def claimants(self, intent: Intent) -> frozenset[str] | None:
-        """On whose word alone this stop would be sent; None: it is none, or follows one that was sent, or enough nodes call for it."""
-        return self.heard.claimants.get(intent.to) if intent.kind == Kind.STOP else None
+    def claimants(self, trial: Trial) -> frozenset[str] | None:
+        """On whose word alone this stop would be sent; None: it is none, or follows one that was sent, or enough nodes call for it.
+
+        One that stands down has no other way: where a stop reverted before, it goes on the word of those that let it pass.
+        """
+        intent = trial.intent
+        if intent.kind != Kind.STOP:
+            return None
+        in_vain = trial.passed_at if self.is_stood_down and intent.vault in self.reverted else None
+        return self.heard.claimants.get(intent.to, in_vain)
 
     def nonce_for(self, intent: Intent, signer: str) -> int:
         """The lowest free one; a filling has its own, since bytes of ours may stand at lower ones of the same gap."""
@@ -252,7 +259,7 @@ class Drafter:
             found = [self._first_attempt(trial, room, is_last=not ways[trial.intent.id]) for trial in trials]
             yield from (draft for draft in found if draft is not None)
             for trial, draft in zip(trials, found, strict=True):
-                claimants = room.claimants(trial.intent)
+                claimants = room.claimants(trial)
                 if draft is not None and claimants is not None:
                     self._agreement.tried(draft.intent.to, claimants, trial.passed_at, room.reverted.get(draft.intent.to, 0))
             above = {trial.intent.id for trial in trials if trial.why == ABOVE_STOP_LINE}
@@ -284,7 +291,7 @@ class Drafter:
             _wait(intent, "the chain refuses it", tell, signer=signer, refused=trial.why)
             return None
         is_stop = intent.kind in STOPS
-        claimants = room.claimants(intent)
+        claimants = room.claimants(trial)
         if claimants is not None and not self._agreement.may_try(intent.to, claimants, trial.passed_at, room.reverted.get(intent.to, 0)):
             _wait(intent, "it was tried in vain, and no other node lets it pass", tell, nodes=sorted(claimants))
             return None

@@ -215,8 +215,10 @@ class Sender:
         drafted: set[int] = set()
         failed: set[str] = set()
         wanted = live if urgent_alone else self._without_hopeless(live, now)
-        kinds = {"urgent_alone": urgent_alone, "is_stood_down": is_stood_down}
-        for turn in self._drafter.turns(wanted, sight, self._reverted(live), self._silent(), **kinds):
+        turns = self._drafter.turns(
+            wanted, sight, self._reverted(live), self._silent(), urgent_alone=urgent_alone, is_stood_down=is_stood_down
+        )
+        for turn in turns:
             signed = list(self._bytes_of(turn.drafts, sight, failed))
             drafted |= {draft.intent.id for draft in turn.drafts}
             moves = [Move(intent, State.SUPERSEDED) for intent in turn.unneeded]

@@ -40,7 +40,7 @@ from keeper.observe import VAULTS_A_BATCH, Observer
 from keeper.order import Order
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.spared import spared
-from keeper.state import SOURCE_AT_COST, STOPS, Action, Head, KeeperState, Kind, VaultReading, VaultStatus
+from keeper.state import STOPS, Action, Head, KeeperState, Kind, VaultReading, VaultStatus
 
 Job = Callable[[KeeperState, UnixSeconds], list[Action]]
 JOBS: tuple[Job, ...] = (settle.plan, keeper_change.plan, mark.plan)  # after the stops
@@ -183,8 +183,10 @@ class Tick:
     # What is decided
 
     def _stops(self, state: KeeperState, seconds: UnixSeconds) -> list[Action]:
-        stops = _actions(stop_line.plan, state, seconds)
-        return [stop for stop in stops if stop.source != SOURCE_AT_COST] if state.is_stood_down else stops
+        """One that stands down plans what anyone may stop."""
+        if state.is_stood_down:
+            state = replace(state, vaults=tuple(reading for reading in state.vaults if reading.is_for_anyone(state.head)))
+        return _actions(stop_line.plan, state, seconds)
 
     def _stopped(self, state: KeeperState, actions: Sequence[Action], live: list[Intent], now: datetime) -> list[Intent]:
         """Plan the stops of a slice and send them at once."""

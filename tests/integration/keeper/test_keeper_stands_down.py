@@ -82,6 +82,15 @@ def test_a_settlement_that_was_planned_before_the_keeper_changed__is_superseded(
     assert (stage.states(), report.live_intents) == ([("settle", "superseded")], 0)
 
 
+def test_a_fallen_vault_whose_mandate_ended__is_not_its_to_stop(stage: Stage) -> None:
+    """`enforceStopLine` is off from the end on: a node that lets it pass would have it paid for in each block."""
+    stage.set_price(PRICE_AT_FLOOR)
+    stage.pass_time(stage.ends_at)
+    stranger = stage.keeper(signer=STRANGER.signer)
+    stranger.run()
+    assert (stage.states(), stranger.wire.sent) == ([], [])
+
+
 # The factory names it, and a node says otherwise
 
 
