@@ -14,7 +14,7 @@ from tests.integration.keeper.liars import Call, LyingWire, said
 from tests.integration.keeper.lies import TWO
 from tests.integration.keeper.test_keeper_other_jobs import HOUR, propose
 from tests.integration.keeper.test_keeper_sends import MOVED
-from tests.personas import STRANGER
+from tests.personas import KEEPER, STRANGER
 
 MARK = calldata.mark(0, 0, "0x" + "00" * 32)[:10]
 
@@ -111,3 +111,24 @@ def test_a_node_refuses_a_request_as_another_keepers__it_is_refused_after_an_hou
     stage.pass_time(int((stage.now() + HOUR).timestamp()))
     keeper.run()
     assert stage.states() == [("relay_delivery", "refused")]
+
+
+# A key that this process does not hold any more
+
+
+@pytest.mark.parametrize("price", [PRICE_AT_FLOOR, MOVED], ids=["stop", "mark"])
+def test_what_pends_of_the_old_key__is_signed_anew_by_the_new_one(stage: Stage, price: int) -> None:
+    """Its account is empty, or what it offers too little: nobody can raise it."""
+    stage.pass_time(propose(stage, STRANGER.address))
+    stage.set_price(price)
+    old = stage.keeper()
+    with stage.no_blocks():
+        old.run()
+        stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
+    old.die()
+    stage.chain.anvil.rpc.call("anvil_setBalance", [KEEPER.address, "0x0"])
+    accept(stage)
+    new = stage.keeper(signer=STRANGER.signer)
+    run(stage, new, 5)
+    (_, first), (_, second) = stage.states()
+    assert (first, second) in [("nonce_lost", "mined"), ("nonce_lost", "done")]
