@@ -8,7 +8,8 @@ Laws
   bars one (the vault, ETH, the fee, a nonce that is stuck, a signer that is down), the next is tried at once.
 - Stops come first, and in small turns: each is signed, committed and sent before the next is drafted.
 - What waits too long at the lowest nonce is offered again, dearer, and so is what pays less than the base fee. What nobody needs
-  any more is replaced by a transfer of nothing, so that its nonce holds nothing up.
+  any more is replaced by a transfer of nothing, so that its nonce holds nothing up. Where the key is too dry for that and the node has
+  no such bytes, it is given up, and its nonce is free.
 - `mark` is believed by the contract, `enforceStopLine` is not: a stop that too few nodes agree to goes by the latter alone, and seldom
   on the word of a node whose last ones were in vain (keeper.witness). No single node's word takes a pending stop back.
 - A keeper that stands down sends no `mark`, whoever says that it would pass: a stop goes by `enforceStopLine`, and what only the named
@@ -26,7 +27,7 @@ import structlog
 from core.chain.abi import hex_text
 from core.chain.reader import ChainReader
 from core.db.repositories.keeper import Intent
-from keeper.attempts import Fees, Slot, first_free_nonce
+from keeper.attempts import Fees, Pending, Slot, first_free_nonce
 from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.intents import ENFORCE, State, as_anyone, is_for_anyone, is_for_the_keeper, order_of, restated
 from keeper.market import Market, Offer, market
@@ -91,10 +92,12 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Drafts to be signed, committed and sent together, and the planned intents that nobody needs any more."""
+    """Drafts to be signed, committed and sent together, and what is superseded: planned intents that nobody needs any more, and slots that
+    are given up."""
 
     drafts: Sequence[Draft]
     unneeded: Sequence[Intent] = ()
+    given_up: Sequence[Slot] = ()
 
 
 @dataclass(slots=True)
@@ -110,6 +113,7 @@ class _Room:
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     overtaken: set[tuple[str, int]] = field(default_factory=set)  # pending nonces that a draft of this round replaces
     heard: Heard = field(default_factory=Heard)  # of the stops of this turn
+    given_up: list[Slot] = field(default_factory=list)  # in this turn
 
     def __post_init__(self) -> None:
         for slot in self.sight.pending:
@@ -136,6 +140,11 @@ class _Room:
         """Whose keys have a stop of this vault pending."""
         found = ((slot.signer, self.live.get(slot.newest.intent_id)) for slot in self.sight.pending)
         return {signer for signer, intent in found if intent is not None and intent.kind == Kind.STOP and intent.vault == vault}
+
+    def is_out_of_reach(self, slot: Slot) -> bool:
+        """The node has none of its bytes, and its key cannot pay for a transfer of nothing in their place."""
+        is_unknown = any(isinstance(one, Pending) and one.unknown and one.slot is slot for one in self.sight.verdicts)
+        return is_unknown and self.market.balances_wei[slot.signer] < FILLER_GAS * slot.fees.max_fee_wei
 
     def claimants(self, trial: Trial) -> frozenset[str] | None:
         """On whose word alone this stop would be sent; None: it is none, or follows one that was sent, or enough nodes call for it.
@@ -211,14 +220,16 @@ class Drafter:
         for group in _groups(urgent, STOPS_A_TURN):
             yield self._turn(group, room)
         for waiting in _groups(sorted(overdue, key=lambda n: room.live[n].kind not in URGENT), STOPS_A_TURN):
-            fresh = self._restated([room.live[n] for n in waiting], sight)
-            yield Turn(list(self._replacements(fresh, {n: overdue[n] for n in waiting}, room)))
+            fresh = self.restated([room.live[n] for n in waiting], sight)
+            room.given_up = []
+            drafts = list(self._replacements(fresh, {n: overdue[n] for n in waiting}, room))
+            yield Turn(drafts, given_up=room.given_up)
         if not urgent_alone:
             for group in _groups([i for i in planned if i.kind not in URGENT], OTHERS_A_TURN):
                 yield self._turn(group, room)
 
     def _turn(self, group: Sequence[Intent], room: _Room) -> Turn:
-        restated = self._restated(group, room.sight)
+        restated = self.restated(group, room.sight)
         fresh = {i.id: intent for i in group if (intent := restated[i.id]) is not None and not room.is_unneeded(intent)}
         room.heard = self._heard([intent for intent in fresh.values() if intent.kind in STOPS])
         return Turn(list(self._first_attempts(list(fresh.values()), room)), [intent for intent in group if intent.id not in fresh])
@@ -236,7 +247,8 @@ class Drafter:
 
     # Numbers and market
 
-    def _restated(self, intents: Sequence[Intent], sight: Sight) -> dict[int, Intent | None]:
+    def restated(self, intents: Sequence[Intent], sight: Sight) -> dict[int, Intent | None]:
+        """Each by id with the numbers of now; None when nobody needs it any more. Errors: RpcError."""
         vaults = list(dict.fromkeys(intent.vault for intent in intents if intent.vault is not None))
         settling = {intent.vault for intent in intents if intent.kind == Kind.SETTLE and intent.vault is not None}
         numbers = self._observer.numbers(vaults, sight.head, settling)
@@ -352,13 +364,17 @@ class Drafter:
 
     def _replacement(self, intent: Intent, trial: Trial | None, slot: Slot, room: _Room) -> Draft | None:
         """The same again for more, or a filler when nobody needs it or the chain refuses it by now."""
+        if trial is not None and trial.gas is None and intent.kind in STOPS and len(trial.refused_at) < self._observer.witnesses.needed:
+            _wait(intent, "too few nodes refuse it", nonce=slot.nonce, refused=trial.why)
+            return None
+        is_unneeded = trial is None or trial.gas is None
+        if is_unneeded and room.is_out_of_reach(slot) and intent.outbox_id is None:
+            room.given_up.append(slot)
+            return None
         cap = self._caps.of(intent.kind)
         offer = room.market.raised(slot.fees, cap, is_stop=intent.kind in STOPS)
         if offer is None:
             _wait(intent, "its fee is at the cap", nonce=slot.nonce, max_fee_wei=slot.fees.max_fee_wei, cap_wei=room.market.cap_wei(cap))
-            return None
-        if trial is not None and trial.gas is None and intent.kind in STOPS and len(trial.refused_at) < self._observer.witnesses.needed:
-            _wait(intent, "too few nodes refuse it", nonce=slot.nonce, refused=trial.why)
             return None
         if trial is None or trial.gas is None:
             return Draft(intent, slot.signer, slot.nonce, offer.fees, FILLER_GAS, is_filler=True)

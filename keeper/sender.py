@@ -33,7 +33,7 @@ from core.db.repositories.keeper import Intent, NewIntent, NewTx, Tx
 from core.domain.errors import MandateError, OutsideError
 from core.domain.money import UnixSeconds
 from keeper.apart import settled_apart
-from keeper.attempts import Pending
+from keeper.attempts import Pending, Slot
 from keeper.counts import Counts
 from keeper.drafts import URGENT, Caps, Draft, Drafter
 from keeper.intents import NEXT, ON_CHAIN, PENDING, State, filling, second_of
@@ -179,7 +179,8 @@ class Sender:
             if intent.kind == Kind.STOP and intent.vault not in seconds and intent.state in PENDING
             and sight.head.number - oldest.get(intent.id, sight.head.number) >= SECOND_AFTER_BLOCKS
         ]  # fmt: skip
-        return self._planned(live, [second_of(intent, sight.head) for intent in waiting], now)
+        needed = self._drafter.restated(waiting, sight)
+        return self._planned(live, [second_of(intent, sight.head) for intent in waiting if needed[intent.id] is not None], now)
 
     def _planned(self, live: Sequence[Intent], planned: Sequence[NewIntent], now: datetime) -> list[Intent]:
         if not planned:
@@ -221,7 +222,7 @@ class Sender:
         for turn in turns:
             signed = list(self._bytes_of(turn.drafts, sight, failed))
             drafted |= {draft.intent.id for draft in turn.drafts}
-            moves = [Move(intent, State.SUPERSEDED) for intent in turn.unneeded]
+            moves = [*(Move(intent, State.SUPERSEDED) for intent in turn.unneeded), *_given_up(turn.given_up, after)]
             after = self._committed(after, moves, now, signed)
             has_sent |= self._sent_new(signed, sight)
             self._sign()
@@ -372,6 +373,14 @@ class Sender:
     def _change(self, session: WriteSession, intent: Intent, was: str, now: datetime) -> None:
         if not rows.move_intent(session, intent, was, self._epoch(), now):
             raise IntentMovedError(f"intent {intent.id} is no longer {was}")
+
+
+def _given_up(slots: Sequence[Slot], live: Iterable[Intent]) -> Iterator[Move]:
+    """The newest intent of each; one that it had replaced is looked at by itself."""
+    by_id = {intent.id: intent for intent in live}
+    for slot in slots:
+        intent = by_id[slot.newest.intent_id]
+        yield Move(intent, State.SUPERSEDED, tuple((tx, "lost", None) for tx in slot.attempts if tx.intent_id == intent.id))
 
 
 def _is_refused(intent: Intent, now: datetime) -> bool:
