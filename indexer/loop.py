@@ -167,7 +167,7 @@ class Indexer:
         audit = self._audit
         if audit is None:
             return
-        beside = replace(chain, reader=audit.reader, database=audit.database, fence=self._leadership.fence_beside)
+        beside = replace(chain, reader=audit.reader, database=audit.database, fence=self._leadership.fence_beside, sign=lambda: None)
 
         def make(rest: Rest) -> Auditor:
             self._metrics.audit_began()

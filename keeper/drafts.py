@@ -8,9 +8,12 @@ Laws
   bars one (the vault, ETH, the fee, a nonce that is stuck, a signer that is down), the next is tried at once.
 - Stops come first, and in small turns: each is signed, committed and sent before the next is drafted.
 - What waits too long at the lowest nonce is offered again, dearer, and so is what pays less than the base fee. What nobody needs
-  any more is replaced by a transfer of nothing, so that its nonce holds nothing up.
+  any more is replaced by a transfer of nothing, so that its nonce holds nothing up. Where the key is too dry for that and the node has
+  no such bytes, it is given up, and its nonce is free.
 - `mark` is believed by the contract, `enforceStopLine` is not: a stop that too few nodes agree to goes by the latter alone, and seldom
   on the word of a node whose last ones were in vain (keeper.witness). No single node's word takes a pending stop back.
+- A keeper that stands down sends no `mark`, whoever says that it would pass: a stop goes by `enforceStopLine`, and what only the named
+  keeper may send is no longer needed.
 - One intent's trouble is its own: it is logged, and the others go on.
 """
 
@@ -24,9 +27,9 @@ import structlog
 from core.chain.abi import hex_text
 from core.chain.reader import ChainReader
 from core.db.repositories.keeper import Intent
-from keeper.attempts import Fees, Slot, first_free_nonce
+from keeper.attempts import Fees, Pending, Slot, first_free_nonce
 from keeper.funds import STOP_GAS, STOPS_WANTED
-from keeper.intents import ENFORCE, State, as_anyone, is_for_anyone, order_of, restated
+from keeper.intents import ENFORCE, State, as_anyone, is_for_anyone, is_for_the_keeper, order_of, restated
 from keeper.market import Market, Offer, market
 from keeper.observe import Observer
 from keeper.sight import Sight
@@ -44,7 +47,6 @@ PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)  # what is not in 
 OTHERS_PATIENCE_BLOCKS = 3
 SEEN_PATIENCE_BLOCKS = 3  # what one node has in a block; others may be a little behind
 ABOVE_STOP_LINE = "AboveStopLine"  # what `enforceStopLine` answers of a sound vault
-NOT_KEEPER = "NotKeeper"  # what `mark` answers a key that the factory does not name
 WRONG_HEIGHT = ("MarkInFuture", "MarkTooOld")  # what `mark` answers where the believed height is none of the chain's
 T = TypeVar("T")
 
@@ -90,10 +92,12 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Drafts to be signed, committed and sent together, and the planned intents that nobody needs any more."""
+    """Drafts to be signed, committed and sent together, and what is superseded: planned intents that nobody needs any more, and slots that
+    are given up."""
 
     drafts: Sequence[Draft]
     unneeded: Sequence[Intent] = ()
+    given_up: Sequence[Slot] = ()
 
 
 @dataclass(slots=True)
@@ -105,10 +109,11 @@ class _Room:
     live: Mapping[int, Intent]  # by id
     reverted: Mapping[str, int]  # stops by vault: one that had such goes by `enforceStopLine` only when nothing else is left
     avoided: frozenset[str]  # signers that are asked last
+    is_stood_down: bool  # the factory names another keeper
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     overtaken: set[tuple[str, int]] = field(default_factory=set)  # pending nonces that a draft of this round replaces
     heard: Heard = field(default_factory=Heard)  # of the stops of this turn
-    disowned: list[Intent] = field(default_factory=list)  # of this turn, what is another keeper's alone by now
+    given_up: list[Slot] = field(default_factory=list)  # in this turn
 
     def __post_init__(self) -> None:
         for slot in self.sight.pending:
@@ -136,9 +141,21 @@ class _Room:
         found = ((slot.signer, self.live.get(slot.newest.intent_id)) for slot in self.sight.pending)
         return {signer for signer, intent in found if intent is not None and intent.kind == Kind.STOP and intent.vault == vault}
 
-    def claimants(self, intent: Intent) -> frozenset[str] | None:
-        """On whose word alone this stop would be sent; None: it is none, or follows one that was sent, or enough nodes call for it."""
-        return self.heard.claimants.get(intent.to) if intent.kind == Kind.STOP else None
+    def is_out_of_reach(self, slot: Slot) -> bool:
+        """The node has none of its bytes, and its key cannot pay for a transfer of nothing in their place."""
+        is_unknown = any(isinstance(one, Pending) and one.unknown and one.slot is slot for one in self.sight.verdicts)
+        return is_unknown and self.market.balances_wei[slot.signer] < FILLER_GAS * slot.fees.max_fee_wei
+
+    def claimants(self, trial: Trial) -> frozenset[str] | None:
+        """On whose word alone this stop would be sent; None: it is none, or follows one that was sent, or enough nodes call for it.
+
+        One that stands down has no other way: where a stop reverted before, it goes on the word of those that let it pass.
+        """
+        intent = trial.intent
+        if intent.kind != Kind.STOP:
+            return None
+        in_vain = trial.passed_at if self.is_stood_down and intent.vault in self.reverted else None
+        return self.heard.claimants.get(intent.to, in_vain)
 
     def nonce_for(self, intent: Intent, signer: str) -> int:
         """The lowest free one; a filling has its own, since bytes of ours may stand at lower ones of the same gap."""
@@ -147,9 +164,10 @@ class _Room:
         self.held[signer].add(nonce)
         return nonce
 
-    def is_filled(self, intent: Intent) -> bool:
-        """A filling whose nonce another transaction of ours has meanwhile: a stop takes the lowest one."""
-        return intent.kind == Kind.FILL and int(intent.reason["nonce"]) in self.held[intent.to]
+    def is_unneeded(self, intent: Intent) -> bool:
+        """A filling whose nonce another transaction of ours has meanwhile: a stop takes the lowest one. And what is another keeper's."""
+        is_filled = intent.kind == Kind.FILL and int(intent.reason["nonce"]) in self.held[intent.to]
+        return is_filled or (self.is_stood_down and is_for_the_keeper(intent))
 
     def paid(self, trial: Trial, offer: Offer, stop_cap_wei: int) -> tuple[Fees, int] | None:
         """What the signer can pay of an offer, with the gas limit; None when it is too little.
@@ -178,12 +196,19 @@ class Drafter:
         self._agreement = Agreement(observer.witnesses)
 
     def turns(
-        self, live: Sequence[Intent], sight: Sight, reverted: Mapping[str, int], avoided: Collection[str], *, urgent_alone: bool
+        self,
+        live: Sequence[Intent],
+        sight: Sight,
+        reverted: Mapping[str, int],
+        avoided: Collection[str],
+        *,
+        urgent_alone: bool,
+        is_stood_down: bool,
     ) -> Iterator[Turn]:
         """What may be signed now, stops first; take a turn only when the one before was sent.
 
         `reverted`: how many stops of a vault did; its next one goes by the keeper's mark as long as that can be. `avoided`: signers that
-        are asked last.
+        are asked last. `is_stood_down`: the factory names another keeper.
         Errors: RpcError, NoHeadError.
         """
         planned = sorted((i for i in live if i.state == State.PLANNED and self._has_key(i)), key=order_of)
@@ -191,23 +216,23 @@ class Drafter:
         overdue = {} if urgent_alone else dict(self._overdue(live, sight))
         if not urgent and (urgent_alone or not (planned or overdue)):
             return
-        room = _Room(sight, self._market(sight), {i.id: i for i in live}, reverted, frozenset(avoided))
+        room = _Room(sight, self._market(sight), {i.id: i for i in live}, reverted, frozenset(avoided), is_stood_down)
         for group in _groups(urgent, STOPS_A_TURN):
             yield self._turn(group, room)
         for waiting in _groups(sorted(overdue, key=lambda n: room.live[n].kind not in URGENT), STOPS_A_TURN):
-            fresh = self._restated([room.live[n] for n in waiting], sight)
-            yield Turn(list(self._replacements(fresh, {n: overdue[n] for n in waiting}, room)))
+            fresh = self.restated([room.live[n] for n in waiting], sight)
+            room.given_up = []
+            drafts = list(self._replacements(fresh, {n: overdue[n] for n in waiting}, room))
+            yield Turn(drafts, given_up=room.given_up)
         if not urgent_alone:
             for group in _groups([i for i in planned if i.kind not in URGENT], OTHERS_A_TURN):
                 yield self._turn(group, room)
 
     def _turn(self, group: Sequence[Intent], room: _Room) -> Turn:
-        fresh = self._restated(group, room.sight)
-        fresh |= {i.id: None for i in group if room.is_filled(i)}
-        needed = [intent for i in group if (intent := fresh[i.id]) is not None]
-        room.heard, room.disowned = self._heard([intent for intent in needed if intent.kind in STOPS]), []
-        drafts = list(self._first_attempts(needed, room))
-        return Turn(drafts, [*(intent for intent in group if fresh[intent.id] is None), *room.disowned])
+        restated = self.restated(group, room.sight)
+        fresh = {i.id: intent for i in group if (intent := restated[i.id]) is not None and not room.is_unneeded(intent)}
+        room.heard = self._heard([intent for intent in fresh.values() if intent.kind in STOPS])
+        return Turn(list(self._first_attempts(list(fresh.values()), room)), [intent for intent in group if intent.id not in fresh])
 
     def _heard(self, stops: Sequence[Intent]) -> Heard:
         vaults = dict.fromkeys(stop.vault for stop in stops if stop.vault is not None)
@@ -222,7 +247,8 @@ class Drafter:
 
     # Numbers and market
 
-    def _restated(self, intents: Sequence[Intent], sight: Sight) -> dict[int, Intent | None]:
+    def restated(self, intents: Sequence[Intent], sight: Sight) -> dict[int, Intent | None]:
+        """Each by id with the numbers of now; None when nobody needs it any more. Errors: RpcError."""
         vaults = list(dict.fromkeys(intent.vault for intent in intents if intent.vault is not None))
         settling = {intent.vault for intent in intents if intent.kind == Kind.SETTLE and intent.vault is not None}
         numbers = self._observer.numbers(vaults, sight.head, settling)
@@ -245,7 +271,7 @@ class Drafter:
             found = [self._first_attempt(trial, room, is_last=not ways[trial.intent.id]) for trial in trials]
             yield from (draft for draft in found if draft is not None)
             for trial, draft in zip(trials, found, strict=True):
-                claimants = room.claimants(trial.intent)
+                claimants = room.claimants(trial)
                 if draft is not None and claimants is not None:
                     self._agreement.tried(draft.intent.to, claimants, trial.passed_at, room.reverted.get(draft.intent.to, 0))
             above = {trial.intent.id for trial in trials if trial.why == ABOVE_STOP_LINE}
@@ -259,7 +285,7 @@ class Drafter:
         if intent.vault in room.heard.denied:
             _wait(intent, "other nodes say that it has not fallen")
             return []
-        by_mark = [] if intent.vault in room.heard.claimants else [(intent, keeper)]
+        by_mark = [] if room.is_stood_down or intent.vault in room.heard.claimants else [(intent, keeper)]
         by_anyone = [(as_anyone(intent), own)] if own is not None and is_for_anyone(intent) else []
         at_last = [(as_anyone(intent, Role.KEEPER), keeper)] if is_for_anyone(intent) else []
         ways = [*by_mark, *by_anyone, *at_last] if intent.vault in room.reverted else [*by_anyone, *by_mark, *at_last]
@@ -274,13 +300,10 @@ class Drafter:
         if trial.gas is None:
             if trial.why in WRONG_HEIGHT:
                 self._observer.heads.failed()
-            if trial.why == NOT_KEEPER and not is_for_anyone(intent):
-                room.disowned.append(intent)
-            else:
-                _wait(intent, "the chain refuses it", tell, signer=signer, refused=trial.why)
+            _wait(intent, "the chain refuses it", tell, signer=signer, refused=trial.why)
             return None
         is_stop = intent.kind in STOPS
-        claimants = room.claimants(intent)
+        claimants = room.claimants(trial)
         if claimants is not None and not self._agreement.may_try(intent.to, claimants, trial.passed_at, room.reverted.get(intent.to, 0)):
             _wait(intent, "it was tried in vain, and no other node lets it pass", tell, nodes=sorted(claimants))
             return None
@@ -327,7 +350,8 @@ class Drafter:
         unneeded = [room.live[n] for n in left if fresh[n] is None and room.live[n].kind in STOPS]
         room.heard = self._heard(unneeded)
         kept = {i.id: i for i in unneeded if self._observer.witnesses.are_several and i.vault not in room.heard.denied}
-        needed = [(intent, slot) for n, slot in left.items() if (intent := _sent_as(room.live[n], fresh[n], kept.get(n))) is not None]
+        again = ((_sent_as(room.live[n], fresh[n], kept.get(n), is_stood_down=room.is_stood_down), slot) for n, slot in left.items())
+        needed = [(intent, slot) for intent, slot in again if intent is not None]
         trials = {trial.intent.id: trial for trial in self._tried([(i, slot.signer, slot) for i, slot in needed], room)}
         for intent_id, slot in left.items():
             if intent_id in kept and intent_id not in trials:
@@ -340,13 +364,17 @@ class Drafter:
 
     def _replacement(self, intent: Intent, trial: Trial | None, slot: Slot, room: _Room) -> Draft | None:
         """The same again for more, or a filler when nobody needs it or the chain refuses it by now."""
+        if trial is not None and trial.gas is None and intent.kind in STOPS and len(trial.refused_at) < self._observer.witnesses.needed:
+            _wait(intent, "too few nodes refuse it", nonce=slot.nonce, refused=trial.why)
+            return None
+        is_unneeded = trial is None or trial.gas is None
+        if is_unneeded and room.is_out_of_reach(slot) and intent.outbox_id is None:
+            room.given_up.append(slot)
+            return None
         cap = self._caps.of(intent.kind)
         offer = room.market.raised(slot.fees, cap, is_stop=intent.kind in STOPS)
         if offer is None:
             _wait(intent, "its fee is at the cap", nonce=slot.nonce, max_fee_wei=slot.fees.max_fee_wei, cap_wei=room.market.cap_wei(cap))
-            return None
-        if trial is not None and trial.gas is None and intent.kind in STOPS and len(trial.refused_at) < self._observer.witnesses.needed:
-            _wait(intent, "too few nodes refuse it", nonce=slot.nonce, refused=trial.why)
             return None
         if trial is None or trial.gas is None:
             return Draft(intent, slot.signer, slot.nonce, offer.fees, FILLER_GAS, is_filler=True)
@@ -377,12 +405,13 @@ def _is_in_gap(filling: Intent, sight: Sight) -> bool:
     return gap is not None and gap[0] <= int(filling.reason["nonce"]) <= gap[1]
 
 
-def _sent_as(intent: Intent, fresh: Intent | None, kept: Intent | None) -> Intent | None:
+def _sent_as(intent: Intent, fresh: Intent | None, kept: Intent | None, *, is_stood_down: bool) -> Intent | None:
     """The fresh numbers in the form in which the pending attempt was sent. A stop that is `kept`, as nodes disagree whether it is needed,
-    is sent in the form that the contract checks, if it has one."""
+    or that stands as another keeper's mark, is sent in the form that the contract checks, if it has one."""
     if fresh is None:
         return None if kept is None or not is_for_anyone(kept) else as_anyone(kept, intent.role)
-    return as_anyone(fresh, intent.role) if intent.data == ENFORCE else replace(fresh, role=intent.role)
+    is_enforced = intent.data == ENFORCE or (is_stood_down and is_for_anyone(fresh))
+    return as_anyone(fresh, intent.role) if is_enforced else replace(fresh, role=intent.role)
 
 
 def _wait(intent: Intent, why: str, tell: Callable[..., object] | None = None, **told: Any) -> None:

@@ -176,6 +176,11 @@ def is_for_anyone(intent: Intent) -> bool:
     return intent.kind in STOPS and intent.reason.get("source") != SOURCE_AT_COST
 
 
+def is_for_the_keeper(intent: Intent) -> bool:
+    """What a vault takes only of the key that the factory names. A settlement is planned only while that is so."""
+    return intent.kind in (Kind.MARK, Kind.SETTLE) or (intent.kind in STOPS and not is_for_anyone(intent))
+
+
 ENFORCE = hex_bytes(calldata.enforce_stop_line())
 
 

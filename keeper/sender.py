@@ -33,7 +33,7 @@ from core.db.repositories.keeper import Intent, NewIntent, NewTx, Tx
 from core.domain.errors import MandateError, OutsideError
 from core.domain.money import UnixSeconds
 from keeper.apart import settled_apart
-from keeper.attempts import Pending
+from keeper.attempts import Pending, Slot
 from keeper.counts import Counts
 from keeper.drafts import URGENT, Caps, Draft, Drafter
 from keeper.intents import NEXT, ON_CHAIN, PENDING, State, filling, second_of
@@ -90,8 +90,8 @@ class Sender:
         self._silent_until: dict[str, float] = {}  # by account
         self._taken = Taken()
 
-    def advance(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
-        """Take every intent as far as it goes now; answers those that are not finished.
+    def advance(self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]:
+        """Take every intent as far as it goes now; answers those that are not finished. `is_stood_down`: the factory names another keeper.
 
         Errors: RpcError and NoHeadError (what was committed stays), LeadershipLostError, IntentMovedError, the database's.
         """
@@ -102,16 +102,16 @@ class Sender:
             self._judge_node(live, sight)
             live = self._with_fillings(live, sight, now)
             live = self._with_seconds(live, sight, now)
-            live, has_sent = self._sent_in_turns(live, sight, now)
+            live, has_sent = self._sent_in_turns(live, sight, now, is_stood_down=is_stood_down)
             if has_sent:
                 _, live = self._settled(live, now)
         return live
 
-    def rush(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
+    def rush(self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]:
         """Sign and send the planned stops among `live`, and nothing else. Errors: as `advance`."""
         with self._reader.rpc.pinned():
             sight = self._look(live)
-            return self._signed_in_turns(live, sight, now, urgent_alone=True)[0]
+            return self._signed_in_turns(live, sight, now, urgent_alone=True, is_stood_down=is_stood_down)[0]
 
     # What the chain decided
 
@@ -179,7 +179,8 @@ class Sender:
             if intent.kind == Kind.STOP and intent.vault not in seconds and intent.state in PENDING
             and sight.head.number - oldest.get(intent.id, sight.head.number) >= SECOND_AFTER_BLOCKS
         ]  # fmt: skip
-        return self._planned(live, [second_of(intent, sight.head) for intent in waiting], now)
+        needed = self._drafter.restated(waiting, sight)
+        return self._planned(live, [second_of(intent, sight.head) for intent in waiting if needed[intent.id] is not None], now)
 
     def _planned(self, live: Sequence[Intent], planned: Sequence[NewIntent], now: datetime) -> list[Intent]:
         if not planned:
@@ -189,7 +190,7 @@ class Sender:
             added = [rows.add_intent(session, intent, self._epoch(), now) for intent in planned]
         return [*live, *(intent for intent in added if intent is not None)]
 
-    def _sent_in_turns(self, live: Sequence[Intent], sight: Sight, now: datetime) -> tuple[list[Intent], bool]:
+    def _sent_in_turns(self, live: Sequence[Intent], sight: Sight, now: datetime, *, is_stood_down: bool) -> tuple[list[Intent], bool]:
         """What was signed before goes out first, stops and what fills gaps before the rest; then what is signed now, in turns.
 
         True when the node took anything that it did not have.
@@ -197,13 +198,13 @@ class Sender:
         urgent = {intent.id for intent in live if intent.kind in URGENT}
         before = list(self._to_send(live, sight))
         has_sent = self._sent([*self._to_fill(sight), *(tx for tx in before if tx.intent_id in urgent)], sight, to_all=True)
-        live, has_sent_now = self._signed_in_turns(live, sight, now)
+        live, has_sent_now = self._signed_in_turns(live, sight, now, urgent_alone=False, is_stood_down=is_stood_down)
         newest = {(tx.signer, tx.nonce): tx.id for tx in self._attempts(live)}
         rest = [tx for tx in before if tx.intent_id not in urgent and newest.get((tx.signer, tx.nonce)) == tx.id]
         return live, any((has_sent, has_sent_now, self._sent(rest, sight)))
 
     def _signed_in_turns(
-        self, live: Sequence[Intent], sight: Sight, now: datetime, *, urgent_alone: bool = False
+        self, live: Sequence[Intent], sight: Sight, now: datetime, *, urgent_alone: bool, is_stood_down: bool
     ) -> tuple[list[Intent], bool]:
         """Each turn is signed, committed and sent before the next one is drafted. True when the node took anything."""
         age_s, after, has_sent = sight.head.age_s(UnixSeconds(int(now.timestamp()))), list(live), False
@@ -215,10 +216,13 @@ class Sender:
         drafted: set[int] = set()
         failed: set[str] = set()
         wanted = live if urgent_alone else self._without_hopeless(live, now)
-        for turn in self._drafter.turns(wanted, sight, self._reverted(live), self._silent(), urgent_alone=urgent_alone):
+        turns = self._drafter.turns(
+            wanted, sight, self._reverted(live), self._silent(), urgent_alone=urgent_alone, is_stood_down=is_stood_down
+        )
+        for turn in turns:
             signed = list(self._bytes_of(turn.drafts, sight, failed))
             drafted |= {draft.intent.id for draft in turn.drafts}
-            moves = [Move(intent, State.SUPERSEDED) for intent in turn.unneeded]
+            moves = [*(Move(intent, State.SUPERSEDED) for intent in turn.unneeded), *_given_up(turn.given_up, after)]
             after = self._committed(after, moves, now, signed)
             has_sent |= self._sent_new(signed, sight)
             self._sign()
@@ -369,6 +373,14 @@ class Sender:
     def _change(self, session: WriteSession, intent: Intent, was: str, now: datetime) -> None:
         if not rows.move_intent(session, intent, was, self._epoch(), now):
             raise IntentMovedError(f"intent {intent.id} is no longer {was}")
+
+
+def _given_up(slots: Sequence[Slot], live: Iterable[Intent]) -> Iterator[Move]:
+    """The newest intent of each; one that it had replaced is looked at by itself."""
+    by_id = {intent.id: intent for intent in live}
+    for slot in slots:
+        intent = by_id[slot.newest.intent_id]
+        yield Move(intent, State.SUPERSEDED, tuple((tx, "lost", None) for tx in slot.attempts if tx.intent_id == intent.id))
 
 
 def _is_refused(intent: Intent, now: datetime) -> bool:

@@ -3,13 +3,15 @@ node of the pool.
 
 Laws
 - What it says of one transaction and cannot be read leaves that one as it is: pending, and known.
+- What pends of an account whose key this process does not hold cannot be raised, nor its nonce filled: after STRANDED_BLOCKS it is given up
+  and signed anew by a key that it holds.
 - What pends more than MOST_GAP nonces above what is used or held was signed on a wrong count: it is given up and signed anew.
 - What the asked node calls mined is mined when one more node has it in the same block, with the same end; of what must not be done twice
   one node's word is enough, since nothing is sent in its place.
 - What must not be done twice is given up only when every node's count is past its nonce and no node knows it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +31,7 @@ from keeper.state import Head
 log = structlog.get_logger("keeper")
 
 MOST_GAP = 16  # a transfer of nothing is paid for each nonce of a gap
+STRANDED_BLOCKS = 3  # after its last offer, in which its bytes may still be mined
 OTHERS_S = 1.0  # that each other node may take
 
 
@@ -70,8 +73,8 @@ class Sight:
         return next(found, None)
 
 
-def look(rpc: Rpc, heads: Heads, signers: Iterable[str], attempts: Sequence[Tx], counts: Counts, once: Collection[int] = ()) -> Sight:
-    """`once`: intents that must not be carried out twice.
+def look(rpc: Rpc, heads: Heads, signers: Collection[str], attempts: Sequence[Tx], counts: Counts, once: Collection[int] = ()) -> Sight:
+    """`signers`: accounts whose keys this process holds. `once`: intents that must not be carried out twice.
 
     Errors: RpcError, NoHeadError; nothing is concluded from a part of the answers.
     """
@@ -107,7 +110,8 @@ def look(rpc: Rpc, heads: Heads, signers: Iterable[str], attempts: Sequence[Tx],
     recent = {name: head.number for name, head in theirs.items() if heads.is_recent(head)}
     verdicts = _witnessed(rpc, verdicts, recent, single)
     for n, (slot, is_far) in enumerate(_reach(verdicts, believed)):
-        if is_far and (slot.signer, slot.nonce) not in single:
+        is_given_up = is_far or (slot.signer not in signers and _is_stranded(verdicts[n], head))
+        if is_given_up and (slot.signer, slot.nonce) not in single:
             verdicts[n] = Lost(slot)
     for account, count in believed.items():
         counts.passed(account, count)
@@ -190,6 +194,12 @@ def _witnessed(rpc: Rpc, verdicts: Sequence[Verdict], heights: Mapping[str, int]
             disbelieve(rpc, rpc.pinned_name, "receipt", transaction=mined.tx.hash)
         found[n] = Pending(mined.slot, unknown=False, is_seen=not is_denied)
     return found
+
+
+def _is_stranded(verdict: Verdict, head: Head) -> bool:
+    newest = verdict.slot.newest
+    is_pending = isinstance(verdict, Pending) and not verdict.is_seen and newest.state != "mined"  # what a reorg took out begins anew
+    return is_pending and head.number - newest.offered_block >= STRANDED_BLOCKS
 
 
 def _is_same(one: Receipt, other: Receipt) -> bool:

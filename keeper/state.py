@@ -137,6 +137,10 @@ class VaultReading:
         """True when money is out where no adapter values it: the worth counts it at cost, and `enforceStopLine` is off."""
         return self.source == SOURCE_AT_COST
 
+    def is_for_anyone(self, head: Head) -> bool:
+        """True while the vault takes `enforceStopLine`, and judges by itself whether it fell. Source: MandateVault.enforceStopLine."""
+        return not self.is_at_cost and (self.ends_at is None or head.at < self.ends_at)
+
     def action(self, kind: Kind, head: Head, why: str) -> "Action":
         """What is to be sent of this vault, with the numbers of this reading."""
         return Action(kind, self.vault, head, why, self.worth_usdc_e6, self.floor_usdc_e6, self.source)

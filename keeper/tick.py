@@ -40,7 +40,7 @@ from keeper.observe import VAULTS_A_BATCH, Observer
 from keeper.order import Order
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.spared import spared
-from keeper.state import SOURCE_AT_COST, STOPS, Action, Head, KeeperState, Kind, VaultReading, VaultStatus
+from keeper.state import STOPS, Action, Head, KeeperState, Kind, VaultReading, VaultStatus
 
 Job = Callable[[KeeperState, UnixSeconds], list[Action]]
 JOBS: tuple[Job, ...] = (settle.plan, keeper_change.plan, mark.plan)  # after the stops
@@ -91,9 +91,9 @@ class TickReport:
 class Moves(Protocol):
     """What a tick asks of a Sender; both answer the intents that are not finished."""
 
-    def advance(self, live: Sequence[Intent], now: datetime) -> list[Intent]: ...
+    def advance(self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]: ...
 
-    def rush(self, live: Sequence[Intent], now: datetime) -> list[Intent]: ...
+    def rush(self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]: ...
 
 
 class Tick:
@@ -147,13 +147,13 @@ class Tick:
         keepers = self._observer.keepers(head, self._own)
         state = KeeperState(self._chain_id, head, (), self._observer.max_head_age_s, keepers, self._own)
         self._tell_changes(state, seconds)
-        live = self._rushed(live, now)
+        live = self._rushed(state, live, now)
         stops: list[Action] = []
         readings: dict[str, VaultReading] = {}
         for part in self._parts(watched, live, head):
             readings |= {reading.vault: reading for reading in part}
             stops += (found := self._stops(replace(state, vaults=part), seconds))
-            live = self._stopped(found, live, now)
+            live = self._stopped(state, found, live, now)
             self._sign()
         state = replace(state, vaults=tuple(readings.values()))
         self._order.note(state.vaults)
@@ -163,7 +163,7 @@ class Tick:
         others = self._others(state, seconds, now)
         live = [*live, *self._written(state, [*stops, *removals], others, seconds, now)]
         if self._sender is not None:
-            live = self._sender.advance(live, now)
+            live = self._sender.advance(live, now, is_stood_down=state.is_stood_down)
         self._retire(state, now)
         return _report(state, seconds, [*stops, *removals, *others], live, round((self._clock() - started) * 1000))
 
@@ -183,13 +183,15 @@ class Tick:
     # What is decided
 
     def _stops(self, state: KeeperState, seconds: UnixSeconds) -> list[Action]:
-        stops = _actions(stop_line.plan, state, seconds)
-        return [stop for stop in stops if stop.source != SOURCE_AT_COST] if state.is_stood_down else stops
+        """One that stands down plans what anyone may stop."""
+        if state.is_stood_down:
+            state = replace(state, vaults=tuple(reading for reading in state.vaults if reading.is_for_anyone(state.head)))
+        return _actions(stop_line.plan, state, seconds)
 
-    def _stopped(self, actions: Sequence[Action], live: list[Intent], now: datetime) -> list[Intent]:
+    def _stopped(self, state: KeeperState, actions: Sequence[Action], live: list[Intent], now: datetime) -> list[Intent]:
         """Plan the stops of a slice and send them at once."""
         planned = self._planned(actions, now)
-        return self._rushed([*live, *planned], now) if planned else live
+        return self._rushed(state, [*live, *planned], now) if planned else live
 
     def _planned(self, actions: Sequence[Action], now: datetime) -> list[Intent]:
         """Write them down at once; none in a dry run."""
@@ -212,12 +214,12 @@ class Tick:
             self._sign()
         return after, actions
 
-    def _rushed(self, live: list[Intent], now: datetime) -> list[Intent]:
+    def _rushed(self, state: KeeperState, live: list[Intent], now: datetime) -> list[Intent]:
         """Planned stops are sent before anything else is done. A node that fails now is met again by what follows."""
         if self._sender is None or not any(intent.kind in STOPS and intent.state == State.PLANNED for intent in live):
             return live
         try:
-            return self._sender.rush(live, now)
+            return self._sender.rush(live, now, is_stood_down=state.is_stood_down)
         except (RpcError, NoHeadError) as error:
             log.warning("stops wait", error=str(error))
             return live

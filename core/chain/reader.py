@@ -27,7 +27,7 @@ from core.chain.abi import (
     hex_text,
 )
 from core.chain.calldata import Call
-from core.chain.refusals import INVALID_PARAMS_CODE
+from core.chain.refusals import INVALID_PARAMS_CODE, failure_of
 from core.chain.results import Parse
 from core.chain.revert import decode_revert
 from core.chain.rpc import AnswerTooLargeError, Rpc, RpcCodeFailedError, RpcRefusedError, RpcRevertedError
@@ -87,6 +87,9 @@ class VaultPosition:
     totals: VaultTotals
     agent: str
     balance: int
+
+
+NO_VAULT = VaultPosition(VaultTotals(0, 0, 0, 0, 0, 0, 0, 0), "", 0)  # where no vault stands at the address yet; known by `is`
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +166,11 @@ _POSITIONS_ASKED = [Parameter.of_type(kind) for kind in ("address[]", "address")
 _POSITION_TOLD = [Parameter.of_type(kind) for kind in ("bool", *("uint256",) * len(fields(VaultTotals)), "address", "uint256")]
 
 
-def _positions_of(count: int) -> Parse[list[VaultPosition | None]]:
+def _positions_of(count: int) -> Parse[list[VaultPosition]]:
     """What contracts/lenses/VaultPositions.sol answers of so many vaults."""
     size = len(_POSITION_TOLD) * WORD_BYTES
 
-    def parse(content: bytes) -> list[VaultPosition | None]:
+    def parse(content: bytes) -> list[VaultPosition]:
         try:
             answer = answer_words(results.code(content), count * len(_POSITION_TOLD))
             return [_position(*decode_values(_POSITION_TOLD, answer[start : start + size])) for start in range(0, len(answer), size)]
@@ -177,9 +180,14 @@ def _positions_of(count: int) -> Parse[list[VaultPosition | None]]:
     return parse
 
 
-def _position(is_there: bool, *values: Any) -> VaultPosition | None:
+def _position(is_there: bool, *values: Any) -> VaultPosition:
     *totals, agent, balance = values
-    return VaultPosition(VaultTotals(*totals), agent, balance) if is_there else None
+    return VaultPosition(VaultTotals(*totals), agent, balance) if is_there else NO_VAULT
+
+
+def _own_position(totals: Any, agent: Any, balance: Any) -> VaultPosition | None:
+    is_refused = any(isinstance(answer, RpcRefusedError) for answer in (totals, agent, balance))
+    return None if is_refused else VaultPosition(VaultTotals(*totals), agent, balance)
 
 
 def rule_of(value: tuple[Any, ...]) -> Rule:
@@ -393,16 +401,31 @@ class ChainReader:
         return VaultTotals(*self._vault(vault, "totals", at))
 
     def vault_positions(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
-        """Of each vault of the factory, at one block's hash, by one call; None where none stands yet, and all None where the node
-        refuses: it has that state no more. Errors: RpcUnreachableError.
+        """Of each vault of the factory, at one block's hash, by one call; NO_VAULT where the node says that none stands yet, and None where
+        it refuses: it has that state no more. Errors: RpcUnreachableError.
 
-        At most 69 `vaults`: the answer counts as code, of which a call may leave 24,576 bytes (EIP-170), 352 for each.
+        At most 69 `vaults`: the answer counts as code, of which a call may leave 24,576 bytes (EIP-170), 352 for each. Where that call
+        itself fails, because of one of them or of a node that runs no such call, each vault is asked for its own views.
         """
         call = {"data": creation_code("VaultPositions") + encode_values(_POSITIONS_ASKED, [vaults, self.contracts["usdc"]]).hex()}
         try:
             return list(self.rpc.call("eth_call", [call, block_argument(at)], _positions_of(len(vaults))))
-        except RpcRefusedError:  # no node has that state
+        except RpcRefusedError as error:
+            is_of_the_call = failure_of("eth_call", (), {"code": error.code, "message": error.node_message}) is None
+            return self._own_words(vaults, at) if is_of_the_call else [None] * len(vaults)
+
+    def _own_words(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
+        """As `vault_positions`, three calls a vault; None also of one whose own call fails."""
+        usdc, balance = self.contracts["usdc"], function("MockUSDC", "balanceOf")
+        views = [function("MandateVault", "totals"), function("MandateVault", "agent"), balance]
+        own = [[(vault, views[0].encode()), (vault, views[1].encode()), (usdc, balance.encode(vault))] for vault in vaults]
+        asked = [call for calls in own for call in calls]
+        requests = [("eth_call", [{"to": to, "data": data}, block_argument(at)]) for to, data in asked]
+        try:
+            answers = self.rpc.batch_settled(requests, [_output_of(view) for view in views] * len(vaults))
+        except RpcRefusedError:
             return [None] * len(vaults)
+        return [_own_position(*answers[start : start + len(views)]) for start in range(0, len(answers), len(views))]
 
     def vault_seen(self, vault: str, at: At = LATEST) -> VaultSeen:
         """All of a vault in one request at one block: a tag is fixed to its block's hash first. Errors: also NotSeenError."""

@@ -7,7 +7,7 @@
 
 Laws
 - What a vault's events leave open (continuity.py) is found wherever the node has the state of the range's two ends; where it
-  has not, gaps between the events are found still.
+  has not, gaps between the events are found still. A node that says that no vault stands where there are events of one contradicts itself.
 - A bloom is asked only where it can answer: in a block so full that strangers' bits are likely to look like ours, it proves
   nothing, and nothing is concluded (docs/decisions/0065).
 - Receipts are believed as at the tip. What they do not explain either is a contradiction: nothing is written, and the node
@@ -15,13 +15,13 @@ Laws
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.chain.abi import address_word, events_by_topic
 from core.chain.bloom import BITS, admits, bits_of
 from core.chain.decode import TRANSFER_TOPIC
-from core.chain.reader import ChainReader, VaultPosition
+from core.chain.reader import NO_VAULT, ChainReader, VaultPosition
 from core.domain.blocks import RawLog
 from core.domain.errors import OutsideError
 from core.domain.events import Executed, VaultCreated, X402Paid
@@ -92,8 +92,12 @@ class RangeProof:
         last = facts[-1].header.hash
         self._look_up([history.vault for history in histories if history.born is None], self._parent_hash)
         self._look_up([history.vault for history in histories], last)
+        ends = [(self._before(one), self._positions[one.vault, last]) for one in histories]
+        denied = next((one.vault for one, end in zip(histories, ends, strict=True) if any(position is NO_VAULT for position in end)), None)
+        if denied is not None:
+            raise BlockContradictionError(facts[-1].header, f"there are events of vault {denied}, and no vault stands there")
         heights = (facts[0].header.number, facts[-1].header.number)
-        gaps = [(one, gap_in(self._before(one), self._positions[one.vault, last], one.told, heights, self._usdc)) for one in histories]
+        gaps = [(one, gap_in(before, after, one.told, heights, self._usdc)) for one, (before, after) in zip(histories, ends, strict=True)]
         return [(history, gap) for history, gap in gaps if gap is not None]
 
     def _before(self, history: _History) -> VaultPosition | None:
@@ -118,7 +122,7 @@ class RangeProof:
             middle = may[(sound + broken) // 2]
             self._look_up([history.vault], middle.hash)
             position = self._positions[history.vault, middle.hash]
-            if position is None:
+            if position is None or position is NO_VAULT:
                 return [header.number for header in may]
             until = [one for one in history.told if one.number <= middle.number]
             is_sound = gap_in(before, position, until, (begin, middle.number), self._usdc) is None
@@ -171,10 +175,10 @@ def _suspicious(blocks: Sequence[FetchedBlock], watch: WatchList) -> list[int]:
     """Heights whose bloom admits an event of ours while no such log came, as far as blooms tell."""
     groups, left, found = list(_groups(watch)), MOST_LOOKS, []
     for block in blocks:
-        bloom = block.header.logs_bloom
+        bloom, told = block.header.logs_bloom, {bits_of(one.topics[0]) for one in block.logs if one.topics}
         for group in groups:
-            gates = [gate for gate in group.gates if admits(bloom, gate)]
-            if not gates or left < len(group.members) or group.false_share(bloom) > MOST_FALSE:
+            gates = [gate for gate in group.gates if admits(bloom, gate) and group.false_share(bloom, gate, told) <= MOST_FALSE]
+            if not gates or left < len(group.members):
                 continue
             left -= len(group.members)
             if group.lacks(bloom, gates, block.logs):
@@ -215,9 +219,12 @@ class _Group:
         may = (bits for key, bits in self.members.items() if admits(bloom, bits) and key not in seen)
         return any(admits(bloom, bits | gate) for bits in may for gate in gates)
 
-    def false_share(self, bloom: int) -> float:
-        """How likely other logs' bits look like those of a member that has none, where a gate is open: three bits each."""
-        return len(self.members) * (bloom.bit_count() / BITS) ** 3
+    def false_share(self, bloom: int, gate: int, told: Collection[int]) -> float:
+        """How likely other logs' bits look like those of a member that has none, three bits each. Where a log that came opened the gate
+        (`told`: the bits of their first topics), or anybody's payment does, that it is open says nothing of a member; else it would have
+        had to open by chance as well."""
+        by_chance = (bloom.bit_count() / BITS) ** 3
+        return len(self.members) * by_chance * (1 if self.is_by_wallet or gate in told else len(self.gates) * by_chance)
 
 
 def _groups(watch: WatchList) -> Iterator[_Group]:

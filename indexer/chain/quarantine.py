@@ -6,6 +6,7 @@
                                                                      '- it, and all of this ledger after it: held
 
 Laws
+- Each step of the search, and each ledger that is held, is a sign of the loop: a thousand bad ledgers take minutes, in one transaction.
 - Held is only what is refused for what it says: by the database with SQLSTATE class 22 or 23, or by a rule of the domain. A full disk, a
   lost connection, a time-out of a lock or a lost lead fail the round, which is tried again. So does a defect of ours in the writing of
   ledgers (TypeError, KeyError, ...): it would hold all of them. In the making of one fact it is that fact's trouble.
@@ -164,6 +165,7 @@ class _Taking:
             refusal = refusal_of(error)
             if refusal is None:
                 raise
+            self.chain.sign()
             log.warning(
                 "ledgers refuse rows", ledger=self.ledger, ledgers=len(full), rows=sum(map(len, full.values())), error=_short(error)
             )
@@ -171,6 +173,7 @@ class _Taking:
 
     def _hold(self, ledger_id: int, entries: Sequence[Entry], why: Refusal) -> None:
         facts = [held_fact(entry, why if at == 0 else WAITS) for at, entry in enumerate(entries)]
+        self.chain.sign()
         lacking = self.chain.books.hold(self.session, self.chain.chain_id, self.ledger, ledger_id, facts, self.now)
         if not lacking:
             return

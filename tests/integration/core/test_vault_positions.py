@@ -1,9 +1,11 @@
 """The lens that reads many vaults in one call says what each vault says of itself, at that very block."""
 
+import json
+
 import httpx
 import pytest
 
-from core.chain.reader import ChainReader, VaultPosition
+from core.chain.reader import NO_VAULT, ChainReader, VaultPosition
 from core.chain.rpc import Rpc, RpcUnreachableError
 from core.domain.mandate.terms import ZERO_ADDRESS
 from indexer.chain.completeness import VAULTS_A_REQUEST
@@ -35,15 +37,42 @@ def test_positions__of_vaults_that_differ__are_what_each_says(deployed: Deployed
     asked, now = [*vaults, later, STRANGER.address], head(deployed)
 
     found = deployed.reader.vault_positions(asked, now)
-    assert found == [*(own_word(deployed, vault, now) for vault in (*vaults, later)), None]
+    assert found == [*(own_word(deployed, vault, now) for vault in (*vaults, later)), NO_VAULT]
     assert found[0] != found[1]
-    assert deployed.reader.vault_positions(asked, before) == [*(own_word(deployed, vault, before) for vault in vaults), None, None]
+    assert deployed.reader.vault_positions(asked, before) == [*(own_word(deployed, vault, before) for vault in vaults), NO_VAULT, NO_VAULT]
 
 
 def test_positions__as_many_as_are_asked_for_at_once__come_in_one_answer(deployed: DeployedChain) -> None:
     vault = deployed.create_vault(deployed.terms("m_lensfulla"))
     at = head(deployed)
     assert deployed.reader.vault_positions([vault] * VAULTS_A_REQUEST, at) == [own_word(deployed, vault, at)] * VAULTS_A_REQUEST
+
+
+def test_positions__one_of_them_is_no_vault_and_fails__are_those_of_the_others(deployed: DeployedChain) -> None:
+    vault, foreign = deployed.create_vault(deployed.terms("m_lensfaila")), deployed.contracts["usdc"]
+    at = head(deployed)
+    assert deployed.reader.vault_positions([vault, foreign, vault], at) == [
+        own_word(deployed, vault, at),
+        None,
+        own_word(deployed, vault, at),
+    ]
+
+
+def test_positions__a_node_that_runs_no_call_without_recipient__says_each_vaults(deployed: DeployedChain) -> None:
+    vaults = [deployed.create_vault(deployed.terms(f"m_lensto{number}aaa")) for number in range(2)]
+    at, real = head(deployed), httpx.HTTPTransport()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        if isinstance(body, dict) and "to" not in body["params"][0]:
+            return httpx.Response(200, json={"jsonrpc": "2.0", "id": body["id"], "error": {"code": -32602, "message": "missing field to"}})
+        return httpx.Response(200, content=real.handle_request(httpx.Request("POST", deployed.anvil.url, json=body)).read())
+
+    reader = ChainReader(Rpc(["http://node"], transport=httpx.MockTransport(answer)), deployed.contracts)
+    found = reader.vault_positions(vaults, at)
+    reader.rpc.close()
+    real.close()
+    assert found == [own_word(deployed, vault, at) for vault in vaults]
 
 
 def node(result: str | None) -> ChainReader:

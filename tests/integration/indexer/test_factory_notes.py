@@ -9,6 +9,7 @@ from core.db.tables.alerts import OwnerAlert
 from core.db.tables.chain import OwedNote
 from core.db.tables.mandate import MandateEvent
 from indexer.chain import factory_notes
+from indexer.chain.books import LiveBooks
 from indexer.chain.rebuild import Rebuild, RebuildRefusedError
 from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
@@ -151,3 +152,21 @@ def test_a_rescan__waits_until_nothing_is_owed(follower: Follower, five: list[tu
     follower.tip.round()
     with pytest.raises(RebuildRefusedError, match="factory's notes"):
         Rebuild(follower.chain, follower.database, now_utc)
+
+
+def test_books_that_all_refuse_their_note__are_a_sign_of_the_loop_each(
+    follower: Follower, five: list[tuple[Issued, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thousand are searched and held in one transaction, which takes longer than the watchdog waits: it would be begun again for ever."""
+
+    def refuse(*_: object) -> int:
+        raise ValueError("refused by the test")
+
+    factory_call(follower, calldata.propose_keeper(OWNER.address))
+    monkeypatch.setattr(factory_notes, "BOOKS_A_SLICE", len(five))
+    monkeypatch.setattr(LiveBooks, "append", refuse)
+    signs: list[None] = []
+    follower.restart(sign=lambda: signs.append(None))
+    follower.tip.round()
+    assert noted(follower) == []
+    assert len(signs) >= 3 * len(five)

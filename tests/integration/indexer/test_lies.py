@@ -12,12 +12,14 @@ from core.chain.bloom import bloom_of
 from core.chain.reader import ChainReader
 from core.chain.results import log_of
 from core.chain.rpc import Rpc, RpcUnreachableError
+from indexer.chain import completeness
 from indexer.chain.backfill import WORTH_IT
 from indexer.chain.fetch import BlockContradictionError
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, Issued
 
 FINAL_BEHIND = 64  # anvil: finalized is the head minus 64
+WORDS = 11  # of a position as the lens tells it
 TOPICS = {event.name: topic for topic, event in events_by_topic().items()}
 Working = tuple[Issued, str]
 Lie = Callable[[str, Any], Any]  # (method, result) -> what it says instead
@@ -213,6 +215,22 @@ def test_in_a_range__receipts_that_lie_as_well__nothing_is_committed_and_the_oth
     follower.catch_up()
     assert follower.story(mandate)[:7] == WHOLE
     follower.assert_sound(mandate, vault)
+
+
+def test_in_a_range__a_node_that_denies_the_vault_whose_event_it_leaves_out__is_not_believed(
+    follower: Follower, two: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(completeness, "MOST_FALSE", 0.0)  # as on a chain of full blooms
+    mandate, vault = lived(follower)
+    last = "0x" + f"{3:064x}"
+    omits = without(lambda log: log["topics"][:2] == [TOPICS["Executed"], last])
+    two.wire.lie = lambda method, result: "0x" + "00" * 32 * WORDS if method == "eth_call" else omits(method, result)
+    with pytest.raises(BlockContradictionError, match="no vault stands there"):
+        follower.catch_up()
+    follower.catch_up()
+    assert follower.story(mandate)[:7] == WHOLE
+    follower.assert_sound(mandate, vault)
+    assert two.failures()["distrust: contradicts"] >= 1
 
 
 def test_in_a_range__no_node_has_the_old_state__gaps_between_events_are_found_still(follower: Follower, alone: Nodes) -> None:

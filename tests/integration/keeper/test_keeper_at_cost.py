@@ -16,7 +16,7 @@ from core.domain.events import Marked, Stopped
 from core.domain.mandate.selectors import selector_of
 from core.domain.mandate.terms import UNPINNED, Rule, RuleKind
 from tests.integration.chain_fixtures import DeployedChain
-from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, Stage
+from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KeeperProcess, Stage
 from tests.personas import AGENT, KEEPER, STRANGER
 
 OUT = 50 * USDC
@@ -113,20 +113,35 @@ def test_money_goes_out_between_decision_and_signature__the_stop_is_read_again_a
 def test_agent_that_makes_each_public_stop_revert__is_stopped_by_the_keepers_mark(stage: Stage, venue: str) -> None:
     """In every block the agent takes a base unit out before `enforceStopLine` and brings it back after it."""
     stage.set_price(PRICE_AT_FLOOR - 1)
-    keeper = stage.keeper(stop_signer=STRANGER.signer)
-    give = calldata.call_by_signature("give(uint256)", [1])
-    sandwich = ((Call(venue, 1, take(1)), 500 * GWEI), (Call(venue, 0, give), 1))
-    with stage.no_blocks():
-        for _ in range(4):
-            keeper.run()
-            nonce = stage.chain.reader.transaction_count(AGENT.address)
-            for n, (call, tip_wei) in enumerate(sandwich if stage.status() == "working" else ()):
-                stage.chain.rpc.call("eth_sendRawTransaction", [signed_by_agent(stage, calldata.execute(call), nonce + n, tip_wei)])
-            stage.chain.anvil.mine(1)
+    sandwich(stage, venue, stage.keeper(stop_signer=STRANGER.signer), 4)
     first, second = stage.intents()[:2]
     assert (first.role, first.state) == ("stop", "reverted")
     assert second.role == "keeper"
     assert stage.status() == "stopped"
+
+
+def test_agent_that_makes_each_public_stop_revert__costs_a_keeper_that_stands_down_little(stage: Stage, venue: str) -> None:
+    """It has no other way, and ETH that other vaults may need."""
+    stage.set_price(PRICE_AT_FLOOR - 1)
+    keeper = stage.keeper(signer=STRANGER.signer, age=stage.chain_clock)
+    sandwich(stage, venue, keeper, 12)
+    assert [state for _, state in stage.states()] == ["reverted", "reverted", "planned"]
+    stage.pass_time(stage.chain.now + 60)
+    keeper.run()
+    assert stage.status() == "stopped"
+
+
+def sandwich(stage: Stage, venue: str, keeper: KeeperProcess, blocks: int) -> None:
+    """The agent's two transactions stand before and after the keeper's in each of so many blocks."""
+    give = calldata.call_by_signature("give(uint256)", [1])
+    around = ((Call(venue, 1, take(1)), 500 * GWEI), (Call(venue, 0, give), 1))
+    with stage.no_blocks():
+        for _ in range(blocks):
+            keeper.run()
+            nonce = stage.chain.reader.transaction_count(AGENT.address)
+            for n, (call, tip_wei) in enumerate(around if stage.status() == "working" else ()):
+                stage.chain.rpc.call("eth_sendRawTransaction", [signed_by_agent(stage, calldata.execute(call), nonce + n, tip_wei)])
+            stage.chain.anvil.mine(1)
 
 
 def signed_by_agent(stage: Stage, data: str, nonce: int, tip_wei: int) -> str:

@@ -1,7 +1,7 @@
 """Stuck, underpriced, dropped and overtaken transactions: nothing the keeper sends holds up a stop."""
 
 from core.chain import calldata
-from core.chain.abi import hex_text
+from core.chain.abi import hex_bytes, hex_text
 from core.domain.blocks import Receipt
 from keeper.drafts import Caps
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage
@@ -100,6 +100,23 @@ def test_a_key_of_its_own_without_money__the_keepers_key_stops(stage: Stage) -> 
     stage.set_price(PRICE_AT_FLOOR)
     stage.keeper(stop_signer=STRANGER.signer).run()
     assert (stage.status(), stage.receipt_of(stage.txs()[0]).sender) == ("stopped", KEEPER.address)
+
+
+def test_a_key_that_runs_dry_after_it_signed__is_left_with_no_stop_once_the_other_key_has_stopped(stage: Stage) -> None:
+    """No node takes the stop, nor the transfer in its place, which the key cannot pay: a second stop was planned in each tick, for good."""
+    stage.set_price(PRICE_AT_FLOOR)
+    keeper = stage.keeper(stop_signer=STRANGER.signer)
+    with stage.no_blocks():
+        keeper.run()
+        assert stage.states() == [("stop", "broadcast")]
+        stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
+        stage.chain.anvil.rpc.call("anvil_setBalance", [STRANGER.address, "0x0"])
+        for _ in range(8):
+            mine(stage)
+            keeper.run()
+    stop, *seconds = stage.states()
+    assert (stage.status(), stop, [kind for kind, _ in seconds]) == ("stopped", ("stop", "superseded"), ["second_stop"])
+    assert {tx.state for tx in stage.txs() if bytes(tx.signer) == hex_bytes(STRANGER.address)} == {"lost"}
 
 
 # Fees

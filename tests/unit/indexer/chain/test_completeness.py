@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from core.chain.abi import address_word
-from core.chain.bloom import bits_of
+from core.chain.abi import address_word, topic_of
+from core.chain.bloom import bits_of, bloom_of
 from core.chain.decode import TRANSFER_TOPIC
 from core.chain.reader import VaultPosition
-from core.db.repositories.chain import LinkedWallet
+from core.db.repositories.chain import KnownVault, LinkedWallet
 from core.domain.blocks import BlockHeader, RawLog
 from core.domain.events import Deposited, LogRef
-from indexer.chain.completeness import VAULTS_A_REQUEST, RangeProof
+from indexer.chain.completeness import MOST_MEMBERS, VAULTS_A_REQUEST, RangeProof
 from indexer.chain.facts import BlockFacts, Found
 from indexer.chain.fetch import BlockContradictionError, FetchedBlock
 from indexer.chain.watch import WatchList
@@ -56,3 +56,50 @@ def test_a_payment_that_only_the_bloom_tells_of__has_its_block_read_by_receipts(
     watch = WatchList(FACTORY, USDC, adapters, wallets={SENDER: LinkedWallet(1, 0)})
     with pytest.raises(BlockContradictionError, match="a log is missing"):
         RangeProof(Reader(), PARENT).left_out([FetchedBlock(header, (), ())], [BlockFacts(header, (), (), (), ())], watch)  # type: ignore[arg-type]
+
+
+def purchase_of(vault: str, index: int) -> tuple[RawLog, ...]:
+    """The four logs of a vault's purchase at a venue: 36 bits of a bloom, more or fewer."""
+    venue, adapter = f"0x{'8' * 40}", f"0x{'9' * 40}"
+    told = [
+        (USDC, ("0x" + "a1" * 32, address_word(vault), address_word(adapter))),  # its approval
+        (USDC, (TRANSFER_TOPIC, address_word(vault), address_word(venue))),
+        (venue, ("0x" + "a2" * 32, address_word(vault))),
+        (vault, (topic_of("Executed"), address_word(f"0x{index:040x}"), address_word(adapter), "0x" + "a3" * 32)),
+    ]
+    return tuple(RawLog(address, topics, "0x", 10, HASH, HASH, 0, place) for place, (address, topics) in enumerate(told))
+
+
+def payments(count: int) -> tuple[RawLog, ...]:
+    """Of strangers to strangers."""
+    pairs = [(address_word(f"0x{number:040x}"), address_word(f"0x{number + 500:040x}")) for number in range(count)]
+    return tuple(RawLog(USDC, (TRANSFER_TOPIC, *pair), "0x", 10, HASH, HASH, 0, place) for place, pair in enumerate(pairs))
+
+
+def is_looked_at(vaults: int, *, logs: tuple[RawLog, ...], came: tuple[RawLog, ...]) -> bool:
+    """Whether a block of these logs, of which `came` were given, has its receipts read where so many vaults are watched."""
+    header = replace(HEADER, logs_bloom=bloom_of(logs))
+    watched = {vault: KnownVault(vault, SENDER, None, ()) for vault in map(vault_of, range(vaults))}
+    proof = RangeProof(Reader(), PARENT)  # type: ignore[arg-type]  # as much of a reader as it uses
+    try:
+        proof.left_out(
+            [FetchedBlock(header, (), came)], [BlockFacts(header, (), (), (), ())], WatchList(FACTORY, USDC, set(), vaults=watched)
+        )
+    except BlockContradictionError:  # the receipts of a node that has none are not the header's
+        return True
+    return False
+
+
+def vault_of(number: int) -> str:
+    return f"0x{number + 1_000_000:040x}"
+
+
+@pytest.mark.parametrize(("vaults", "beside"), [(1, 60), (100, 20), (2_000, 8), (MOST_MEMBERS, 0)])
+def test_an_execution_that_only_the_bloom_tells_of__has_its_block_read_by_receipts__of_many_vaults_too(vaults: int, beside: int) -> None:
+    assert is_looked_at(vaults, logs=purchase_of(vault_of(0), 1) + payments(beside), came=())
+
+
+@pytest.mark.parametrize("purchases", [5, 14, 16, 60])
+def test_a_busy_block_of_which_all_came__is_not_looked_at_because_of_what_its_own_logs_say(purchases: int) -> None:
+    logs = tuple(log for number in range(purchases) for log in purchase_of(vault_of(number), number))
+    assert not is_looked_at(2_000, logs=logs, came=logs)

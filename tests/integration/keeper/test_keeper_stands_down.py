@@ -1,0 +1,134 @@
+"""A keeper that the factory does not name: it stops what anyone may stop, whatever nodes say of its marks, and leaves nothing behind."""
+
+import pytest
+
+from core.chain import calldata
+from core.chain.abi import hex_bytes
+from core.db.repositories import outbox
+from core.db.repositories.outbox import NewRequest
+from keeper.intents import ENFORCE
+from keeper.jobs.keeper_change import ACCEPT_S
+from tests.integration.keeper import lies
+from tests.integration.keeper.conftest import PRICE_AT_FLOOR, KeeperProcess, KilledError, Stage
+from tests.integration.keeper.liars import Call, LyingWire, said
+from tests.integration.keeper.lies import TWO
+from tests.integration.keeper.test_keeper_other_jobs import HOUR, propose
+from tests.integration.keeper.test_keeper_sends import MOVED
+from tests.personas import KEEPER, STRANGER
+
+MARK = calldata.mark(0, 0, "0x" + "00" * 32)[:10]
+
+
+def accept(stage: Stage) -> None:
+    """The factory names STRANGER from now on."""
+    stage.chain.succeed(STRANGER, stage.chain.contracts["factory"], calldata.accept_keeper())
+
+
+def run(stage: Stage, keeper: KeeperProcess, ticks: int) -> None:
+    for _ in range(ticks):
+        keeper.run()
+        stage.pass_time(stage.chain.now + 2)
+
+
+def is_trial(call: Call) -> bool:
+    return call["method"] in ("eth_call", "eth_estimateGas") and "from" in call["params"][0]
+
+
+def marks_pass(call: Call, _: Call) -> Call | None:
+    if not (is_trial(call) and call["params"][0]["data"].startswith(MARK)):
+        return None
+    return said(call, hex(100_000) if call["method"] == "eth_estimateGas" else "0x")
+
+
+def not_keeper(call: Call, _: Call) -> Call | None:
+    return lies.refusal_of("NotKeeper", 1)(call) if is_trial(call) else None
+
+
+@pytest.mark.parametrize("liar", TWO)
+def test_a_node_lets_its_mark_pass__it_stops_as_anyone_may(stage: Stage, liar: str) -> None:
+    """The chain refuses that mark, however often it is paid for."""
+    stage.pass_time(propose(stage, STRANGER.address))
+    accept(stage)
+    stage.set_price(PRICE_AT_FLOOR)
+    run(stage, stage.keeper(paths=TWO, wire=LyingWire({liar: marks_pass})), 3)
+    assert (stage.states(), stage.status()) == ([("stop", "mined")], "stopped")
+
+
+def test_the_keeper_changes_while_its_stop_pends__the_nonce_goes_on_as_anyones_stop(stage: Stage) -> None:
+    stage.pass_time(propose(stage, STRANGER.address))
+    stage.set_price(PRICE_AT_FLOOR)
+    old = stage.keeper()
+    with stage.no_blocks():
+        old.run()
+        stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
+    accept(stage)
+    with stage.no_blocks():
+        old.run()
+        stage.chain.anvil.mine()
+    (intent,) = stage.intents()
+    assert (stage.status(), bytes(intent.data), [tx.is_filler for tx in stage.txs()]) == ("stopped", ENFORCE, [False, False])
+
+
+def test_a_settlement_that_was_planned_before_the_keeper_changed__is_superseded(stage: Stage) -> None:
+    stage.pass_time(stage.ends_at - ACCEPT_S)
+    stage.pass_time(propose(stage, STRANGER.address))
+    stage.pass_time(stage.ends_at)
+    killed = stage.keeper(die_after="planned")
+    with pytest.raises(KilledError):
+        killed.run()
+    killed.die()
+    accept(stage)
+    report = stage.keeper().run()
+    assert (stage.states(), report.live_intents) == ([("settle", "superseded")], 0)
+
+
+def test_a_fallen_vault_whose_mandate_ended__is_not_its_to_stop(stage: Stage) -> None:
+    """`enforceStopLine` is off from the end on: a node that lets it pass would have it paid for in each block."""
+    stage.set_price(PRICE_AT_FLOOR)
+    stage.pass_time(stage.ends_at)
+    stranger = stage.keeper(signer=STRANGER.signer)
+    stranger.run()
+    assert (stage.states(), stranger.wire.sent) == ([], [])
+
+
+# The factory names it, and a node says otherwise
+
+
+def test_a_node_refuses_marks_as_another_keepers__one_is_planned_and_waits(stage: Stage) -> None:
+    """One that is dropped on a node's word is planned anew in each tick, row by row."""
+    stage.set_price(MOVED)
+    run(stage, stage.keeper(paths=TWO, wire=LyingWire({"/a": not_keeper})), 3)
+    assert stage.states() == [("mark", "planned")]
+
+
+def test_a_node_refuses_a_request_as_another_keepers__it_is_refused_after_an_hour(stage: Stage) -> None:
+    data = hex_bytes(calldata.settle())
+    kind = {"key": "k", "kind": "relay_delivery", "role": "keeper", "to": stage.vault, "data": data, "reason": {}}
+    with stage.database.write() as session:
+        outbox.ask(session, NewRequest(chain_id=stage.chain.chain_id, **kind), stage.now())
+    keeper = stage.keeper(paths=("/a",), wire=LyingWire({"/a": not_keeper}))
+    run(stage, keeper, 2)
+    stage.pass_time(int((stage.now() + HOUR).timestamp()))
+    keeper.run()
+    assert stage.states() == [("relay_delivery", "refused")]
+
+
+# A key that this process does not hold any more
+
+
+@pytest.mark.parametrize("price", [PRICE_AT_FLOOR, MOVED], ids=["stop", "mark"])
+def test_what_pends_of_the_old_key__is_signed_anew_by_the_new_one(stage: Stage, price: int) -> None:
+    """Its account is empty, or what it offers too little: nobody can raise it."""
+    stage.pass_time(propose(stage, STRANGER.address))
+    stage.set_price(price)
+    old = stage.keeper()
+    with stage.no_blocks():
+        old.run()
+        stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
+    old.die()
+    stage.chain.anvil.rpc.call("anvil_setBalance", [KEEPER.address, "0x0"])
+    accept(stage)
+    new = stage.keeper(signer=STRANGER.signer)
+    run(stage, new, 5)
+    (_, first), (_, second) = stage.states()
+    assert (first, second) in [("nonce_lost", "mined"), ("nonce_lost", "done")]
