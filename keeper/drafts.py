@@ -27,7 +27,7 @@ import structlog
 from core.chain.abi import hex_text
 from core.chain.reader import ChainReader
 from core.db.repositories.keeper import Intent
-from keeper.attempts import Fees, Pending, Slot, first_free_nonce
+from keeper.attempts import Fees, Slot, first_free_nonce
 from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.intents import ENFORCE, State, as_anyone, is_for_anyone, is_for_the_keeper, order_of, restated
 from keeper.market import Market, Offer, market
@@ -113,6 +113,7 @@ class _Room:
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     overtaken: set[tuple[str, int]] = field(default_factory=set)  # pending nonces that a draft of this round replaces
     heard: Heard = field(default_factory=Heard)  # of the stops of this turn
+    out_of_reach: Mapping[int, Slot] = field(default_factory=dict)  # by intent: no node has it, and its key pays for no filler
     given_up: list[Slot] = field(default_factory=list)  # in this turn
 
     def __post_init__(self) -> None:
@@ -141,10 +142,9 @@ class _Room:
         found = ((slot.signer, self.live.get(slot.newest.intent_id)) for slot in self.sight.pending)
         return {signer for signer, intent in found if intent is not None and intent.kind == Kind.STOP and intent.vault == vault}
 
-    def is_out_of_reach(self, slot: Slot) -> bool:
-        """The node has none of its bytes, and its key cannot pay for a transfer of nothing in their place."""
-        is_unknown = any(isinstance(one, Pending) and one.unknown and one.slot is slot for one in self.sight.verdicts)
-        return is_unknown and self.market.balances_wei[slot.signer] < FILLER_GAS * slot.fees.max_fee_wei
+    def can_fill(self, slot: Slot) -> bool:
+        """Its key can pay for a transfer of nothing in its place."""
+        return self.market.balances_wei[slot.signer] >= FILLER_GAS * slot.fees.max_fee_wei
 
     def claimants(self, trial: Trial) -> frozenset[str] | None:
         """On whose word alone this stop would be sent; None: it is none, or follows one that was sent, or enough nodes call for it.
@@ -214,9 +214,12 @@ class Drafter:
         planned = sorted((i for i in live if i.state == State.PLANNED and self._has_key(i)), key=order_of)
         urgent = [i for i in planned if i.kind in URGENT]
         overdue = {} if urgent_alone else dict(self._overdue(live, sight))
-        if not urgent and (urgent_alone or not (planned or overdue)):
+        unknown = {} if urgent_alone else dict(self._unknown(live, sight))
+        if not urgent and (urgent_alone or not (planned or overdue or unknown)):
             return
         room = _Room(sight, self._market(sight), {i.id: i for i in live}, reverted, frozenset(avoided), is_stood_down)
+        room.out_of_reach = {n: slot for n, slot in unknown.items() if not room.can_fill(slot)}
+        overdue |= room.out_of_reach
         for group in _groups(urgent, STOPS_A_TURN):
             yield self._turn(group, room)
         for waiting in _groups(sorted(overdue, key=lambda n: room.live[n].kind not in URGENT), STOPS_A_TURN):
@@ -345,6 +348,14 @@ class Drafter:
             if has_waited or (waited > 0 and newest.max_fee_wei < sight.head.base_fee_wei):
                 yield newest.intent_id, slot
 
+    def _unknown(self, live: Sequence[Intent], sight: Sight) -> Iterator[tuple[int, Slot]]:
+        """By intent: slots of our keys that were offered in a block before, and that the node has not, at whatever nonce."""
+        ids = {intent.id for intent in live}
+        for slot in sight.unknown:
+            is_ours = slot.newest.intent_id in ids and slot.signer in self._addresses.values()
+            if is_ours and sight.head.number > slot.newest.offered_block:
+                yield slot.newest.intent_id, slot
+
     def _replacements(self, fresh: Mapping[int, Intent | None], overdue: Mapping[int, Slot], room: _Room) -> Iterator[Draft]:
         left = {n: slot for n, slot in overdue.items() if (slot.signer, slot.nonce) not in room.overtaken}
         unneeded = [room.live[n] for n in left if fresh[n] is None and room.live[n].kind in STOPS]
@@ -368,7 +379,7 @@ class Drafter:
             _wait(intent, "too few nodes refuse it", nonce=slot.nonce, refused=trial.why)
             return None
         is_unneeded = trial is None or trial.gas is None
-        if is_unneeded and room.is_out_of_reach(slot) and intent.outbox_id is None:
+        if is_unneeded and intent.id in room.out_of_reach and intent.outbox_id is None:
             room.given_up.append(slot)
             return None
         cap = self._caps.of(intent.kind)

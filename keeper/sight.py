@@ -51,6 +51,11 @@ class Sight:
         return {(verdict.slot.signer, verdict.slot.nonce) for verdict in pending if verdict.is_seen}
 
     @property
+    def unknown(self) -> list[Slot]:
+        """What pends, and the node that was asked has no bytes of."""
+        return [verdict.slot for verdict in self.verdicts if isinstance(verdict, Pending) and verdict.unknown]
+
+    @property
     def pending(self) -> list[Slot]:
         return [verdict.slot for verdict in self.verdicts if isinstance(verdict, Pending)]
 
