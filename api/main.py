@@ -33,14 +33,14 @@ from api.areas.playbooks.routes import OPERATIONS as PLAYBOOKS
 from api.areas.safety.routes import OPERATIONS as SAFETY
 from api.areas.transfers.routes import OPERATIONS as TRANSFERS
 from api.kernel import viewer
-from api.kernel.connections import ConnectionBounds, protocol_of
+from api.kernel.connections import ConnectionBounds
 from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, require_catalogue, routes_of
 from api.kernel.metrics import Metrics
 from api.kernel.openapi import document
 from api.kernel.operation import Deps, Limits, Operation
 from api.kernel.payments.rails import Rails, Settler
 from api.kernel.payments.settlers import remote_settler, settler_in_process
-from api.kernel.protocol import Cors, Protocol
+from api.kernel.protocol import Cors, protocol_of
 from api.kernel.tokens import token_hash
 from api.kernel.workers import THREADS
 from api.tools.endpoint import OPERATIONS as TOOLS
@@ -274,7 +274,7 @@ def main() -> None:
     # The kernel reads X-Forwarded-For itself, from trusted proxies only; uvicorn would believe any caller on this machine.
     config = uvicorn.Config(
         create_app(deps),
-        http=protocol_of(ConnectionBounds(), Protocol),
+        http=protocol_of(ConnectionBounds()),
         log_config=None,
         access_log=False,
         proxy_headers=False,

@@ -9,7 +9,7 @@ Laws
   and no further byte prolongs it.
 - There are at most `half_open` of them: one more, and the oldest is closed. Callers that send their request at once stay so for
   milliseconds and are not reached.
-- Above `open` connections a new one is told 503 and closed.
+- Above `open` connections a new one is refused and closed.
 """
 
 import asyncio
@@ -21,11 +21,6 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 RESERVED_FILES: Final = 224  # for the database, nodes, logs, and what the process has open anyway
-_TOO_MANY: Final = b'{"detail":"Too many connections are open; come back soon."}'
-FULL: Final = (
-    b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 5\r\n"
-    b"content-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(_TOO_MANY), _TOO_MANY)
-)
 
 
 def most_open() -> int:
@@ -46,7 +41,7 @@ class ConnectionBounds:
 
 
 class BoundedProtocol(H11Protocol):
-    """One connection. `bounds` and `_half_open` (oldest first) are the server's: see protocol_of."""
+    """One connection. `bounds` and `_half_open` (oldest first) are the server's: see `protocol.protocol_of`."""
 
     bounds: ClassVar[ConnectionBounds]
     _half_open: ClassVar[dict["BoundedProtocol", None]]
@@ -60,10 +55,13 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         super().connection_made(transport)
         if len(self.connections) > self.bounds.open:
-            transport.write(FULL)
-            transport.close()
+            self.send_503_response()
             return
         self._wait(h11.IDLE)
+
+    def send_503_response(self) -> None:
+        """Refuse a connection that is one too many, and close it."""
+        raise NotImplementedError
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -111,8 +109,3 @@ class BoundedProtocol(H11Protocol):
             oldest.transport.abort()
         self._half_open[self] = None
         self._deadline = self.loop.call_later(self.bounds.head_s if state is h11.IDLE else self.bounds.body_s, self.transport.abort)
-
-
-def protocol_of(bounds: ConnectionBounds, base: type[BoundedProtocol] = BoundedProtocol) -> type[BoundedProtocol]:
-    """The protocol of one server: what its connections count together is theirs alone."""
-    return type("Protocol", (base,), {"bounds": bounds, "_half_open": {}})

@@ -1,4 +1,5 @@
-"""What is refused before there is a call: bytes that are no HTTP, and a browser's question for a method or header that nobody takes.
+"""What is refused before there is a call: one connection too many, bytes that are no HTTP, and a browser's question for a method or
+header that nobody takes.
 
 Such refusals have the form of all others (refusals.py). Source: RFC 9112; the Fetch standard, CORS preflight.
 """
@@ -11,27 +12,43 @@ from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 
-from api.kernel.connections import BoundedProtocol
+from api.kernel.connections import BoundedProtocol, ConnectionBounds
 from api.kernel.http import JSON, json_text, response_of, with_standing
 from api.kernel.operation import Outcome, Refusal
 from api.kernel.refusals import refused
 
 NOT_HTTP = "The request is not valid HTTP/1.1 (or its head is too long); send one well-formed request. This connection is closed."
+TOO_MANY = "As many connections as this service takes are open; come back soon."
+COME_BACK_S = 5
 NO_TIME = datetime.fromtimestamp(0, UTC)  # a refusal that names no time needs none
 
 
 class Protocol(BoundedProtocol):
-    """uvicorn's with bounds, but for the text of its 400."""
+    """uvicorn's with bounds, but for what its refusals say."""
 
     def send_400_response(self, msg: str) -> None:
         """An answer that is under way is cut off: the connection cannot be understood from here on."""
         if self.conn.our_state is h11.SEND_RESPONSE or self.conn.our_state is h11.IDLE:
-            body = json_text(_invalid(NOT_HTTP).body).encode()
-            own = [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
-            head = h11.Response(status_code=400, headers=with_standing(own, uuid.uuid4().hex), reason=b"Bad Request")
-            for event in (head, h11.Data(data=body), h11.EndOfMessage()):
-                self.transport.write(self.conn.send(event) or b"")
+            self._answer(_invalid(NOT_HTTP), b"Bad Request")
         self.transport.close()
+
+    def send_503_response(self) -> None:
+        refusal = Refusal("temporarily_unavailable", TOO_MANY, headers={"Retry-After": str(COME_BACK_S)})
+        self._answer(refused(refusal, None, {}, NO_TIME), b"Service Unavailable")
+        self.transport.close()
+
+    def _answer(self, outcome: Outcome, words: bytes) -> None:
+        body = json_text(outcome.body).encode()
+        own = [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+        own += [(name.lower().encode(), value.encode()) for name, value in outcome.headers.items()]
+        head = h11.Response(status_code=outcome.status, headers=with_standing(own, uuid.uuid4().hex), reason=words)
+        for event in (head, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+
+
+def protocol_of(bounds: ConnectionBounds) -> type[Protocol]:
+    """The protocol of one server: what its connections count together is theirs alone."""
+    return type("Protocol", (Protocol,), {"bounds": bounds, "_half_open": {}})
 
 
 class Cors(CORSMiddleware):

@@ -9,6 +9,7 @@ Laws
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from mcp_types import Tool as Described
@@ -43,7 +44,9 @@ def entries_of(operations: Iterable[Operation]) -> Mapping[str, Entry]:
     return {tool.name: Entry(tool, operation, described(tool, operation)) for tool, operation in bound if tool is not None}
 
 
+@cache
 def described(tool: Tool, operation: Operation) -> Described:
+    """Made once for each operation: writing its schemas takes milliseconds, which every application would pay again."""
     row = operation.row
     return Described(
         name=tool.name,

@@ -1,6 +1,7 @@
 """Each row of the mandate wallet's document (tests/spec/rows/*.txt, a line `<section> <row>`) is held by a test that names it."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,11 @@ _MARK = re.compile(r"mark\.row\(\s*([^)]*?)\s*,?\s*\)")
 _NAME = re.compile(r'"([^"]+)"')
 
 
-def rows_named() -> set[str]:
+@cache
+def rows_named() -> frozenset[str]:
     """The rows that tests say they hold: the arguments of @pytest.mark.row("2.1 status", ...)."""
     texts = [file.read_text() for file in (ROOT / "tests").rglob("test_*.py") if file != Path(__file__)]
-    return {name for text in texts for marked in _MARK.findall(text) for name in _NAME.findall(marked)}
+    return frozenset(name for text in texts for marked in _MARK.findall(text) for name in _NAME.findall(marked))
 
 
 def rows_of(file: Path) -> list[str]:

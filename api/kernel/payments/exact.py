@@ -129,7 +129,7 @@ def _renewed(payment: Payment, row: X402Payment) -> str | None:
             raise
         return found
     require_covered(payment)
-    payments.reclaim(payment.session, payment.identity)
+    payments.reclaim(payment.session, payment.identity, payment.read.now)
     payment.session.commit()
     return None
 

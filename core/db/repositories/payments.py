@@ -45,7 +45,7 @@ def claim(session: WriteSession, identity: Identity, **columns: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """How many settlements of a payer failed, and when the first of these payments was claimed. None: none failed."""
+    """How many settlements of a payer failed, and when the first of these payments was last claimed. None: none failed."""
 
     count: int
     since: datetime | None
@@ -67,17 +67,17 @@ def promised(session: Session, identity: Identity, unix_s: int) -> Mapping[bytes
 
 
 def failures(session: Session, identity: Identity, after: datetime) -> Failures:
-    """Of the payer's payments that were claimed later than `after` and are failed."""
+    """Of the payer's payments that were last claimed later than `after` and have not settled, those that are being tried again included."""
     asset, payer, _ = identity
-    mine = (X402Payment.asset == asset, X402Payment.payer == payer, X402Payment.state == "failed", X402Payment.claimed_at > after)
+    mine = (X402Payment.asset == asset, X402Payment.payer == payer, X402Payment.state.in_(("claimed", "failed")))
     query = select(func.coalesce(func.sum(X402Payment.failures), 0), func.min(X402Payment.claimed_at))
-    count, since = session.execute(query.where(*mine, X402Payment.failures > 0)).one()
+    count, since = session.execute(query.where(*mine, X402Payment.claimed_at > after, X402Payment.failures > 0)).one()
     return Failures(int(count), since)
 
 
-def reclaim(session: WriteSession, identity: Identity) -> None:
-    """What did not settle is about to be sent again."""
-    _move(session, identity, ("claimed", "failed"), state="claimed", tx_hash=None)
+def reclaim(session: WriteSession, identity: Identity, now: datetime) -> None:
+    """What did not settle is about to be sent again; `claimed_block` stays, since it may have settled from there on."""
+    _move(session, identity, ("claimed", "failed"), state="claimed", tx_hash=None, claimed_at=now)
 
 
 def mark_sent(session: WriteSession, identity: Identity, tx_hash: bytes) -> None:

@@ -31,12 +31,12 @@ class X402Payment(Base):
     pay_to: Mapped[bytes] = mapped_column(BYTEA)
     signature_hash: Mapped[bytes] = mapped_column(Hash32)  # SHA-256: who retries holds the very payment
     state: Mapped[str] = mapped_column(Text)
-    claimed_block: Mapped[int]  # the chain's height when it was claimed: it can't have settled below
+    claimed_block: Mapped[int]  # the chain's height when it was first claimed: it can't have settled below
     valid_before: Mapped[int | None] = mapped_column(Uint256)  # unix seconds; from then on it cannot settle. Null: from before the column
     tx_hash: Mapped[bytes | None] = mapped_column(Hash32)  # while claimed: the transaction that is under way, as the facilitator says
     failure: Mapped[str | None] = mapped_column(Text)  # why the last try to settle failed
     failures: Mapped[int] = mapped_column(Integer, server_default="0")  # tries that failed, each a transaction at our cost
-    claimed_at: Mapped[datetime]
+    claimed_at: Mapped[datetime]  # last: each try to settle claims it again
     settled_at: Mapped[datetime | None]
     served_at: Mapped[datetime | None]
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-from api.kernel.connections import ConnectionBounds, protocol_of
-from api.kernel.protocol import Protocol
+from api.kernel.connections import ConnectionBounds
+from api.kernel.protocol import protocol_of
 from api.main import listen
 
 UP_S = 10
@@ -22,7 +22,7 @@ def served(app_at: Callable[[str], ASGIApp]) -> Iterator[str]:
         base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         config = uvicorn.Config(
             app_at(base_url),
-            http=protocol_of(ConnectionBounds(), Protocol),
+            http=protocol_of(ConnectionBounds()),
             log_config=None,
             proxy_headers=False,
             timeout_graceful_shutdown=5,

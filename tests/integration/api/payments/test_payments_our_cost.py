@@ -18,6 +18,7 @@ from tests.personas import DEPLOYER, Persona
 
 WAIT_S = 30
 GAS_WEI = 10**19
+HOUR_S = 3_600
 
 
 def spends_it(shop: Shop, amount: int) -> None:
@@ -74,6 +75,24 @@ def test_a_payment__that_keeps_failing__is_sent_three_times_and_no_more(shop: Sh
     assert "3 settlements of" in answers[-1].json()["detail"]
     assert answers[-1].json()["service"]["retry_at"] is not None
     assert sent == 3
+
+
+def test_a_payment_of_long_ago__that_keeps_failing__is_sent_three_times_an_hour_and_no_more(shop: Shop) -> None:
+    """The hour ran from its first claim, so that after an hour each resend was a transaction at our cost, without end."""
+    sent = 0
+
+    def fail(real: Any) -> Any:
+        nonlocal sent
+        sent += 1
+        return said(error_reason="transaction_failed")
+
+    shop.settler.on_settle = fail
+    payment = shop.payment(validBefore=str(int(time.time()) + 10 * HOUR_S))
+    shop.get(payment)
+    pass_(shop, HOUR_S + 1)
+    answers = [shop.get(payment) for _ in range(6)]
+    assert {reason(answer) for answer in answers} == {(402, "payment_invalid")}
+    assert sent <= 1 + 3
 
 
 def test_a_purse_of_one_payment__sends_one_of_eight(shop: Shop) -> None:

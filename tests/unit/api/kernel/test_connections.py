@@ -1,6 +1,7 @@
 """How long a connection may be half-open, and how many may: uvicorn on an event loop whose clock tests move."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,8 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from api.kernel.connections import BoundedProtocol, ConnectionBounds, protocol_of
+from api.kernel.connections import BoundedProtocol, ConnectionBounds
+from api.kernel.protocol import protocol_of
 
 BOUNDS = ConnectionBounds(half_open=3, open=5)
 HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
@@ -191,7 +193,7 @@ def test_half_open_connections__above_their_number__cost_the_oldest() -> None:
     within(steps)
 
 
-def test_connections__above_their_number__are_told_so() -> None:
+def test_connections__above_their_number__are_refused_in_the_form_of_all_refusals() -> None:
     async def steps(server: Server) -> None:
         for _ in range(5):
             connection, _transport = server.connect()
@@ -201,6 +203,8 @@ def test_connections__above_their_number__are_told_so() -> None:
         assert refused.is_over
         head, body = refused.sent.split(b"\r\n\r\n")
         assert f"content-length: {len(body)}".encode() in head
+        assert b"retry-after: 5" in head
+        assert json.loads(body)["service"]["reason"] == "temporarily_unavailable"
 
     within(steps)
 
