@@ -18,9 +18,11 @@ HEADERS: Mapping[str, str] = {
 }
 STYLE = (
     "body{font:16px/1.5 system-ui;max-width:70rem;margin:2rem auto;padding:0 1rem}td,th{text-align:left;vertical-align:top;"
-    "padding:.2rem 1rem .2rem 0}pre{overflow:auto;background:#8881;padding:.5rem}summary{cursor:pointer}details{margin:.3rem 0}"
-    "details>*:not(summary){margin-left:1.2rem}"
+    "padding:.2rem 1rem .2rem 0}pre{overflow:auto;background:#8881;padding:.5rem}summary{cursor:pointer;overflow-wrap:anywhere}"
+    "details{margin:.3rem 0}details>*:not(summary){margin-left:1.2rem}details>table{display:block;overflow-x:auto}"
+    "@media(max-width:40rem){details>*:not(summary){margin-left:0}td:last-child{overflow-wrap:anywhere}td,th{padding-right:.5rem}}"
 )
+WIDTH = '<meta name="viewport" content="width=device-width,initial-scale=1">'  # without it a phone draws a page of 980 pixels
 REF = "#/components/schemas/"
 
 
@@ -38,7 +40,7 @@ def html(document: Mapping[str, Any]) -> str:
     info, tags = document["info"], [tag["name"] for tag in document["tags"]]
     links = " ".join(f'<a href="#tag-{escape(tag)}">{escape(tag)}</a>' for tag in tags)
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(info["title"])}</title><style>{STYLE}</style>'
+        f'<!doctype html><html lang="en"><meta charset="utf-8">{WIDTH}<title>{escape(info["title"])}</title><style>{STYLE}</style>'
         f"<h1>{escape(info['title'])} {escape(info['version'])}</h1><p>{escape(info['description'])}"
         f'<p><a href="/openapi.json">openapi.json</a> <a href="/agent/catalog">catalog</a> <a href="/mcp">tools</a><p>{links}'
         + "".join(_section(document, tag) for tag in document["tags"])
@@ -84,7 +86,8 @@ def _answer(answer: Mapping[str, Any]) -> str:
 
 
 def _schema(name: str, schema: Mapping[str, Any]) -> str:
-    return f'<details id="schema-{escape(name)}"><summary>{escape(name)}</summary><pre>{_json(schema, indent=1)}</pre></details>'
+    """The id stands inside: a browser opens the details around what a link leads to."""
+    return f'<details><summary>{escape(name)}</summary><pre id="schema-{escape(name)}">{_json(schema, indent=1)}</pre></details>'
 
 
 def _json(schema: Any, indent: int | None = None) -> str:

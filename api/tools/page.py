@@ -6,20 +6,24 @@ from html import escape
 
 from api.catalog import Profile, Row, rows_by_tool
 from api.kernel.credentials import KEY_HEADER
+from api.kernel.viewer import WIDTH
 
 # The page runs nothing and loads nothing; no site may frame it (decisions 71).
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     "Referrer-Policy": "no-referrer",
 }
-STYLE = "body{font:16px/1.5 system-ui;max-width:60rem;margin:2rem auto;padding:0 1rem}td,th{text-align:left;padding:.2rem 1rem .2rem 0}"
+STYLE = (
+    "body{font:16px/1.5 system-ui;max-width:60rem;margin:2rem auto;padding:0 1rem}td,th{text-align:left;padding:.2rem 1rem .2rem 0}"
+    "pre,table{display:block;overflow-x:auto}"
+)
 
 
 def html(base_url: str, profile: Profile) -> str:
     tools = "".join(_line(name, row) for name, row in rows_by_tool(profile).items())
     profiles = " ".join(f'<a href="?profile={one}">{one}</a>' for one in Profile)
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Tools</title><style>{STYLE}</style>'
+        f'<!doctype html><html lang="en"><meta charset="utf-8">{WIDTH}<title>Tools</title><style>{STYLE}</style>'
         f"<h1>Tools for agents</h1><p>This address speaks MCP (Streamable HTTP): point a client at it, not a browser."
         f"<pre>{escape(client_settings(base_url, profile))}</pre>"
         f"<p>The key is the agent's; registering needs none (<code>agent_connect</code>, or POST /auth/agent/connect). "

@@ -53,5 +53,17 @@ def test_docs__links_lead_to_what_is_on_the_page(text: str) -> None:
     assert {address[1:] for address in page.addresses if address.startswith("#")} - page.ids == set()
 
 
+@pytest.mark.parametrize("path", ["/docs", "/mcp"])
+def test_a_page_for_people__is_as_wide_as_the_phone_that_shows_it(client: TestClient, path: str) -> None:
+    """Without it a phone draws 980 pixels and shrinks them: text of 6 pixels."""
+    page = client.get(path, headers={"Accept": "text/html"}).text
+    assert '<meta name="viewport" content="width=device-width,initial-scale=1">' in page
+
+
+def test_docs__a_link_to_a_schema__leads_inside_what_is_folded(text: str) -> None:
+    """A browser opens the details around the place that a link leads to, not details that are the place."""
+    assert re.search(r'<details id="schema-', text) is None
+
+
 def test_docs__of_another_method__is_405(client: TestClient) -> None:
     assert client.post("/docs").status_code == 405
