@@ -141,7 +141,7 @@ class Tick:
         started, seconds = self._clock(), UnixSeconds(int(now.timestamp()))
         with self._database.read() as session:
             watched = watched_rows.watched_vaults(session, self._chain_id, now)
-            live = rows.live_intents(session, self._chain_id)
+        live = self._live()
         self._observer.witnesses.take_turns()
         head = self._observer.head(seconds)
         keepers = self._observer.keepers(head, self._own)
@@ -215,14 +215,19 @@ class Tick:
         return after, actions
 
     def _rushed(self, state: KeeperState, live: list[Intent], now: datetime) -> list[Intent]:
-        """Planned stops are sent before anything else is done. A node that fails now is met again by what follows."""
+        """Planned stops are sent before anything else is done. A node that fails now is met again by what follows, which goes on from what
+        was committed until then."""
         if self._sender is None or not any(intent.kind in STOPS and intent.state == State.PLANNED for intent in live):
             return live
         try:
             return self._sender.rush(live, now, is_stood_down=state.is_stood_down)
         except (RpcError, NoHeadError) as error:
             log.warning("stops wait", error=str(error))
-            return live
+            return self._live()
+
+    def _live(self) -> list[Intent]:
+        with self._database.read() as session:
+            return rows.live_intents(session, self._chain_id)
 
     def _others(self, state: KeeperState, seconds: UnixSeconds, now: datetime) -> list[Action]:
         """Everything that is due but what saves a vault."""

@@ -54,10 +54,10 @@ class Told:
         self.read = read
         self.rushed: list[tuple[int, int]] = []
 
-    def advance(self, live: list[Intent], now: datetime) -> list[Intent]:
+    def advance(self, live: list[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]:
         return live
 
-    def rush(self, live: list[Intent], now: datetime) -> list[Intent]:
+    def rush(self, live: list[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]:
         self.rushed.append((len(self.read), len(live)))
         return live
 

@@ -1,10 +1,14 @@
 """Stuck, underpriced, dropped and overtaken transactions: nothing the keeper sends holds up a stop."""
 
+from typing import Any
+
+import httpx
+
 from core.chain import calldata
 from core.chain.abi import hex_bytes, hex_text
 from core.domain.blocks import Receipt
 from keeper.drafts import Caps
-from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage
+from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage, Wire
 from tests.personas import KEEPER, OPERATOR, OWNER, STRANGER
 
 MOVED = 1_100_000  # 900 + 110: a move of 1 %
@@ -117,6 +121,38 @@ def test_a_key_that_runs_dry_after_it_signed__is_left_with_no_stop_once_the_othe
     stop, *seconds = stage.states()
     assert (stage.status(), stop, [kind for kind, _ in seconds]) == ("stopped", ("stop", "superseded"), ["second_stop"])
     assert {tx.state for tx in stage.txs() if bytes(tx.signer) == hex_bytes(STRANGER.address)} == {"lost"}
+
+
+class DeafAfterSending(Wire):
+    """A node that takes the first bytes, and is heard of no more for as long as a request is tried."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_deaf, self.was_deaf = False, False
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = super().handle_request(request)
+        self.is_deaf |= not self.was_deaf and b"eth_sendRawTransaction" in request.content
+        if self.is_deaf:
+            raise httpx.ReadError("lost")
+        return response
+
+
+def test_a_node_that_is_lost_right_after_it_took_a_stop__makes_no_later_step_stumble(stage: Stage) -> None:
+    """What was committed until then was forgotten: the same tick took the stop for planned, and failed."""
+    stage.set_price(PRICE_AT_FLOOR)
+    wire = DeafAfterSending()
+    keeper = stage.keeper(wire=wire)
+    rushed = keeper.tick._rushed
+
+    def rush(*args: Any) -> Any:
+        live = rushed(*args)
+        wire.is_deaf, wire.was_deaf = False, wire.was_deaf or wire.is_deaf
+        return live
+
+    keeper.tick._rushed = rush  # type: ignore[method-assign]
+    keeper.run()
+    assert (stage.status(), stage.states()) == ("stopped", [("stop", "mined")])
 
 
 # Fees
