@@ -50,6 +50,7 @@ def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer:
     found = statement_json(replace(statement, rows=tuple(whole), actions=pause_actions(controls)))
     if mandate.created_at >= week.end_at:
         found = short_statement(found, is_start_known=False)  # there was no mandate yet: no figure of it is 0
+        found["breaches"]["violations"] = {"count": None, "codes": []}
     if command.format == "json":
         return Answer(found)
     head = "{}:{}".format(*mandate_record.head_of(call.db, mandate))
