@@ -192,7 +192,7 @@ _IDENTITY = (
         auth=Auth.NONE,
         section="core 4.1",
         takes_body=True,
-        summary="Register an agent under an id of another system, once an id. Keys are shown once.",
+        summary="Register an agent under an id of another system, once per id. Keys are shown once.",
     ),
     Row(
         key="identity.recover",

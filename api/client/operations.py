@@ -669,7 +669,7 @@ class Identity(Area):
         )
 
     def register_external(self, *, external_id: str, agent_name: str) -> IdentityRegisteredExternal:
-        """Register an agent under an id of another system, once an id. Keys are shown once.
+        """Register an agent under an id of another system, once per id. Keys are shown once.
 
         POST /mining/register; credential: none; section: core 4.1.
         """

@@ -63,6 +63,12 @@ def _positive(amount: int) -> int:
     return amount
 
 
+def _unsigned(amount: int) -> int:
+    if amount < 0:
+        _refuse("invalid_number", "write an amount of 0 or more, such as 12.500000")
+    return amount
+
+
 def _integer(value: Any) -> int:
     if isinstance(value, QueryText) and _INTEGER.fullmatch(value):
         return int(value)
@@ -160,17 +166,21 @@ def _object(value: Any) -> dict[str, Any]:
     return {str(name): storable(item) for name, item in value.items()}
 
 
-_AMOUNT_SCHEMA = {
+_UNSIGNED_SCHEMA = {
     "type": "string",
-    "pattern": r"^-?\d{1,13}(\.\d{1,6})?$",
+    "pattern": r"^\d{1,13}(\.\d{1,6})?$",
     "description": "USDC as text, at most six decimals",
     "examples": ["12.500000"],
 }
+_AMOUNT_SCHEMA = {**_UNSIGNED_SCHEMA, "pattern": r"^-?\d{1,13}(\.\d{1,6})?$"}
 
 Usdc = Annotated[UsdcE6, BeforeValidator(_usdc), WithJsonSchema(_AMOUNT_SCHEMA)]
 """USDC base units, read from text or from a JSON number's literal; signed. Errors: invalid_number."""
 
-PositiveUsdc = Annotated[UsdcE6, BeforeValidator(lambda value: _positive(_usdc(value))), WithJsonSchema(_AMOUNT_SCHEMA)]
+UnsignedUsdc = Annotated[UsdcE6, BeforeValidator(lambda value: _unsigned(_usdc(value))), WithJsonSchema(_UNSIGNED_SCHEMA)]
+"""As Usdc, 0 or above."""
+
+PositiveUsdc = Annotated[UsdcE6, BeforeValidator(lambda value: _positive(_usdc(value))), WithJsonSchema(_UNSIGNED_SCHEMA)]
 """As Usdc, above 0."""
 
 WHOLE = BeforeValidator(_integer)

@@ -37,12 +37,11 @@ from api.kernel.fields import QueryText
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.payments.offer import SentPayment
 from api.kernel.pipeline import Unsettled, perform
-from api.kernel.refusals import SEGMENTS, refused
+from api.kernel.refusals import PAYABLE_HEADER, SEGMENTS, refused
 from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, BusyError
 
 REQUEST_ID_HEADER = "X-Request-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
-PAYABLE_HEADER = "X-Payable"  # none: a 402 where nothing can be paid
 JSON = "application/json"
 EXPOSED_HEADERS = (
     REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
@@ -348,7 +347,7 @@ def not_routed(deps: Deps) -> Callable[[Request, HTTPException], Response]:
     def handler(request: Request, error: HTTPException) -> Response:
         if error.status_code == 405:
             allowed = (error.headers or {}).get("Allow", "")
-            detail = f"{request.method} is not a method of this path; it takes {allowed}."
+            detail = f"{request.method} is not allowed for this path; it takes {allowed}."
             refusal = Refusal("method_not_allowed", detail, headers={"Allow": allowed})
         else:
             refusal = Refusal("unknown_route", "There is no such path; GET /agent/catalog lists every call.")

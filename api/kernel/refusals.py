@@ -19,6 +19,7 @@ from api.kernel.operation import NextCall, Outcome, Refusal
 from core.domain.errors import InvalidNumberError, InvalidParameterError, MandateError, SettleGraceError, WrongStatusError
 
 LAST_RESORT = "discovery.catalog"
+PAYABLE_HEADER = "X-Payable"  # none: a 402 where nothing can be paid
 ALWAYS_WITH_BLOCK = (401, 402, 429)
 SCOPE_REFUSAL = "agent_key_scope"  # carries the block on every route (decisions 70)
 SEGMENTS = "path"  # the placeholder that stands for several segments
@@ -113,6 +114,8 @@ def refused(refusal: Refusal, row: Row | None, ids: Mapping[str, str], now: date
     if row is None or row.block or status in ALWAYS_WITH_BLOCK or refusal.reason == SCOPE_REFUSAL:
         body["service"] = _block(refusal, reason, ids)
     headers = dict(refusal.headers)
+    if status == 402 and "accepts" not in refusal.extra:
+        headers[PAYABLE_HEADER] = "none"
     if refusal.retry_at is not None:
         headers["Retry-After"] = str(max(1, ceil((refusal.retry_at - now).total_seconds())))
     return Outcome(status, body, headers)

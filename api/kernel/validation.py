@@ -25,6 +25,13 @@ SENTENCES = {
     "dict_type": "write an object",
     "model_type": "write an object",
     "model_attributes_type": "write an object",
+    "string_too_short": "write {min_length} or more characters",
+    "string_too_long": "write at most {max_length} characters",
+    "too_short": "send {min_length} or more items",
+    "too_long": "send at most {max_length} items",
+    "greater_than_equal": "write a number that is not below {ge}",
+    "less_than_equal": "write a number that is not above {le}",
+    "string_pattern_mismatch": "write it in the form {pattern}",
 }
 
 
@@ -56,7 +63,9 @@ class _Fault:
 
 
 def _fault(error: ErrorDetails, fields: Mapping[str, Any]) -> _Fault:
-    words = SENTENCES.get(error["type"]) or error["msg"].replace("Input should", "it should").replace("Value error, ", "")
+    sentence = SENTENCES.get(error["type"])
+    own = error["msg"].replace("Input should", "it should").replace("Value error, ", "")
+    words = own if sentence is None else sentence.format_map(error.get("ctx", {}))
     return _Fault(tuple(_places(error, fields)), error["type"], words)
 
 

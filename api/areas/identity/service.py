@@ -72,7 +72,7 @@ def _has_account(call: Call, address: str) -> Refusal:
 
 
 def register_external(call: Call, caller: Nobody, command: RegisterExternal) -> Answer:
-    """A new unowned agent under another system's id, once an id; its recovery asks for recovery_agent_name too."""
+    """A new unowned agent under another system's id, once per id; its recovery asks for recovery_agent_name too."""
     is_welcome = admit_unowned(call)
     if identity.external_id_is_taken(call.db, command.external_id):
         detail = (

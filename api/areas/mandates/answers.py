@@ -308,6 +308,7 @@ class PlanStep(Open):
     note: str
     reason: str | None
     position_label: str | None
+    call: BuiltCall | None = Field(description="to and data as a call to send; null: there is none to send now")
 
 
 class Batch(Open):

@@ -19,6 +19,7 @@ from api.kernel.fields import (
     PublicId,
     Signature,
     TxHash,
+    UnsignedUsdc,
     Usdc,
     Verbatim,
 )
@@ -172,7 +173,7 @@ class ExecuteCall(MandatePath):
     selector: Selector | None = None
     args: Annotated[list[Json], Field(max_length=32)] | None = None
     data: HexData | None = None
-    amount_usdc: Annotated[Usdc, Field(description="what target may take at most; 0 of an exit, such as a sale")]
+    amount_usdc: Annotated[UnsignedUsdc, Field(description="what target may take at most; 0 of an exit, such as a sale")]
     dry_run: Flag = True
 
 

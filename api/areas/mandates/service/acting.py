@@ -188,13 +188,28 @@ def call_data(command: ExecuteCall) -> str:
         try:
             return calldata.call_by_signature(command.function, arguments)
         except AbiEncodeError as error:
-            raise InvalidParameterError("args", str(error)) from error
+            raise InvalidParameterError("args", _misfit(command.function, arguments)) from error
     if command.args is not None:
         raise InvalidParameterError("args", "they go with function, such as buy(uint256)")
     data = (command.selector or "0x") + (command.data or "0x").removeprefix("0x")
     if len(data) < len("0x12345678"):
         raise InvalidParameterError("data", "send function with args, or selector with data, or data that begins with its selector")
     return data.lower()
+
+
+def _misfit(signature: str, arguments: Sequence[Any]) -> str:
+    """Which argument does not fit, without its value: it may be a secret in the wrong place."""
+    kinds = argument_types(signature, "function")
+    first = next((n for n, pair in enumerate(zip(kinds, arguments, strict=True), start=1) if not _fits(*pair)), 1)
+    return f"arguments do not fit ({', '.join(kinds)}): argument {first} is not a value of {kinds[first - 1]}"
+
+
+def _fits(kind: str, value: Any) -> bool:
+    try:
+        calldata.call_by_signature(f"f({kind})", [value])
+    except AbiEncodeError:
+        return False
+    return True
 
 
 def _arguments(signature: str, args: Sequence[Any]) -> list[Any]:

@@ -4,9 +4,8 @@ from typing import Any
 
 from api.areas.mandates.schemas import CreateDraft
 from api.kernel.caller import Nobody
-from api.kernel.http import PAYABLE_HEADER
 from api.kernel.operation import Answer, Call, NoInput
-from api.kernel.refusals import next_items
+from api.kernel.refusals import PAYABLE_HEADER, next_items
 
 DETAIL = "A mandate gives an agent a budget instead of a key. Nothing is charged here: connect, let your owner sign a mandate, accept it."
 NEXT = ("identity.connect", "identity.nonce", "mandates.board", "mandates.list")

@@ -198,6 +198,7 @@ def _write(call: Call, owner_wallet: str, mandate: Mandate, command: DraftTerms,
         raise InvalidParameterError("chain_id", f"mandates live on chain {call.deps.chain_id}")
     if command.target_bps is not None and not 0 < command.target_bps <= MAX_TARGET_BPS:
         raise InvalidNumberError("target_bps", str(command.target_bps), f"write a whole number from 1 to {MAX_TARGET_BPS}")
+    targets, listed = _written_targets(call, command)  # reads, so that it goes first: a read would flush what nobody has judged yet
     mandate.market_mode = command.market_mode or MarketMode.TESTNET.value
     mandate.chain_id = call.deps.chain_id
     mandate.purpose = command.purpose
@@ -211,7 +212,6 @@ def _write(call: Call, owner_wallet: str, mandate: Mandate, command: DraftTerms,
     mandate.approval_above_usdc_e6 = command.approval_above_usdc
     mandate.on_floor = command.on_floor
     mandate.open_board = command.open_board
-    targets, listed = _written_targets(call, command)
     mandate.allowed_targets = targets_to_json(targets)
     _freeze_into(call, mandate, _frozen(call, owner_wallet, mandate, agent, targets, listed))
 

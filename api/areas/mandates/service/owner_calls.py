@@ -24,7 +24,7 @@ from core.db.tables.mandate import Mandate
 from core.domain.errors import InvalidNumberError, InvalidParameterError, SettleGraceError
 from core.domain.mandate.ledger import MandateState
 from core.domain.mandate.lifecycle import ACTIVE, MarketMode, Status
-from core.domain.mandate.lock import UNKNOWN_LOCK, Lock, LockFacts, StoppedBy, check_stop, lock_of
+from core.domain.mandate.lock import UNKNOWN_LOCK, Lock, LockFacts, LockReason, StoppedBy, check_stop, lock_of
 from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms
 from core.domain.money import UsdcE6, bps_of_down, usdc_text
 from core.domain.times import utc_text
@@ -175,6 +175,7 @@ def _agent_call(call: Call, mandate: Mandate, current: Current, wallet: str | No
     if current.require_known().now >= ends_at:
         what = f"The end date has passed at {utc_text(ends_at)}; the vault takes no new agent from then on, and none could act."
         return nothing_to_send(call, vault, "mandate_ended", what)
+    _require_other_than_vault("agent_wallet", wallet, vault)
     what = f"The vault obeys {wallet} inside the signed limits; the day's window is not reset."
     return built(call, vault, calldata.set_agent(wallet)) | {"action": "resume", "what_happens": what}
 
@@ -227,13 +228,24 @@ def withdraw_call(call: Call, caller: OwnerCaller, command: WithdrawQuery) -> An
         nothing = nothing_to_send(call, current.vault, str(lock.reason), lock.message, until)
         return Answer(nothing | {"amount_usdc": None} | current.data_issue)
     most, source = withdrawable_now(call, current.vault, mandate, current)
+    if most == 0:  # withdrawn already, and not in the record yet
+        what = "The vault holds nothing that could be withdrawn now."
+        nothing = nothing_to_send(call, current.vault, LockReason.NOTHING_LEFT.value, what)
+        return Answer(nothing | {"amount_usdc": None} | current.data_issue)
     amount = most if command.amount_usdc is None else command.amount_usdc
     if amount > most:
         raise InvalidNumberError("amount_usdc", usdc_text(amount), f"at most {usdc_text(most)} can be withdrawn now")
     to = command.to or caller.wallet_address
+    _require_other_than_vault("to", to, current.vault)
     sent = built(call, current.vault, calldata.withdraw(call.deps.contracts["usdc"], to, amount))
     said = {"amount_usdc": usdc_text(amount), "source": source, "what_happens": f"{usdc_text(amount)} USDC go to {to}."}
     return Answer(sent | said | {"reason": None, "locked_until": None} | current.data_issue)
+
+
+def _require_other_than_vault(field: str, address: str, vault: str) -> None:
+    """The vault would revert with BadAddress. Errors: InvalidParameterError."""
+    if address in (ZERO_ADDRESS, vault):
+        raise InvalidParameterError(field, "the vault takes neither the zero address nor its own; write another wallet's")
 
 
 def withdrawable_now(call: Call, vault: str, mandate: Mandate, current: Current) -> tuple[int, str]:

@@ -50,6 +50,7 @@ def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer:
     found = statement_json(replace(statement, rows=tuple(whole), actions=pause_actions(controls)))
     if mandate.created_at >= week.end_at:
         found = short_statement(found, is_start_known=False)  # there was no mandate yet: no figure of it is 0
+        found["breaches"]["violations"] = {"count": None, "codes": []}
     if command.format == "json":
         return Answer(found)
     head = "{}:{}".format(*mandate_record.head_of(call.db, mandate))
@@ -144,7 +145,14 @@ def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
         now=current.now,
     )
     batch = None if positions is None or stop["data"] is None else _batch(call, caller, mandate, current, stop)
-    return Answer({"mandate_id": mandate.public_id, **close_all_plan(plan), "batch": batch} | current.data_issue)
+    answer = close_all_plan(plan)
+    answer["steps"] = [step | {"call": _step_call(call, step)} for step in answer["steps"]]
+    return Answer({"mandate_id": mandate.public_id, **answer, "batch": batch} | current.data_issue)
+
+
+def _step_call(call: Call, step: dict[str, Any]) -> dict[str, Any] | None:
+    """The step as a built call, apart from the step's `type`: wallet libraries have another meaning for that name."""
+    return None if step["data"] is None else built(call, step["to"], step["data"])
 
 
 def _batch(call: Call, caller: OwnerCaller, mandate: Mandate, current: Current, stop: dict[str, Any]) -> dict[str, Any] | None:
@@ -177,4 +185,6 @@ def _withdrawal(call: Call, caller: OwnerCaller, mandate: Mandate, current: Curr
     if current.vault is None or not lock_now(mandate, current).withdrawable:
         return None
     amount, _ = withdrawable_now(call, current.vault, mandate, current)
+    if amount == 0:
+        return None
     return OwnerCall(current.vault, calldata.withdraw(call.deps.contracts["usdc"], caller.wallet_address, amount))

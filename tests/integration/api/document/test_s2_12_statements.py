@@ -196,4 +196,5 @@ def test_a_week_before_the_mandate_was_written__has_no_figure_and_no_status(stag
     mandate_id = lived(stage)
     before = statement(stage, mandate_id, "2026-W40")
     assert (before["status"], before["worth"]["end"], before["flows"]["spent"], before["result"]["realized"]) == (None, None, None, None)
+    assert [one["count"] for one in before["breaches"].values()] == [None, None, None]
     assert stage.get("/me/statement", stage.owner, week="2026-W40")["mandates"] == []

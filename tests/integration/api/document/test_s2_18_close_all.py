@@ -12,7 +12,7 @@ from tests.personas import AGENT, OPERATOR, OWNER
 
 STEP = {
     "n", "type", "venue", "adapter", "action", "who_signs", "who_signs_text", "to", "data", "est_proceeds_usdc", "note", "reason",
-    "position_label",
+    "position_label", "call",
 }  # fmt: skip
 
 
@@ -45,6 +45,8 @@ def test_plan__reads_the_adapters_position_and_keeps_the_reported_one(world: Wor
     assert all(step.keys() >= STEP for step in plan["steps"])
     stop, unwind, withdraw = plan["steps"]
     assert (stop["data"], stop["to"], withdraw["data"]) == (calldata.stop("owner"), world.vault, None)
+    assert stop["call"] == {"to": stop["to"], "data": stop["data"], "value": 0, "chain_id": 84532}
+    assert withdraw["call"] is None
     assert (unwind["adapter"], unwind["venue"], unwind["to"]) == ("test_venue", "test_venue", world.vault)
     assert (unwind["est_proceeds_usdc"], unwind["position_label"], unwind["reason"]) == ("44.000000", "Units", None)
     assert (unwind["who_signs_text"], unwind["note"]) == ("You sign the unwind", "Sold through its adapter; the USDC goes to your vault.")

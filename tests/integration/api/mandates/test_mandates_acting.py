@@ -105,6 +105,7 @@ def test_execute_call__above_the_mandates_own_cash__is_mandate_budget_exceeded(s
     service = answer.json()["service"]
     assert (service["retry_safe"], service["remaining"]) == (True, {"left_total": "600.000000"})
     assert "accepts" not in answer.json()
+    assert answer.headers["X-Payable"] == "none"  # no payment helps, so that a client that pays 402s by itself signs nothing
 
 
 def test_execute_call__after_a_stop__is_refused_mandate_stopped_by_the_check(stage: Stage) -> None:
@@ -137,7 +138,9 @@ def test_execute_call__without_a_vault_or_with_odd_arguments__is_a_sentence(stag
     ("function", "args", "says"),
     [
         ("f((uint256,address))", [1, ADAPTER], "args: f((uint256,address)) takes 1 arguments, not 2"),
-        ("f((uint256,address))", [[1]], "args: arguments do not fit ((uint256,address))"),
+        ("f((uint256,address))", [[1]], "args: arguments do not fit ((uint256,address)): argument 1 is not a value of (uint256,address)."),
+        ("f(uint8,int8,bool)", [1, -129, True], "args: arguments do not fit (uint8, int8, bool): argument 2 is not a value of int8."),
+        ("f(bytes4)", ["0x1234567890"], "args: arguments do not fit (bytes4): argument 1 is not a value of bytes4."),
         ("f((uint256,address))", [{"amount": 1}], "args: arguments do not fit ((uint256,address))"),
         ("f((uint256,address)", [[1, ADAPTER]], "function: brackets do not match"),
         ("f(uint256[2])", [[1]], "args: arguments do not fit (uint256[2])"),
@@ -153,6 +156,14 @@ def test_execute_call__with_a_struct_or_an_array_that_does_not_fit__names_the_fi
     answer = stage.call("POST", f"/mandates/{stage.working()}/execute-call", stage.agent, body)
     assert reason(answer) == (400, "invalid_parameter")
     assert answer.json()["detail"].startswith(says)
+
+
+def test_execute_call__with_a_negative_amount__names_the_field(stage: Stage) -> None:
+    """It came to `arguments do not fit ((address,uint256,bytes))` and a library's sentence about the value."""
+    body = {"target": ADAPTER, "function": "buy(uint256)", "args": ["1"], "amount_usdc": "-1"}
+    answer = stage.call("POST", f"/mandates/{stage.working()}/execute-call", stage.agent, body)
+    assert reason(answer) == (400, "invalid_number")
+    assert answer.json()["detail"] == "amount_usdc: write an amount of 0 or more, such as 12.500000."
 
 
 def test_execute_call__with_structs_and_arrays__takes_lists_and_digits_at_any_depth(stage: Stage) -> None:
@@ -250,6 +261,19 @@ def test_set_agent_call__from_the_end_on__sets_nobody_and_still_removes(stage: S
     none = stage.get(f"/mandates/{mandate_id}/set-agent-call", stage.owner, agent_wallet=wallet)
     assert (none["data"], none["reason"]) == (None, "mandate_ended")
     assert stage.get(f"/mandates/{mandate_id}/set-agent-call", stage.owner)["data"] == calldata.remove_agent()
+
+
+@pytest.mark.parametrize("whose", ["nobody", "vault"])
+def test_a_call_with_an_address_that_the_vault_refuses__is_not_built(stage: Stage, whose: str) -> None:
+    """The vault reverts with BadAddress; the answer said that it obeys the address."""
+    mandate_id = stage.working()
+    vault = stage.get(f"/mandates/{mandate_id}", stage.owner)["mandate"]["vault_address"]
+    wallet = vault if whose == "vault" else "0x" + "0" * 40
+    answer = stage.call("GET", f"/mandates/{mandate_id}/set-agent-call", stage.owner, agent_wallet=wallet)
+    assert (reason(answer), answer.json()["detail"].split(":")[0]) == ((400, "invalid_parameter"), "agent_wallet")
+    stage.chain_says(mandate_id, ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False))
+    answer = stage.call("GET", f"/mandates/{mandate_id}/withdraw-call", stage.owner, to=wallet)
+    assert (reason(answer), answer.json()["detail"].split(":")[0]) == ((400, "invalid_parameter"), "to")
 
 
 def test_set_agent_call__removes_without_a_wallet_and_sets_with_one(stage: Stage) -> None:

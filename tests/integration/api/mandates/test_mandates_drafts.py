@@ -102,6 +102,13 @@ def test_update__replaces_the_draft_and_its_terms(stage: Stage) -> None:
     assert (terms["terms"]["perTxCap"], terms["terms"]["dailyCap"]) == ("500000000", "500000000")
 
 
+@pytest.mark.parametrize("field", ["horizon_days", "stop_floor_bps", "budget_usdc"])
+def test_update__a_number_that_no_column_holds__is_refused_with_its_field(stage: Stage, field: str) -> None:
+    """It reached the database before it was judged: 503, as if the database were busy, for whoever sent it again."""
+    answer = stage.call("PUT", f"/mandates/{stage.draft()}", stage.owner, {**DRAFT, field: 2**53})
+    assert (reason(answer), answer.json()["detail"].split(":")[0]) == ((400, "invalid_number"), field)
+
+
 @pytest.mark.row("4 PUT /mandates/{id}")
 def test_update__of_a_signed_mandate__is_wrong_status(stage: Stage) -> None:
     mandate_id = stage.signed()

@@ -200,6 +200,8 @@ def test_leaving__stop_unwind_withdraw__brings_everything_home(
     for thief in (AGENT, KEEPER, DEPLOYER):
         assert deployed.send(thief, call["to"], call["data"]).status == 0
     send(deployed, OWNER, call)
+    again = stage.get(f"{path}/withdraw-call", stage.owner)  # the record does not know yet: a withdrawal of 0 would revert
+    assert (again["data"], again["reason"], again["amount_usdc"]) == (None, "nothing_left", None)
     follower.catch_up()
     read = stage.get(path, stage.owner)
     assert (read["lock"]["reason"], read["progress"]["cash"]) == ("nothing_left", "0.000000")

@@ -62,7 +62,7 @@ const bought = await call("POST", `${path}/execute-call`, {
   ...asAgent,
   body: { target: settings.adapter, function: "buy(uint256)", args: ["40000000"], amount_usdc: "40" },
 });
-await (await agentWallet.sendTransaction({ to: bought.to, data: bought.data, value: bought.value })).wait();
+await (await agentWallet.sendTransaction(bought)).wait();
 await until("bought", async () => (await call("GET", path, asOwner)).progress.cash === "960.000000");
 
 // Leave: the stop and the withdrawal of what is there as one batch, then what the position brings.
@@ -72,8 +72,8 @@ seen.batch_usdc = batch.amount_usdc;
 await owner.send(batch.calls);
 await until("stopped", async () => (await call("GET", path, asOwner)).mandate.status === "stopped");
 for (const type of ["unwind", "withdraw"]) {
-  const step = await until(type, async () => (await plan()).steps.find((one) => one.type === type && one.data));
-  await owner.send([{ to: step.to, data: step.data, value: 0 }]);
+  const step = await until(type, async () => (await plan()).steps.find((one) => one.type === type && one.call));
+  await owner.send([step.call]);
 }
 const usdc = new Contract(settings.usdc, ["function balanceOf(address) view returns (uint256)"], agentWallet);
 seen.owner_usdc_e6 = String(await usdc.balanceOf(owner.address));

@@ -87,5 +87,5 @@ def test_a_limit__is_1_to_200(limit: int, is_taken: bool) -> None:
     if is_taken:
         assert command_of(Query, {"limit": limit}).limit == limit  # type: ignore[attr-defined]  # a Query
     else:
-        with pytest.raises(Refusal, match="limit: it should be"):
+        with pytest.raises(Refusal, match="limit: write a number that is not"):
             command_of(Query, {"limit": limit})

@@ -18,9 +18,9 @@ class Declared(Command):
 @pytest.mark.parametrize(
     ("sent", "says"),
     [
-        ("longer than five", "persona: String should have at most 5 characters."),
-        (["one", "longer than five"], "persona.1: String should have at most 5 characters."),
-        (["a", "b", "c"], "persona: List should have at most 2 items after validation, not 3."),
+        ("longer than five", "persona: write at most 5 characters."),
+        (["one", "longer than five"], "persona.1: write at most 5 characters."),
+        (["a", "b", "c"], "persona: send at most 2 items."),
         (7, "persona: write a text. persona: write a list."),
     ],
 )
@@ -28,6 +28,30 @@ def test_a_field_of_several_types__is_named_as_it_was_sent(sent: object, says: s
     """`persona.constrained-str` and `persona.list[constrained-str]` were no fields of anybody's."""
     with pytest.raises(Refusal) as refusal:
         command_of(Declared, {"persona": sent})
+    assert str(refusal.value) == says
+
+
+class Bounded(Command):
+    share: Annotated[int, Field(ge=1, le=9)] = 5
+    text: Annotated[str, Field(min_length=1)] = "a"
+    code: Annotated[str, Field(pattern=r"^0x[0-9a-f]{8}$")] = "0x12345678"
+    names: Annotated[list[str], Field(min_length=2)] | None = None
+
+
+@pytest.mark.parametrize(
+    ("sent", "says"),
+    [
+        ({"share": 0}, "share: write a number that is not below 1."),
+        ({"share": 10}, "share: write a number that is not above 9."),
+        ({"text": ""}, "text: write 1 or more characters."),
+        ({"code": "0x"}, "code: write it in the form ^0x[0-9a-f]{8}$."),
+        ({"names": ["a"]}, "names: send 2 or more items."),
+    ],
+)
+def test_a_bound__is_said_in_the_words_of_all_refusals(sent: dict[str, object], says: str) -> None:
+    """Beside `write a text` stood `String should match pattern`, which is a library's."""
+    with pytest.raises(Refusal) as refusal:
+        command_of(Bounded, sent)
     assert str(refusal.value) == says
 
 
