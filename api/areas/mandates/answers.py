@@ -333,6 +333,7 @@ class PlanStep(Open):
     type: Literal["stop", "unwind", "close", "withdraw"]
     venue: str | None
     adapter: str | None
+    adapter_address: str | None = None
     action: Literal["unwind", "close_at_market", "keep"] | None
     who_signs: Literal["owner", "relay"] | None
     who_signs_text: str | None
@@ -342,6 +343,7 @@ class PlanStep(Open):
     note: str
     reason: str | None
     position_label: str | None
+    dry_run: Any = Field(default=None, description="of a close by relay: what it would do now")
 
 
 class Batch(Open):
