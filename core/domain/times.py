@@ -3,9 +3,14 @@
 Law: nothing here reads a clock; `now` is an argument everywhere.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 
 DAY_S = 86_400
+
+
+def start_of_day(now: datetime) -> datetime:
+    """00:00 UTC of an aware time's day."""
+    return datetime.combine(now.astimezone(UTC).date(), time(0), UTC)
 
 
 def utc_text(at: int) -> str:

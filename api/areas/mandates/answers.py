@@ -1,7 +1,7 @@
 """Answers of the mandate wallet: the fields that a caller may rely on. They document OpenAPI and the tools; they shape nothing.
 
-Each is open: an answer may have more fields, and a version may add some. Amounts are text with six decimals, times ISO 8601
-in UTC; unknown is null. Every answer of every integration test is held to them (tests/integration/api/conformance.py).
+Each is open: a version may add fields. Amounts are text with six decimals, times ISO 8601 in UTC; unknown is null. Every answer of
+every integration test is held to them, and has no field that they do not declare (tests/integration/api/conformance.py).
 """
 
 from typing import Any, Literal
@@ -44,10 +44,16 @@ class MandateView(Known):
     vault_address: str | None
     status: Status
     paused: bool | None
+    paused_at: str | None
+    last_paused_at: str | None
+    last_resumed_at: str | None
     created_at: str
     signed_at: str | None
+    accepted_at: str | None
     ends_at: str | None
     ended_at: str | None
+    strategy: dict[str, Any] | None
+    proposed_by_agent_id: str | None
 
 
 class Clause(Open):
@@ -98,7 +104,16 @@ class Step(Open):
     reported_by: str
     confirmed_on_chain: bool
     est: bool
+    amount_usdc: str | None
+    tx_hash: str | None
+    why: str | None
+    note: str | None
+    resource: str | None
+    target: Any
+    allowed_by: list[int]
+    breached: list[int]
     clauses: list[int]
+    params: dict[str, Any]
 
 
 class WholeMandate(Open):
@@ -117,10 +132,15 @@ class WholeMandate(Open):
     lock: Lock
     chain_state: dict[str, Any]
     how_to_act: Any
+    settle_note: str | None = None
 
 
 class OneMandate(Open):
     mandate: MandateView
+
+
+class Drafted(OneMandate):
+    notice: str | None = Field(description="what the owner should know before signing")
 
 
 class Mandates(Open):
@@ -193,10 +213,13 @@ class Event(Open):
     amount_usdc: str | None
     tx_hash: str | None
     chain_id: int | None
+    block_number: int | None
+    log_index: int | None
     payload: dict[str, Any]
     reported_by: Literal["owner", "agent", "chain", "keeper"]
     occurred_at: str
     created_at: str
+    row_hash: str
 
 
 class Events(Known):
@@ -239,6 +262,14 @@ class BuiltCall(Known):
     locked_until: str | None = None
 
 
+class StopCall(BuiltCall):
+    cancel_call: BuiltCall | None = Field(default=None, description="of signed terms without a vault in the record: the call to send first")
+
+
+class AgentCall(BuiltCall):
+    action: Literal["pause", "resume"] | None = None
+
+
 class DeployCall(BuiltCall):
     vault_address: str
     digest: str
@@ -255,6 +286,7 @@ class DepositCall(BuiltCall):
 
 class WithdrawCall(BuiltCall):
     amount_usdc: str | None
+    source: str | None = Field(default=None, description="who says what the vault holds: chain or ledger")
 
 
 class ExecuteBuilt(BuiltCall):
@@ -276,11 +308,12 @@ class UnwindBuilt(BuiltCall):
     check: dict[str, Any] | None
 
 
-class Stopped(Open):
-    """`status`: of the record; a vault stops on chain, by `call`."""
+class Ended(OneMandate):
+    """Of a stop or a cancellation. `status`: of the record; what is signed for the chain ends there, by these calls."""
 
     status: Status
-    mandate: MandateView
+    call: BuiltCall | None = Field(description="the vault's stop")
+    cancel_call: BuiltCall | None = Field(description="cancelTerms; null where a vault was made, or none can be")
 
 
 class Terms(Open):
@@ -292,6 +325,7 @@ class Terms(Open):
     typed_data_parts: dict[str, Any] = Field(description="{domain, types, message} of it, without EIP712Domain, for ethers")
     rules: list[Any]
     guard_targets: list[Any]
+    notice: str | None = Field(description="what the owner should know before signing")
 
 
 class PlanStep(Open):
@@ -299,6 +333,7 @@ class PlanStep(Open):
     type: Literal["stop", "unwind", "close", "withdraw"]
     venue: str | None
     adapter: str | None
+    adapter_address: str | None = None
     action: Literal["unwind", "close_at_market", "keep"] | None
     who_signs: Literal["owner", "relay"] | None
     who_signs_text: str | None
@@ -309,6 +344,7 @@ class PlanStep(Open):
     reason: str | None
     position_label: str | None
     call: BuiltCall | None = Field(description="to and data as a call to send; null: there is none to send now")
+    dry_run: Any = Field(default=None, description="of a close by relay: what it would do now")
 
 
 class Batch(Open):
@@ -344,17 +380,26 @@ class Alerts(Open):
 class Statement(Known):
     """Wallet spec 2.12."""
 
+    mandate_id: str
+    agent_id: str | None
+    vault_address: str | None
+    strategy: dict[str, Any] | None
+    status: Status | None
+    market_mode: Literal["paper", "testnet"]
     period: dict[str, Any]
+    cash: dict[str, Any]
     worth: dict[str, Any]
     flows: dict[str, Any]
     result: dict[str, Any]
     fees: dict[str, Any]
     allowed_vs_used: dict[str, Any]
+    breaches: dict[str, Any]
     steps: list[Any]
     disclosures: list[Any]
 
 
 class AllStatements(Open):
+    period: dict[str, Any]
     totals: dict[str, Any]
     mandates: list[Any]
     disclosures: list[Any]
@@ -366,4 +411,6 @@ class Door(Open):
     detail: str
     charged: Literal[False]
     payable: Literal[False]
+    schema_: dict[str, Any] = Field(alias="schema", description="JSON Schema of a draft")
     next: list[Any]
+    service: dict[str, Any]

@@ -97,7 +97,10 @@ def ledger_rows_of_tx(session: Session, mandate_id: int, tx_hash: str) -> list[L
 
 
 def count_refusal_notes(session: Session, mandate_id: int, since: datetime) -> int:
-    """Refusals that the agent's calls wrote from `since` on (inclusive): those that it reported, and the guard's."""
+    """Refusals that the agent's calls wrote from `since` on (inclusive): those that it reported, and the guard's.
+
+    They occur when they are written, and the index knows when rows occurred: of a long ledger only the day is read.
+    """
     query = select(func.count()).where(
         MandateEvent.mandate_id == mandate_id,
         MandateEvent.kind == Kind.NOTE.value,
@@ -106,7 +109,7 @@ def count_refusal_notes(session: Session, mandate_id: int, since: datetime) -> i
             MandateEvent.payload["refusal"]["check"].astext == "reported",
             MandateEvent.payload["refusal"]["reason"].astext == RefusalReason.SERVER_GUARD.value,
         ),
-        MandateEvent.created_at >= since,
+        MandateEvent.occurred_at >= since,
     )
     return session.scalar(query) or 0
 

@@ -21,11 +21,21 @@ EDGE = ("unknown_route", "method_not_allowed", "internal_error")  # of no operat
 
 @cache
 def _validator(answer_type: type[BaseModel]) -> Draft202012Validator:
-    return Draft202012Validator(answer_type.model_json_schema())
+    return Draft202012Validator(_closed(answer_type.model_json_schema()))
+
+
+def _closed(schema: Any) -> Any:
+    """The schema without fields that it does not name: callers may meet more, and yet each that is answered now is declared."""
+    if isinstance(schema, list):
+        return [_closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {name: _closed(part) for name, part in schema.items()}
+    return closed | {"additionalProperties": False} if "properties" in schema and schema.get("type") == "object" else closed
 
 
 def require_declared_form(operation: Operation, body: Any) -> None:
-    """Held to the schema that OpenAPI and the tools publish, as a caller's validator would hold it."""
+    """Held to the schema that OpenAPI and the tools publish: all that it requires is there, and all that is there is in it."""
     if operation.answer_type is not None:
         faults = [f"{fault.json_path}: {fault.message}" for fault in _validator(operation.answer_type).iter_errors(body)]
         assert faults == [], f"{operation.key} answers what it does not declare"

@@ -9,7 +9,7 @@ mandate that counts has one, a key with a limit a day builds no call. A call tha
 one USD. These limits guard the key at this service; the vault's own caps stand in the contract.
 """
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, timedelta
 
 from api.areas.mandates.service.views import readings_of
 from api.kernel.caller import AgentCaller
@@ -20,6 +20,7 @@ from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import Kind
 from core.domain.mandate.outflows import outflows
 from core.domain.money import usdc_text
+from core.domain.times import start_of_day
 
 MOST_LIVE = 1_000
 INSTANT = timedelta(microseconds=1)
@@ -36,7 +37,7 @@ def require_within_key_limits(call: Call, caller: AgentCaller, amount_usdc_e6: i
 
 
 def _require_left_today(call: Call, caller: AgentCaller, limit_usdc_e6: int, amount_usdc_e6: int) -> None:
-    midnight = datetime.combine(call.now.astimezone(UTC).date(), time(0), UTC)
+    midnight = start_of_day(call.now)
     left = max(0, limit_usdc_e6 - spent_since_usdc_e6(call, caller.account_id, midnight))
     if amount_usdc_e6 > left:
         detail = (

@@ -1,7 +1,7 @@
 """The limits as the ledger has them now: one place for reads, built calls and the judging of reports (decisions 51)."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from api.areas.mandates.service.views import chain_now, is_paper, reading_of, rules_of, terms_of, vault_of
@@ -17,7 +17,7 @@ from core.domain.mandate.outflows import Outflow, outflows
 from core.domain.mandate.refusals import REFUSAL_REPORTS_PER_DAY
 from core.domain.mandate.short import ShortLedger
 from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms
-from core.domain.times import DAY_S
+from core.domain.times import DAY_S, start_of_day
 
 VAULT_STATUS = {
     Status.SIGNED: VaultStatus.FUNDING,
@@ -108,10 +108,6 @@ def vault_model(standing: Standing, vault: str) -> VaultModel:
 def refusals_left(call: Call, mandate: Mandate) -> int:
     """How many refusals the record takes today (UTC), reported or noted by the guard."""
     return REFUSAL_REPORTS_PER_DAY - mandate_rows.count_refusal_notes(call.db, mandate.id, start_of_day(call.now))
-
-
-def start_of_day(now: datetime) -> datetime:
-    return datetime.combine(now.astimezone(UTC).date(), time(0), UTC)
 
 
 def allowed_addresses(mandate: Mandate) -> frozenset[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from api.areas.mandates.schemas import ReportEvent, ReportRefusal
 from api.areas.mandates.service.access import named_to
-from api.areas.mandates.service.limits_now import Standing, allowed_addresses, refusals_left, standing_of, start_of_day
+from api.areas.mandates.service.limits_now import Standing, allowed_addresses, refusals_left, standing_of
 from api.areas.mandates.service.views import is_paper, vault_of
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, Refusal
@@ -21,7 +21,7 @@ from core.domain.mandate.refusals import REFUSAL_REPORTS_PER_DAY, RefusalReport,
 from core.domain.mandate.reported import position_of
 from core.domain.mandate.violations import Judgement, Report, Violation, judge
 from core.domain.money import usdc_text_or_none
-from core.domain.times import instant_text
+from core.domain.times import instant_text, start_of_day
 
 TRADES = (Kind.MOVE, Kind.BUY, Kind.SELL)
 UNSEEN_NOTICE = (

@@ -9,8 +9,9 @@ from eth_account import Account
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
-from api.main import create_app
+from api.main import OPERATIONS, create_app
 from core.db.engine import Database
+from tests.integration.api.conformance import Conformance
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.conftest import chain, deps, stage  # noqa: F401 (fixtures)
@@ -33,6 +34,7 @@ def live(
     clock.now = datetime.now(UTC)
     real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
     with TestClient(create_app(real), base_url=BASE_URL) as client:
+        client.event_hooks = {"request": [], "response": [Conformance(OPERATIONS, real)]}
         owner, agent = Account.from_key(OWNER.private_key), Account.from_key(AGENT.private_key)
         people = Stage(client, database, clock, chain, owner_wallet=owner, agent_wallet=agent).enter()
         yield Live(people, deployed, follower)
