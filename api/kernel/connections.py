@@ -20,6 +20,8 @@ from typing import Any, ClassVar, Final
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from api.kernel.parser import BoundedParser
+
 RESERVED_FILES: Final = 224  # for the database, nodes, logs, and what the process has open anyway
 
 
@@ -48,6 +50,7 @@ class BoundedProtocol(H11Protocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.conn = BoundedParser()
         self._deadline: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None
         self._waits_for: Any = None

@@ -15,9 +15,13 @@ from starlette.responses import Response
 from api.kernel.connections import BoundedProtocol, ConnectionBounds
 from api.kernel.http import JSON, json_text, response_of, with_standing
 from api.kernel.operation import Outcome, Refusal
+from api.kernel.parser import CHUNK_BYTES, FREE_CHUNKS, HEAD_BYTES, MOST_LINES
 from api.kernel.refusals import refused
 
-NOT_HTTP = "The request is not valid HTTP/1.1 (or its head is too long); send one well-formed request. This connection is closed."
+NOT_HTTP = (
+    f"The request is not valid HTTP/1.1, or its head has more than {HEAD_BYTES} bytes or {MOST_LINES - 1} fields, or its body more than "
+    f"{FREE_CHUNKS} chunks of less than {CHUNK_BYTES} bytes; send one well-formed request. This connection is closed."
+)
 TOO_MANY = "As many connections as this service takes are open; come back soon."
 COME_BACK_S = 5
 NO_TIME = datetime.fromtimestamp(0, UTC)  # a refusal that names no time needs none

@@ -59,6 +59,17 @@ def test_bytes_that_are_no_http__are_refused_in_the_form_of_all_refusals(base_ur
     assert b"\r\nx-request-id: " in answer
 
 
+FIELDS = "GET / HTTP/1.1\r\nHost: x\r\n" + "a: b\r\n" * 120 + "\r\n"
+CHUNKS = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + "1\r\n \r\n" * 80
+
+
+@pytest.mark.parametrize("sent", [FIELDS, CHUNKS], ids=["header fields", "chunks of one byte"])
+def test_what_costs_the_event_loop_most__is_refused_in_the_form_of_all_refusals(base_url: str, sent: str) -> None:
+    """One connection that sent nothing but chunks of one byte left every other caller without an answer."""
+    status, service = refusal(answers(base_url, sent.encode()))
+    assert (status, service["reason"]) == (b"HTTP/1.1 400 Bad Request", "invalid_parameter")
+
+
 def test_a_client_that_leaves_before_its_body_is_whole__is_no_defect(base_url: str) -> None:
     """The log had an exception with its traceback, and the metrics of defects rose, for each."""
     with capture_logs() as logs:
