@@ -89,10 +89,10 @@ def create_app(deps: Deps, operations: Sequence[Operation] = OPERATIONS) -> Fast
             workers.shutdown()
         deps.database.close()
 
-    app = FastAPI(title=NAME, version=VERSION, docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan)
+    app = FastAPI(title=NAME, version=VERSION, openapi_url=None, redirect_slashes=False, lifespan=lifespan)
     routes = routes_of(operations, deps)
     described = cache(lambda: api_document(operations, deps.base_url))
-    app.router.routes.extend([*routes, route_of(operations, deps), viewer.route_of(described)])
+    app.router.routes.extend([*routes, route_of(operations, deps), *viewer.routes_of(described)])
     app.add_exception_handler(HTTPException, not_routed(deps))  # type: ignore[arg-type]  # narrower than any Exception
     app.openapi = described  # type: ignore[method-assign]  # FastAPI's documented hook
     app.add_middleware(Cors, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED_HEADERS)

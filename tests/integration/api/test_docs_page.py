@@ -67,3 +67,11 @@ def test_docs__a_link_to_a_schema__leads_inside_what_is_folded(text: str) -> Non
 
 def test_docs__of_another_method__is_405(client: TestClient) -> None:
     assert client.post("/docs").status_code == 405
+
+
+def test_openapi_json__is_written_once(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asked for it again and again kept the event loop busy with writing it: 280 KB for each, while all others waited."""
+    first = client.get("/openapi.json")
+    monkeypatch.setattr("api.kernel.viewer.json", None)
+    assert (first.status_code, first.headers["Content-Type"]) == (200, "application/json")
+    assert client.get("/openapi.json").json() == first.json()
