@@ -56,7 +56,7 @@ STANDING_HEADERS = (
     (b"access-control-expose-headers", ", ".join(EXPOSED_HEADERS).encode()),
 )
 
-RETRY_S = 5  # after that a payment's turn comes more likely
+RETRY_S = 5  # after that a call's turn comes more likely
 
 T = TypeVar("T")
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -127,16 +127,27 @@ async def enter(request: Request, operation: Operation, read: Read, deps: Deps, 
     try:
         served = await beside(request, deps, call, in_turn=operation.in_turn)
         return served if isinstance(served, Outcome) else await _settled(served, credentials.client, deps)
+    except BusyError:
+        return refused(busy(deps), operation.row, {}, deps.clock())
     except Exception:  # the process's edge: a route and a tool answer alike
         return defect(request.state.request_id, deps)
 
 
 async def beside(request: Request, deps: Deps, call: Callable[[], T], *, in_turn: bool = False) -> T:
-    """Run work of this request on a thread: its caller's line, or that of large bodies. `in_turn`: one by one."""
+    """Run work of this request on a thread: its caller's line, or that of large bodies. `in_turn`: one by one. Errors: BusyError."""
     client = credentials_of(request, deps).client
     if getattr(request.state, "sent_bytes", 0) > LARGE_BYTES:
+        deps.large.require_place(client)
         return await deps.large.run(client, partial(_resting, call))
-    return await (deps.workers.run(("in turn", client), call, at_once=1) if in_turn else deps.workers.run(client, call))
+    line = ("in turn", client) if in_turn else client
+    deps.workers.require_place(line)
+    return await deps.workers.run(line, call, at_once=1 if in_turn else None)
+
+
+def busy(deps: Deps) -> Refusal:
+    """Nothing was begun, and nothing of it is kept."""
+    detail = "As many calls of your network address as may wait are waiting; send this one again later, and fewer at a time."
+    return Refusal("temporarily_unavailable", detail, retry_at=deps.clock() + timedelta(seconds=RETRY_S))
 
 
 def _resting(call: Callable[[], T]) -> T:
@@ -154,8 +165,8 @@ async def _settled(call: Unsettled, client: str, deps: Deps) -> Outcome:
         return await deps.settling.run(client, call.settle, within_s=SETTLING_WAIT_S)
     except BusyError:
         detail = "As many payments as this service takes at a time are being settled; send the same call with the same payment again."
-        busy = Refusal("temporarily_unavailable", detail, retry_at=deps.clock() + timedelta(seconds=RETRY_S))
-        return await deps.workers.run(client, partial(call.refuse, busy))
+        full = Refusal("temporarily_unavailable", detail, retry_at=deps.clock() + timedelta(seconds=RETRY_S))
+        return await deps.workers.run(client, partial(call.refuse, full))
 
 
 def response_of(outcome: Outcome) -> Response:

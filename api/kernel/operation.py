@@ -15,7 +15,7 @@ from api.catalog import ROWS, Row
 from api.kernel.metrics import Metrics
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.used_up import UsedUp
-from api.kernel.workers import CALLS, CALLS_OF_ONE, LARGE, SETTLING, SETTLING_OF_ONE, Workers
+from api.kernel.workers import CALLS, CALLS_OF_ONE, LARGE, LARGE_WAITING, SETTLING, SETTLING_OF_ONE, Workers
 from core.chain.custody import KeyMaker
 from core.chain.reader import ChainReader
 from core.chain.signer import DigestSigner
@@ -154,7 +154,7 @@ class Deps:
     metrics: Metrics
     rails: Rails | None = None
     workers: Workers = field(default_factory=lambda: Workers(CALLS, CALLS_OF_ONE))
-    large: Workers = field(default_factory=lambda: Workers(LARGE, 1, "large"))
+    large: Workers = field(default_factory=lambda: Workers(LARGE, 1, "large", LARGE_WAITING))
     settling: Workers = field(default_factory=lambda: Workers(SETTLING, SETTLING_OF_ONE, "settling"))
     custody: KeyMaker | None = None  # None: starter wallets are off
     guard: DigestSigner | None = None  # None: vaults can't pay for web resources

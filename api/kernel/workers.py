@@ -8,6 +8,7 @@ Laws
 - However many calls one line brings, another line's next call waits for no more than one call of each line before it.
 - No line holds every thread: what one caller's calls wait for (a lock, a node) leaves threads to the others.
 - A call that waits holds no thread. Where waiting has a bound, a call that has passed it is not begun.
+- A line has an end: a call waits with all that was sent for it, also when its caller has left.
 """
 
 import asyncio
@@ -25,6 +26,8 @@ CALLS: Final = 16  # calls that one process serves at a time
 CALLS_OF_ONE: Final = 8  # of those, of one network address
 LARGE: Final = 2  # calls with a body above LARGE_BYTES, served beside the others; one of a network address
 LARGE_BYTES: Final = 8 * 1024
+MOST_WAITING: Final = 256  # calls of one line
+LARGE_WAITING: Final = 32  # of those with a large body: 8 MiB
 SETTLING: Final = 8  # payments that are looked up or settled at a time
 SETTLING_OF_ONE: Final = 6
 SETTLING_WAIT_S: Final = 4.0  # a payment that does not get its turn by then is refused, and was not touched
@@ -32,7 +35,7 @@ THREADS: Final = CALLS + LARGE + SETTLING
 
 
 class BusyError(Exception):
-    """The call did not get its turn in time and was not begun."""
+    """The call did not get its turn in time, or no place in its line, and was not begun."""
 
 
 @dataclass(slots=True)
@@ -45,13 +48,21 @@ class _Line:
 class Workers:
     """`threads` in all, `each` for one line. Threads may share it; it belongs to no event loop."""
 
-    def __init__(self, threads: int, each: int, name: str = "call") -> None:
+    def __init__(self, threads: int, each: int, name: str = "call", most_waiting: int = MOST_WAITING) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._free = threads
         self._each = each
+        self._most_waiting = most_waiting
         self._lines: dict[Hashable, _Line] = {}
         self._turns: deque[Hashable] = deque()  # lines with a call that may begin
         self._lock = threading.Lock()
+
+    def require_place(self, line: Hashable) -> None:
+        """Errors: BusyError, where as many calls of this line wait as may."""
+        with self._lock:
+            its = self._lines.get(line)
+            if its is not None and len(its.waiting) >= self._most_waiting:
+                raise BusyError
 
     async def run(self, line: Hashable, call: Callable[[], T], *, at_once: int | None = None, within_s: float | None = None) -> T:
         """The call's answer. `at_once`: threads that this line may hold, if fewer. Errors: the call's; BusyError after `within_s`."""

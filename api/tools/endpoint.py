@@ -29,10 +29,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.catalog import Profile
 from api.kernel.body import read_object, require_storable
-from api.kernel.http import Read, SentFields, beside, body_of, enter, fields_of, json_text, response_of
+from api.kernel.http import Read, SentFields, beside, body_of, busy, enter, fields_of, json_text, response_of
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.refusals import refused
-from api.kernel.workers import LARGE_BYTES
+from api.kernel.workers import LARGE_BYTES, BusyError
 from api.tools import page
 from api.tools.origin import require_own_origin
 from api.tools.registry import entries_of
@@ -90,7 +90,10 @@ class ToolEndpoint:
             require_own_origin(request.headers, self._deps.base_url)
         except Refusal as refusal:
             return _error(None, INVALID_REQUEST, self._refused(refusal))
-        sent = await self._read(request)
+        try:
+            sent = await self._read(request)
+        except BusyError:
+            return _error(None, INTERNAL_ERROR, self._refused(busy(self._deps)))
         exchange = self._tool_call(sent)
         if exchange is None:
             outcome = await enter(request, ENDPOINT, lambda: SentFields(sent.query, sent.unreadable), self._deps)

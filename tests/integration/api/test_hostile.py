@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from api.kernel import http
 from api.kernel.operation import Deps
-from api.kernel.workers import CALLS, CALLS_OF_ONE, LARGE_BYTES
+from api.kernel.workers import CALLS, CALLS_OF_ONE, LARGE_BYTES, MOST_WAITING
 from api.main import OPERATIONS
 from api.tools import endpoint
 from core.db.engine import Database
@@ -69,6 +69,25 @@ def test_calls_of_one_address__never_hold_every_thread(limited: Limit, deps: Dep
     assert not begun.acquire(timeout=0.2)
     try:
         assert crowd.submit(other.get, "/prices").result(WAIT_S).status_code == 200
+    finally:
+        gate.set()
+    for one in held:
+        one.result(WAIT_S)
+    assert crowded.get("/prices").status_code == 200
+
+
+def test_calls_of_one_address__wait_in_a_line_that_has_an_end(limited: Limit, deps: Deps, crowd: ThreadPoolExecutor) -> None:
+    """Each waits with its body, also when its caller has left: without an end, one address fills the memory."""
+    gate = threading.Event()
+    crowded, other = limited(peer="198.51.100.1"), limited(peer="198.51.100.2")
+    held = [deps.workers.submit("198.51.100.1", lambda: gate.wait(WAIT_S)) for _ in range(CALLS_OF_ONE + MOST_WAITING)]
+    try:
+        refused = [crowd.submit(crowded.get, "/prices").result(5), crowd.submit(crowded.post, "/mcp", json={}).result(5)]
+        assert [one.status_code for one in refused] == [503, 503]
+        assert "as may wait are waiting" in refused[0].json()["detail"]
+        assert refused[0].headers["Retry-After"]
+        assert "as may wait are waiting" in refused[1].json()["error"]["message"]
+        assert crowd.submit(other.get, "/prices").result(5).status_code == 200
     finally:
         gate.set()
     for one in held:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from api.kernel.workers import BusyError, Workers
+from api.kernel.workers import MOST_WAITING, BusyError, Workers
 
 WAIT_S = 10
 
@@ -86,3 +86,16 @@ def test_a_line__that_is_empty__is_forgotten(make: Callable[[int, int], Workers]
         workers.submit(number, lambda: None).result(WAIT_S)
     workers.submit("last", lambda: None).result(WAIT_S)
     assert len(workers._lines) <= 2
+
+
+def test_a_line__takes_no_more_calls_than_may_wait(make: Callable[[int, int], Workers]) -> None:
+    workers, gate = make(1, 1), threading.Event()
+    held = workers.submit("a", lambda: gate.wait(WAIT_S))
+    for _ in range(MOST_WAITING):
+        workers.require_place("a")
+        workers.submit("a", lambda: True)
+    with pytest.raises(BusyError):
+        workers.require_place("a")
+    workers.require_place("b")
+    gate.set()
+    assert held.result(WAIT_S)
