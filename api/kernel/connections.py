@@ -9,7 +9,8 @@ Laws
   and no further byte prolongs it.
 - There are at most `half_open` of them: one more, and the oldest is closed. Callers that send their request at once stay so for
   milliseconds and are not reached.
-- Above `open` connections a new one is refused and closed.
+- Above `open` connections a new one takes the place of the one that has been idle longest, answered and asking nothing; where none is
+  idle, it is refused and closed.
 """
 
 import asyncio
@@ -43,10 +44,11 @@ class ConnectionBounds:
 
 
 class BoundedProtocol(H11Protocol):
-    """One connection. `bounds` and `_half_open` (oldest first) are the server's: see `protocol.protocol_of`."""
+    """One connection. `bounds`, `_half_open` and `_idle` (both oldest first) are the server's: see `protocol.protocol_of`."""
 
     bounds: ClassVar[ConnectionBounds]
     _half_open: ClassVar[dict["BoundedProtocol", None]]
+    _idle: ClassVar[dict["BoundedProtocol", None]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -58,8 +60,12 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         super().connection_made(transport)
         if len(self.connections) > self.bounds.open:
-            self.send_503_response()
-            return
+            if not self._idle:
+                self.send_503_response()
+                return
+            longest = next(iter(self._idle))
+            del self._idle[longest]
+            longest.transport.close()
         self._wait(h11.IDLE)
 
     def send_503_response(self) -> None:
@@ -67,6 +73,7 @@ class BoundedProtocol(H11Protocol):
         raise NotImplementedError
 
     def data_received(self, data: bytes) -> None:
+        self._idle.pop(self, None)
         super().data_received(data)
         self._wait(self._lacking())
 
@@ -74,9 +81,12 @@ class BoundedProtocol(H11Protocol):
         super().on_response_complete()
         begun = self.conn.trailing_data[0] or self.conn.their_state is not h11.IDLE
         self._wait(self._lacking() if begun else None)  # between requests uvicorn's keep-alive runs
+        if not begun and not self.transport.is_closing():
+            self._idle[self] = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait(None)
+        self._idle.pop(self, None)
         self.resume_writing()
         super().connection_lost(exc)
 

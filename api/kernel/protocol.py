@@ -52,7 +52,7 @@ class Protocol(BoundedProtocol):
 
 def protocol_of(bounds: ConnectionBounds) -> type[Protocol]:
     """The protocol of one server: what its connections count together is theirs alone."""
-    return type("Protocol", (Protocol,), {"bounds": bounds, "_half_open": {}})
+    return type("Protocol", (Protocol,), {"bounds": bounds, "_half_open": {}, "_idle": {}})
 
 
 class Cors(CORSMiddleware):

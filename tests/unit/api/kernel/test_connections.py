@@ -209,6 +209,26 @@ def test_connections__above_their_number__are_refused_in_the_form_of_all_refusal
     within(steps)
 
 
+def test_connections__above_their_number__cost_the_one_that_is_idle_longest() -> None:
+    """One caller held every connection with a small call now and then, and all others were told 503."""
+
+    async def steps(server: Server) -> None:
+        idle = []
+        for _ in range(5):
+            idle.append(server.connect())
+            idle[-1][0].data_received(HEAD)
+        await server.hours.pass_()
+        idle[0][0].data_received(HEAD)
+        await server.hours.pass_()
+        connection, transport = server.connect()
+        connection.data_received(HEAD)
+        await server.hours.pass_()
+        assert b"204 No Content" in transport.sent
+        assert [transport.is_over for _, transport in idle] == [False, True, False, False, False]
+
+    within(steps)
+
+
 def test_an_answer__that_is_not_read__is_dropped() -> None:
     async def steps(server: Server) -> None:
         connection, transport = server.connect()
