@@ -25,7 +25,7 @@ from core.db.copying import copy_lines, hex_array_cell, hex_cell
 from core.db.engine import WriteSession
 from core.db.tables.chain import Adapter, ChainBlock, ChainCursor, RawLog, Reorg, Vault, VaultAgent
 from core.db.tables.identity import Account
-from core.db.tables.mandate import Mandate
+from core.db.tables.mandate import Mandate, ReplacedTerms
 from core.domain import blocks
 from core.domain.blocks import BlockHeader
 from core.domain.errors import OutsideError
@@ -294,7 +294,9 @@ def add_reorg(session: WriteSession, chain_id: int, ancestor_number: int, old_he
 
 
 def add_vaults(session: WriteSession, chain_id: int, vaults: Sequence[tuple[BlockHeader, NewVault]]) -> None:
-    """Vaults with the blocks that created them."""
+    """Vaults with the blocks that created them. One of terms that a draft no longer has is marked here, so that nobody searches for it."""
+    strange = [bytes_of(vault.terms_digest) for _, vault in vaults if vault.mandate_id is None]
+    replaced = set(session.scalars(select(ReplacedTerms.digest).where(ReplacedTerms.digest.in_(strange)))) if strange else set()
     _insert(
         session,
         Vault,
@@ -310,6 +312,7 @@ def add_vaults(session: WriteSession, chain_id: int, vaults: Sequence[tuple[Bloc
                 "public_id": vault.public_id,
                 "owner": bytes_of(vault.owner),
                 "mandate_id": vault.mandate_id,
+                "is_of_replaced_terms": vault.mandate_id is None and bytes_of(vault.terms_digest) in replaced,
             }
             for block, vault in vaults
         ],

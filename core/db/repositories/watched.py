@@ -82,7 +82,7 @@ def _watched(
     has_its_terms: ColumnElement[bool] = true()
     is_at_work: ColumnElement[bool] = false()
     if terms is ReplacedTerms:
-        of_them = and_(ReplacedTerms.digest == registry.terms_digest, registry.mandate_id.is_(None))
+        of_them = and_(ReplacedTerms.digest == registry.terms_digest, registry.is_of_replaced_terms)
         issued = join(join(registry, ReplacedTerms, of_them), Mandate, Mandate.id == ReplacedTerms.mandate_id)
     else:
         has_its_terms, is_at_work = Mandate.terms_digest == registry.terms_digest, Mandate.status == "working"

@@ -87,7 +87,7 @@ class Vault(Base):
     __tablename__ = "vault"
     __table_args__ = (
         Index("ix_vault_mandate_public_id", "public_id"),
-        Index("ix_vault_foreign_terms", "terms_digest", postgresql_where=text("mandate_id is null")),
+        Index("ix_vault_of_replaced_terms", "terms_digest", postgresql_where=text("is_of_replaced_terms")),
     )
 
     chain_id: Mapped[int] = mapped_column(primary_key=True)
@@ -99,7 +99,8 @@ class Vault(Base):
     terms_digest: Mapped[bytes] = mapped_column(Hash32)
     public_id: Mapped[str | None] = mapped_column(Text)  # null: a name that no mandate of this service has (indexer.chain.facts.kept_name)
     owner: Mapped[bytes] = mapped_column(BYTEA)
-    mandate_id: Mapped[int | None]  # null: a vault whose terms this service did not issue
+    mandate_id: Mapped[int | None]  # null: a vault whose terms this service did not issue, or no mandate has any more
+    is_of_replaced_terms: Mapped[bool] = mapped_column(server_default=text("false"))
 
 
 class Adapter(Base):

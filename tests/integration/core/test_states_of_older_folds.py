@@ -21,7 +21,7 @@ AS_BEFORE_0004 = """
 drop table mandate_undo; drop table owed_note; drop table keeper_ended; drop table replaced_terms;
 drop table signed_resource; drop index ix_x402_payment_open;
 alter table x402_payment drop column valid_before; alter table x402_payment drop column failures;
-drop index ix_vault_mark_vault_id; drop index ix_mandate_unvaulted; drop index ix_vault_foreign_terms;
+drop index ix_vault_mark_vault_id; drop index ix_mandate_unvaulted; alter table vault drop column is_of_replaced_terms;
 alter table mandate drop column ends_in_block;
 update alembic_version set version_num = '0003'
 """

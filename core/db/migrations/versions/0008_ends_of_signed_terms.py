@@ -24,7 +24,8 @@ def upgrade() -> None:
     op.create_index("ix_mandate_ends_in_block", "mandate", ["ends_in_block"], postgresql_where=sa.text("ends_in_block is not null"))
     unvaulted = "status = 'signed' and market_mode = 'testnet' and vault_address is null"
     op.create_index("ix_mandate_unvaulted", "mandate", ["ends_at"], postgresql_where=sa.text(unvaulted))
-    op.create_index("ix_vault_foreign_terms", "vault", ["terms_digest"], postgresql_where=sa.text("mandate_id is null"))
+    op.add_column("vault", sa.Column("is_of_replaced_terms", sa.Boolean(), server_default=sa.text("false"), nullable=False))
+    op.create_index("ix_vault_of_replaced_terms", "vault", ["terms_digest"], postgresql_where=sa.text("is_of_replaced_terms"))
     op.create_table(
         "replaced_terms",
         sa.Column("digest", BYTEA(), nullable=False),
