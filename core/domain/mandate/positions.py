@@ -5,8 +5,9 @@ Laws
 - On paper it costs no more than what left the cash for it: what was never paid can not come back (paper.py).
 - Its first mark is what it cost. A sell that names it lowers the mark by what it brought, never below 0.
 - Only a resolve closes it. Marks of positions that are not open count for nothing.
-- On testnet a report whose transaction the chain did not have (payload `unseen`) moves no worth: a position that it opens has no mark, and
-  no word of the agent gives it one before a report that the chain bears out; a sell or resolve of that kind changes nothing.
+- On testnet a report whose transaction the chain did not have (payload `unseen`) moves no worth: a position that it opens has no mark
+  and has cost nothing, and no word of the agent gives it a mark before a report that the chain bears out, which may be the same one again;
+  a sell or resolve of that kind changes nothing.
 """
 
 from dataclasses import replace
@@ -76,12 +77,12 @@ def _bought_for(state: MandateState, row: LedgerRow, cost: int) -> MandateState:
     )
     if not _is_unseen(row):
         source = "cost" if before.mark_source == UNSEEN else before.mark_source
-        before = replace(before, mark_usdc_e6=before.mark_usdc_e6 + cost, mark_source=source)
+        spent, mark = before.cost_usdc_e6 + cost, before.mark_usdc_e6 + cost
+        before = replace(before, cost_usdc_e6=spent, mark_usdc_e6=mark, mark_source=source)
     after = replace(
         before,
         name=word(reported.get("name")) or before.name,
         qty=word(reported.get("qty")) or before.qty,
-        cost_usdc_e6=before.cost_usdc_e6 + cost,
         target=_target(row) or before.target,
     )
     return _with(state, after)

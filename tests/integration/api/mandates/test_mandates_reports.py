@@ -223,5 +223,16 @@ def test_event__of_a_transaction_that_the_record_has__opens_a_position_at_its_co
     assert worths(stage, mandate_id) == ("1000.000000", "cost", [("p1", "10.000000")])
 
 
+def test_event__reported_again_as_the_notice_says__costs_once(stage: Stage) -> None:
+    """The notice of an unseen report says to report it again; whoever did had a position that cost twice what left the vault."""
+    mandate_id = stage.working()
+    held = {"target": ADAPTER, "position": {"id": "p1"}}
+    report(stage, mandate_id, payload=held)
+    stage.executed(mandate_id, 10 * USDC, tx_hash=TX)
+    report(stage, mandate_id, payload=held)
+    (position,) = stage.get(f"/mandates/{mandate_id}", stage.owner)["progress"]["positions"]
+    assert (position["cost_usdc"], position["worth_est"]) == ("10.000000", "10.000000")
+
+
 def test_event__with_the_servers_own_word__is_refused(stage: Stage) -> None:
     assert reason(report(stage, stage.working(), payload={"target": ADAPTER, "unseen": False})) == (400, "invalid_parameter")
