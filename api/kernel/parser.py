@@ -12,7 +12,7 @@ from typing import Any, Final
 import h11
 
 MOST_LINES: Final = 101  # the request's own and 100 header fields
-HEAD_BYTES: Final = 64 * 1024
+HEAD_BYTES: Final = 16 * 1024
 FREE_CHUNKS: Final = 64  # of any length
 CHUNK_BYTES: Final = 512  # of each further one, on average
 
