@@ -34,14 +34,22 @@ class Waiting:
     gas: int
     max_fee_wei: int
     priority_wei: int
+    to: str
+    data: str
+
+    def as_told(self) -> dict[str, Any]:
+        """As a node answers eth_getTransactionByHash while no block has it."""
+        numbers = {"nonce": self.nonce, "gas": self.gas, "maxFeePerGas": self.max_fee_wei, "maxPriorityFeePerGas": self.priority_wei}
+        told = {"hash": self.hash, "from": self.sender, "to": self.to, "input": self.data, "blockHash": None, "blockNumber": None}
+        return told | {name: hex(number) for name, number in numbers.items()}
 
 
 @cache
 def read(raw: str) -> Waiting:
     """A signed transaction with EIP-1559 fees. Kept, since the signer's recovery takes a hundredth of a second."""
     fields = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
-    sender = Account.recover_transaction(raw)
-    return Waiting(raw, hex_of(raw), sender, fields["nonce"], fields["gas"], fields["maxFeePerGas"], fields["maxPriorityFeePerGas"])
+    numbers = (fields[name] for name in ("nonce", "gas", "maxFeePerGas", "maxPriorityFeePerGas"))
+    return Waiting(raw, hex_of(raw), Account.recover_transaction(raw), *numbers, hex_text(fields["to"]), hex_text(fields["data"]))
 
 
 def hex_of(raw: str) -> str:
@@ -69,9 +77,9 @@ class Mempool:
             self._pass_on(new)
         return {"result": new.hash}
 
-    def knows(self, tx_hash: str) -> bool:
+    def told_of(self, tx_hash: str) -> dict[str, Any] | None:
         with self.lock:
-            return any(one.hash == tx_hash for one in self.waiting.values())
+            return next((one.as_told() for one in self.waiting.values() if one.hash == tx_hash), None)
 
     def forget(self, is_forgotten: Callable[[Waiting], bool]) -> int:
         """Drop some; how many."""

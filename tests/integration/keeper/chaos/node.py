@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import Any
 
 from tests.integration.chaos.server import Answer, DropError, capped, ok
-from tests.integration.keeper.chaos.mempool import REFUSED_CODE, Mempool, hex_of
+from tests.integration.keeper.chaos.mempool import REFUSED_CODE, Mempool, hex_of, read
 
 TRANSPORT_SHARE = 0.05
 SLOW_SHARE, SLOW_S = 0.05, 0.12
@@ -60,7 +60,7 @@ class BadNode:
     sent: list[str] = field(default_factory=list)
     early: list[str] = field(default_factory=list)
     unsure: list[str] = field(default_factory=list)
-    _swallowed: set[str] = field(default_factory=set)
+    _swallowed: dict[str, str] = field(default_factory=dict)  # raw by hash
     _count: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -158,7 +158,7 @@ class BadNode:
         raw, head = call["params"][0], {"jsonrpc": "2.0", "id": call["id"]}
         if self.ill is Ill.SWALLOWS:
             self.note(self.ill)
-            self._swallowed.add(hex_of(raw))
+            self._swallowed[hex_of(raw)] = raw
             return {**head, "result": hex_of(raw)}
         if self.is_faulty and self._happens("send", number, SEND_SHARE):
             fault = self._pick("send", number, ("txpool is full", "internal error", "nonce too low", "swallowed"))
@@ -171,13 +171,14 @@ class BadNode:
     def _waiting(self, number: str, tx_hash: str) -> Body | None:
         """A pending transaction, unless the node forgot about it for a moment."""
         if tx_hash in self._swallowed:
-            return {"hash": tx_hash, "blockHash": None, "blockNumber": None}
-        if not self.pool.knows(tx_hash):
+            return read(self._swallowed[tx_hash]).as_told()
+        told = self.pool.told_of(tx_hash)
+        if told is None:
             return None
         if self.is_faulty and self._happens("forgets", number, SEND_SHARE):
             self.note("forgets")
             return None
-        return {"hash": tx_hash, "blockHash": None, "blockNumber": None}
+        return told
 
     def _happens(self, what: str, number: int | str, share: float) -> bool:
         return self._chance(what, number) < share

@@ -50,7 +50,7 @@ def test_replacement__pays_a_tenth_more_or_is_refused(deployed: DeployedChain, p
     assert pool.offer(first) == {"result": hex_of(first)}
     assert pool.offer(first)["error"]["message"] == "already known"
     assert pool.offer(signed(deployed, 0, fee_wei)).get("error", {}).get("message") == answer
-    assert pool.knows(hex_of(first)) is (answer is not None)
+    assert (pool.told_of(hex_of(first)) is not None) is (answer is not None)
 
 
 def test_underpriced__waits_through_expensive_blocks_and_is_mined_when_the_fee_falls(deployed: DeployedChain, pool: Mempool) -> None:
@@ -62,7 +62,7 @@ def test_underpriced__waits_through_expensive_blocks_and_is_mined_when_the_fee_f
         deployed.anvil.mine()
         pool.prune()
         assert deployed.reader.transaction_count(KEEPER.address) == count
-        assert pool.knows(hex_of(raw)) is (count == 0)
+        assert (pool.told_of(hex_of(raw)) is not None) is (count == 0)
     assert pool.offer(raw)["error"]["message"] == "nonce too low"
 
 
@@ -71,7 +71,7 @@ def test_forgotten__is_neither_known_nor_mined(deployed: DeployedChain, pool: Me
     pool.offer(raw)
     assert pool.forget(lambda one: one.nonce == 0) == 1
     deployed.anvil.mine()
-    assert (pool.knows(hex_of(raw)), deployed.reader.transaction_count(KEEPER.address)) == (False, 0)
+    assert (pool.told_of(hex_of(raw)), deployed.reader.transaction_count(KEEPER.address)) == (None, 0)
 
 
 # The nodes

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from core.chain import calldata
+from core.chain import calldata, results
 from core.chain.rpc import RpcRevertedError
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
@@ -96,10 +96,12 @@ def node_of(world: World, ill: Ill, name: str = "first", *, is_faulty: bool = Fa
 
 def test_a_node_that_swallows__says_that_it_has_it__and_nothing_is_ever_mined(world: World, oracle: Oracle) -> None:
     world.mine([world.price(0, FALLEN)])
-    raw = signed(world, world.unstopped()[0], ENFORCE)
-    node = node_of(world, Ill.SWALLOWS)
+    vault = world.unstopped()[0]
+    raw, node = signed(world, vault, ENFORCE), node_of(world, Ill.SWALLOWS)
     assert asked(world, node, ("eth_sendRawTransaction", [raw]))[0]["result"] == hex_of(raw)
-    assert asked(world, node, ("eth_getTransactionByHash", [hex_of(raw)]))[0]["result"]["blockHash"] is None
+    told = asked(world, node, ("eth_getTransactionByHash", [hex_of(raw)]))[0]["result"]
+    assert (told["blockHash"], told["from"], told["to"]) == (None, KEEPER.address, vault.lower())
+    assert results.transaction(json.dumps(told).encode()) is not None
     world.mine()
     assert world.chain.reader.receipt(hex_of(raw)) is None
     assert any("and it is not stopped" in line for line in oracle.of_stops())
