@@ -29,6 +29,12 @@ def short_statement(answer: Mapping[str, Any], *, is_start_known: bool) -> dict[
     return {**answer, "status": None, **changed}
 
 
+def unwritten_statement(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The statement of a week before the mandate was written: no figure of it is 0."""
+    short = short_statement(answer, is_start_known=False)
+    return short | {"breaches": short["breaches"] | {"violations": {"count": None, "codes": []}}}
+
+
 def _emptied(block: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _emptied(value) if isinstance(value, Mapping) else None for name, value in block.items()}
 

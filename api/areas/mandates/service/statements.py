@@ -27,7 +27,7 @@ from core.domain.mandate.close_plan import OwnerCall, PlanFacts, close_all_plan
 from core.domain.mandate.ledger import MandateState
 from core.domain.mandate.lifecycle import Status
 from core.domain.mandate.lock import StoppedBy
-from core.domain.mandate.short_statement import short_statement
+from core.domain.mandate.short_statement import unwritten_statement
 from core.domain.mandate.statement import StatementOf, WeekStatement, all_mandates_json, statement_json
 from core.domain.mandate.steps import pause_actions
 from core.domain.mandate.weeks import IsoWeek, week_from_text, week_of
@@ -49,8 +49,7 @@ def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer:
     controls = [row for row in mandate_rows.control_rows(call.db, mandate.id) if row.occurred_at < week.end_at]
     found = statement_json(replace(statement, rows=tuple(whole), actions=pause_actions(controls)))
     if mandate.created_at >= week.end_at:
-        found = short_statement(found, is_start_known=False)  # there was no mandate yet: no figure of it is 0
-        found["breaches"]["violations"] = {"count": None, "codes": []}
+        found = unwritten_statement(found)
     if command.format == "json":
         return Answer(found)
     head = "{}:{}".format(*mandate_record.head_of(call.db, mandate))

@@ -16,7 +16,7 @@ from core.books import mandate_ledger
 from core.db.engine import Database, WriteSession
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import Kind, NewRow, ReportedBy
-from core.domain.mandate.short_statement import short_statement
+from core.domain.mandate.short_statement import unwritten_statement
 from core.domain.mandate.statement import statement_json, week_statement
 from core.domain.mandate.steps import step_groups, steps_page
 from core.domain.mandate.weeks import week_of
@@ -130,7 +130,7 @@ def test_statement__of_each_week__is_that_of_the_whole_book(write: WriteSession,
         about = statements._about(mandate)
         expected = statement_json(week_statement(rows, about, week, LATER))
         existed = mandate.created_at < week.end_at
-        assert answer == (expected if existed else short_statement(expected, is_start_known=False))
+        assert answer == (expected if existed else unwritten_statement(expected))
 
 
 MOST_STATEMENTS = 8
