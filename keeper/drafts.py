@@ -113,7 +113,7 @@ class _Room:
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     overtaken: set[tuple[str, int]] = field(default_factory=set)  # pending nonces that a draft of this round replaces
     heard: Heard = field(default_factory=Heard)  # of the stops of this turn
-    out_of_reach: Mapping[int, Slot] = field(default_factory=dict)  # by intent: no node has it, and its key pays for no filler
+    out_of_reach: Mapping[int, Slot] = field(default_factory=dict)  # by intent: the asked node has it not, and its key pays for no filler
     given_up: list[Slot] = field(default_factory=list)  # in this turn
 
     def __post_init__(self) -> None:
