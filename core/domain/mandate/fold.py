@@ -81,7 +81,8 @@ def apply(state: MandateState, row: LedgerRow, facts: MandateFacts, told: Told) 
 
 def _with_cash(state: MandateState, row: LedgerRow) -> MandateState:
     delta = row.cash_delta_usdc_e6
-    state = changed(state, cash_usdc_e6=state.cash_usdc_e6 + delta)
+    if delta:
+        state = changed(state, cash_usdc_e6=state.cash_usdc_e6 + delta)
     match row.kind:
         case Kind.DEPOSIT:
             return changed(state, deposited_usdc_e6=state.deposited_usdc_e6 + delta)
@@ -93,6 +94,8 @@ def _with_cash(state: MandateState, row: LedgerRow) -> MandateState:
             return changed(state, withdrawn_usdc_e6=withdrawn, donated_usdc_e6=state.donated_usdc_e6 + donated)
         case _:
             spent, received = spent_and_received(row)
+            if not spent and not received:
+                return state
             return changed(
                 state,
                 spent_usdc_e6=state.spent_usdc_e6 + spent,

@@ -214,7 +214,10 @@ def state_from_json(raw: Mapping[str, Any]) -> MandateState:
     """The state as it was. Errors: StateVersionError when another version of the fold wrote it."""
     if raw.get("version") != STATE_VERSION:
         raise StateVersionError(raw.get("version"))
-    values = {name: raw[name] for name in _NAMES}
+    values = {**raw}
+    del values["version"]
+    if len(values) != _FIELDS:
+        raise KeyError(f"not the fields of version {STATE_VERSION}: {sorted(values.keys() ^ set(_NAMES))}")
     for name, read in _READERS.items():
         if values[name] is not None:
             values[name] = read(values[name])
