@@ -35,7 +35,7 @@ class Ended:
 
 
 def groups() -> Iterator[tuple[str, list[Path]]]:
-    """(name, what pytest is given) of each group; together they are every test."""
+    """(name, what pytest is given) of each group; together they are every test but the slow ones of tests/deep."""
     for whole in WHOLE:
         yield whole, [TESTS / whole]
     for folder in sorted(path for path in (TESTS / "integration").iterdir() if path.is_dir()):

@@ -7,17 +7,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from eth_account import Account
-
 from core.chain import calldata
 from scripts._deployed_code import WORD_BYTES, address_word, immutable_places
-from scripts._deployments import BASE_SEPOLIA_USDC
 from scripts._office_log import KEEPER_ADMIN_ROLE, PAUSER_ROLE
-from scripts._offices import OFFICES
 from scripts.devstack import ROOT, Ports, Stack, personas, run_ape
-
-DEPLOYER_KEY = "0x" + "d0" * 32  # off the devnet a key that everybody has signs nothing
-DEPLOYER = Account.from_key(DEPLOYER_KEY).address
 
 
 def artifact_of(contract: str) -> dict[str, dict[str, str]]:
@@ -89,6 +82,17 @@ def wrong(read_back: subprocess.CompletedProcess[str]) -> set[str]:
     return set(re.findall(r"^WRONG  ([^:]+): ", read_back.stdout, re.MULTILINE))
 
 
+def sent_by(stack: Stack, address: str) -> int:
+    return int(stack._rpc("eth_getTransactionCount", address, "latest"), 16)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 15
+    while not condition():
+        assert time.monotonic() < until, "not within 15 s"
+        time.sleep(0.1)
+
+
 def test_a_deployment_is_idempotent_and_reads_back(stack_directory: Path) -> None:
     stack = Stack(stack_directory, Ports.free(), say=lambda line: None)
     record = stack_directory / "deployment.json"
@@ -132,92 +136,5 @@ def test_a_deployment_is_idempotent_and_reads_back(stack_directory: Path) -> Non
         assert "WRONG  test_venue_adapter code: immutable USDC at byte" in differs.stdout
         assert wrong(differs) == {"factory.keeper", "relay_adapter code", "test_venue_adapter code"} | given_away, differs.stdout
         assert f'"factory.keeper": "{personas()["keeper"]["address"]}"' in differs.stdout
-    finally:
-        stack.stop()
-
-
-def ape_account(folder: Path, alias: str) -> dict[str, str]:
-    """An Ape account with DEPLOYER's key, and the environment that finds and opens it."""
-    keyfile = folder / "ape" / "accounts" / f"{alias}.json"
-    keyfile.parent.mkdir(parents=True)
-    opened = Account.encrypt(Account.from_key(DEPLOYER_KEY).key, "local", kdf="pbkdf2", iterations=1)
-    keyfile.write_text(json.dumps(opened | {"address": DEPLOYER}))
-    return {"APE_DATA_FOLDER": str(folder / "ape"), f"APE_ACCOUNTS_{alias}_PASSPHRASE": "local"}
-
-
-def sent_by(stack: Stack, address: str) -> int:
-    return int(stack._rpc("eth_getTransactionCount", address, "latest"), 16)
-
-
-def place_usdc(stack: Stack) -> None:
-    """Somebody's USDC at the address of Base Sepolia's."""
-    set_code(stack, BASE_SEPOLIA_USDC, bytearray.fromhex(artifact_of("MockUSDC")["deployedBytecode"]["object"].removeprefix("0x")))
-
-
-def mint_seed(stack: Stack) -> None:
-    """The USDC that the reserve token begins with, for the deployer."""
-    stranger = personas()["stranger"]["address"]
-    send(stack, stranger, BASE_SEPOLIA_USDC, "mint(address,uint256)", DEPLOYER, 1_000_000)
-    wait_for(lambda: sent_by(stack, stranger) == 1)
-
-
-def let_send(stack: Stack, *accounts: str) -> None:
-    """The node signs for accounts whose keys nobody here has, and they can pay."""
-    for account in accounts:
-        stack._rpc("anvil_impersonateAccount", account)
-        stack._rpc("anvil_setBalance", account, hex(10**20))
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 15
-    while not condition():
-        assert time.monotonic() < until, "not within 15 s"
-        time.sleep(0.1)
-
-
-def test_a_deployment_off_the_devnet__trusts_no_nodes_word_and_leaves_the_offices_to_others(stack_directory: Path) -> None:
-    """The node is anvil and says so. Before, that alone placed a mock USDC, and the deployer held every office not named."""
-    stack = Stack(stack_directory, Ports.free(), say=lambda line: None)
-    record = stack_directory / "deployment.json"
-    offices = {office.variable: Account.from_key(bytes([number]) * 32).address for number, office in enumerate(OFFICES.values(), 1)}
-    unnamed = ("ADMIN_ADDRESS", "PAUSER_ADDRESS", "KEEPER_ADMIN_ADDRESS", "TREASURY_ADDRESS")  # run_ape names the others' in any case
-    apart = {variable: offices.pop(variable) for variable in unnamed}
-    admin, operator = apart["ADMIN_ADDRESS"], offices["OPERATOR_ADDRESS"]
-    try:
-        stack.start_chain()
-        let_send(stack, admin, operator, DEPLOYER)
-        account = ape_account(stack_directory, "deployer") | offices
-
-        def deploy(**named: str) -> subprocess.CompletedProcess[str]:
-            return run_ape("deploy", stack.rpc_url, record, "--account", "deployer", network="sepolia", **(account | named))
-
-        nobody = deploy()
-        assert nobody.returncode == 1
-        for variable in apart:
-            assert f"{variable} is not set" in nobody.stdout, nobody.stdout
-
-        mocked = deploy(**apart)
-        assert mocked.returncode == 1
-        assert "there is no USDC at" in mocked.stdout, mocked.stdout
-        assert (code_of(stack, BASE_SEPOLIA_USDC), sent_by(stack, DEPLOYER)) == (bytearray(), 0)
-
-        place_usdc(stack)
-        poor = deploy(**apart)
-        assert poor.returncode == 1
-        assert "needs 1 USDC" in poor.stdout, poor.stdout
-        assert sent_by(stack, DEPLOYER) == 0
-
-        mint_seed(stack)
-        done = deploy(**apart)
-        assert done.returncode == 0, done.stdout
-        left = re.findall(r"calls (\w+)\(.*\n +to +(0x\w+) .*\n +data (0x\w+)", done.stdout)
-        assert [call for call, _, _ in left] == ["setAdapter", "listAdapter", "listAdapter", "listAdapter"]
-        for call, to, data in left:
-            sender = operator if call == "setAdapter" else admin
-            stack._rpc("eth_sendTransaction", {"from": sender, "to": to, "data": data})
-        wait_for(lambda: (sent_by(stack, operator), sent_by(stack, admin)) == (1, 3))
-
-        read_back = run_ape("verify", stack.rpc_url, record, network="sepolia", **account)
-        assert read_back.returncode == 0, read_back.stdout
     finally:
         stack.stop()

@@ -5,28 +5,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from api.client import Client, Wallet
 from api.client.examples.owner import sign_in
-from scripts.devstack import Ports, Stack
-from tests.acceptance.conftest import stack_folder
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.acceptance.conftest import ROOT, Pair
 
 
 @pytest.fixture(scope="module")
-def stack() -> Iterator[Stack]:
-    with stack_folder() as folder, Stack(folder, Ports.free(), say=lambda line: None) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def owner(stack: Stack) -> Iterator[tuple[Client, Wallet]]:
-    client, wallet = sign_in(stack.facts)
+def owner(pair: Pair) -> Iterator[tuple[Client, Wallet]]:
+    client, wallet = sign_in(pair.facts[0])
     with client, wallet:
         yield client, wallet
 
@@ -44,14 +34,14 @@ def run(example: str, *arguments: str) -> str:
     return done.stdout
 
 
-def given_mandate(stack: Stack) -> str:
+def given_mandate(pair: Pair) -> str:
     """The mandate that owner.py gives; what its agent needs stands in agent.json then."""
-    return run("owner", str(stack.directory)).split()[0]
+    return run("owner", str(pair.stacks[0].directory)).split()[0]
 
 
-def loop(stack: Stack, *arguments: str) -> list[str]:
+def loop(pair: Pair, *arguments: str) -> list[str]:
     """The loop's words, a line each, without the mandate's id and the long line of clauses."""
-    told = run("loop", str(stack.directory / "agent.json"), *arguments).splitlines()
+    told = run("loop", str(pair.stacks[0].directory / "agent.json"), *arguments).splitlines()
     return [line.partition(" ")[2] for line in told if " accepted: " not in line]
 
 
@@ -60,8 +50,8 @@ def steps(owner: Client, mandate_id: str, kind: str, reported_by: str) -> list[d
     return [step for step in found if step["kind"] == kind and step["reported_by"] == reported_by]
 
 
-def test_an_agent_in_ten_lines__acts_and_reports(stack: Stack, owner: tuple[Client, Wallet]) -> None:
-    told = run("agent", str(stack.directory))
+def test_an_agent_in_ten_lines__acts_and_reports(pair: Pair, owner: tuple[Client, Wallet]) -> None:
+    told = run("agent", str(pair.stacks[0].directory))
 
     mandate_id = told.split(":")[0]
     assert "200.000000 USDC an action, 450.000000 left today" in told
@@ -70,10 +60,10 @@ def test_an_agent_in_ten_lines__acts_and_reports(stack: Stack, owner: tuple[Clie
     assert [(step["code"], step["amount_usdc"], step["breached"]) for step in actions] == [("action_buy", "50.000000", [])]
 
 
-def test_the_loop__spends_to_the_days_cap_and_leaves_nothing_open(stack: Stack, owner: tuple[Client, Wallet]) -> None:
-    mandate_id = given_mandate(stack)
+def test_the_loop__spends_to_the_days_cap_and_leaves_nothing_open(pair: Pair, owner: tuple[Client, Wallet]) -> None:
+    mandate_id = given_mandate(pair)
 
-    told = loop(stack, "--rounds", "10", "--amount", "120.500000")
+    told = loop(pair, "--rounds", "10", "--amount", "120.500000")
 
     assert told == [
         "buy 120.500000 USDC, reported; violation: False",
@@ -94,10 +84,10 @@ def test_the_loop__spends_to_the_days_cap_and_leaves_nothing_open(stack: Stack, 
     assert (flows["spent"], flows["received"], flows["unexplained"]) == ("450.000000", "450.000000", "0.000000")
 
 
-def test_a_careless_loop__is_refused_by_the_chain_and_stops_when_told(stack: Stack, owner: tuple[Client, Wallet]) -> None:
-    mandate_id = given_mandate(stack)
+def test_a_careless_loop__is_refused_by_the_chain_and_stops_when_told(pair: Pair, owner: tuple[Client, Wallet]) -> None:
+    mandate_id = given_mandate(pair)
 
-    told = loop(stack, "--rounds", "1", "--amount", "200.000001", "--careless", "--stop")
+    told = loop(pair, "--rounds", "1", "--amount", "200.000001", "--careless", "--stop")
 
     assert told[0] == "refused on chain: OverPerTxCap, reported"
     assert told[1].startswith("stopped: 0x")
@@ -107,10 +97,10 @@ def test_a_careless_loop__is_refused_by_the_chain_and_stops_when_told(stack: Sta
     assert owner[0].mandates.read(mandate_id)["limits"]["used"]["left_today"]["value"] is None
 
 
-def test_the_owner__closes_all_and_takes_everything_back(stack: Stack, owner: tuple[Client, Wallet]) -> None:
+def test_the_owner__closes_all_and_takes_everything_back(pair: Pair, owner: tuple[Client, Wallet]) -> None:
     """What docs/owners.md says of leaving: stop, then the plan's calls, then the withdrawal, each signed by the owner alone."""
     client, wallet = owner
-    mandate_id = run("agent", str(stack.directory)).split(":")[0]
+    mandate_id = run("agent", str(pair.stacks[0].directory)).split(":")[0]
     assert wallet.send(client.mandates.stop_call(mandate_id))["succeeded"]
     stopped = wait_for(lambda: client.mandates.read(mandate_id)["mandate"]["status"] == "stopped")
 

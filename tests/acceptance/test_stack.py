@@ -1,94 +1,18 @@
 """What people meet around the stack: a port in use, a directory in use, a tool that is missing, two stacks at once."""
 
-import json
 import os
 import signal
 import socket
 import subprocess
-import sys
-import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psycopg
-import pytest
 
 from scripts.devstack import Ports
-from tests.acceptance.conftest import stack_folder
-
-ROOT = Path(__file__).resolve().parents[2]
-OUTSIDE = {"OPERATOR_KEY": "op_local_of_the_environment", "REGISTRATIONS_PER_MINUTE": "7", "REGISTRATIONS_PER_DAY": ""}
-WITHIN_S = 120  # whatever else the machine does
-
-
-class RunningStack:
-    """`make up` as a process; what it has said so far is in `lines`."""
-
-    def __init__(self, directory: Path, ports: Ports, **settings: str) -> None:
-        self.directory = directory
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "scripts.devstack"],
-            cwd=ROOT,
-            env={**os.environ, "STACK_DIR": str(directory), "PORT": str(ports.api), "RPC_PORT": str(ports.rpc), **settings},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.lines: list[str] = []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        with self.process.stdout as said:
-            self.lines.extend(said)
-
-    def await_ready(self) -> dict[str, Any]:
-        """What it wrote into stack.json."""
-        facts = self.directory / "stack.json"
-        ends = time.monotonic() + WITHIN_S
-        while time.monotonic() < ends and self.process.poll() is None:
-            if facts.exists():
-                return dict(json.loads(facts.read_text()))
-            time.sleep(0.2)
-        self.process.kill()
-        raise AssertionError(f"no stack: {self.output()[-3000:]}")
-
-    def interrupt(self) -> None:
-        self.process.send_signal(signal.SIGINT)
-
-    def output(self) -> str:
-        """All that it said, once it has ended."""
-        self.process.wait(timeout=WITHIN_S)
-        self._reader.join(timeout=WITHIN_S)
-        return "".join(self.lines)
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two stacks side by side and what each wrote of itself."""
-
-    stacks: tuple[RunningStack, RunningStack]
-    facts: tuple[dict[str, Any], dict[str, Any]]
-
-
-@pytest.fixture(scope="module")
-def pair() -> Iterator[Pair]:
-    """Two stacks of one machine. Both must end on an interrupt and leave no stack.json."""
-    with stack_folder() as folder:
-        stacks = (RunningStack(folder / "one", Ports.free()), RunningStack(folder / "two", Ports.free(), **OUTSIDE))
-        try:
-            yield Pair(stacks, (stacks[0].await_ready(), stacks[1].await_ready()))
-        finally:
-            for stack in stacks:
-                stack.interrupt()
-            outputs = [stack.output() for stack in stacks]
-        assert all("stopped" in output for output in outputs)
-        assert not any((stack.directory / "stack.json").exists() for stack in stacks)
+from tests.acceptance.conftest import OUTSIDE, ROOT, WITHIN_S, Pair, RunningStack
 
 
 def test_two_stacks__run_side_by_side(pair: Pair) -> None:
