@@ -18,7 +18,7 @@ from core.db.repositories import mandates
 from core.domain.mandate.refusals import REFUSAL_REPORTS_PER_DAY
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.mandates.stage import Stage, StageChain, reason
-from tests.integration.api.payments.shop import NETWORK, OTHER_PAGE, PAGE, PRICE, decoded, encoded
+from tests.integration.api.payments.shop import GAS, NETWORK, OTHER_PAGE, PAGE, PRICE, decoded, encoded
 from tests.integration.chain_fixtures import BUDGET, DeployedChain
 from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
 from tests.personas import AGENT, GUARD, OWNER, STRANGER
@@ -31,10 +31,11 @@ RESOURCE = f"{BASE_URL}{PAGE}"
 @pytest.fixture
 def paying(deps: Deps, deployed: DeployedChain) -> Deps:
     rails = Rails(
-        settler=settler_in_process(STRANGER.private_key, deployed.anvil.url, NETWORK),
+        settler=settler_in_process(STRANGER.private_key, deployed.reader, NETWORK, GAS),
         network=NETWORK,
         asset=deployed.contracts["usdc"],
         pay_to=TILL,
+        gas=GAS,
     )
     limits = Limits(free_reads_per_day=0, welcome_credits=0)
     return replace(deps, chain=deployed.reader, contracts=deployed.contracts, rails=rails, guard=GUARD.signer, limits=limits)
