@@ -38,6 +38,7 @@ from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, require_catal
 from api.kernel.metrics import Metrics
 from api.kernel.openapi import document
 from api.kernel.operation import Deps, Limits, Operation
+from api.kernel.payments.figures import SettlerGas
 from api.kernel.payments.rails import GasBudget, Rails, Settler
 from api.kernel.payments.settlers import remote_settler, settler_in_process
 from api.kernel.protocol import Cors, protocol_of
@@ -113,23 +114,35 @@ def deps_of(settings: Settings) -> Deps:
     custody_keys = settings.custody_keys()
     database = Database(settings.database_url, application_name="api", bounds=BOUNDS)
     chain = ChainReader(Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts)
+    rails = _rails(settings, chain)
     return Deps(
         database=database,
-        metrics=Metrics(database),
+        metrics=_metrics(database, rails),
         chain=chain,
         chain_id=settings.chain_id,
         base_url=settings.base_url.rstrip("/"),
         contracts=deployment.contracts,
         pepper=_pepper(settings),
-        clock=lambda: datetime.now(UTC),
+        clock=_now,
         limits=_limits(settings),
         operator_addresses=frozenset(address.lower() for address in settings.operator_addresses),
         trusted_proxies=tuple(settings.trusted_proxies),
         is_local=_is_local(settings),
         custody=KeyMaker(KeyRing(custody_keys)) if custody_keys else None,
-        rails=_rails(settings, chain),
+        rails=rails,
         guard=_guard(settings),
     )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _metrics(database: Database, rails: Rails | None) -> Metrics:
+    metrics = Metrics(database)
+    if rails is not None and rails.gas is not None:
+        metrics.registry.register(SettlerGas(database, rails.gas, _now))
+    return metrics
 
 
 def _rails(settings: Settings, chain: ChainReader) -> Rails | None:
