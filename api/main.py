@@ -5,7 +5,7 @@ import json
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -38,7 +38,8 @@ from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, require_catal
 from api.kernel.metrics import Metrics
 from api.kernel.openapi import document
 from api.kernel.operation import Deps, Limits, Operation
-from api.kernel.payments.rails import Rails, Settler
+from api.kernel.payments.figures import SettlerGas
+from api.kernel.payments.rails import GasBudget, Rails, Settler
 from api.kernel.payments.settlers import remote_settler, settler_in_process
 from api.kernel.protocol import Cors, protocol_of
 from api.kernel.tokens import token_hash
@@ -112,41 +113,59 @@ def deps_of(settings: Settings) -> Deps:
     deployment = settings.deployment()
     custody_keys = settings.custody_keys()
     database = Database(settings.database_url, application_name="api", bounds=BOUNDS)
+    chain = ChainReader(Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts)
+    rails = _rails(settings, chain)
     return Deps(
         database=database,
-        metrics=Metrics(database),
-        chain=ChainReader(Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts),
+        metrics=_metrics(database, rails),
+        chain=chain,
         chain_id=settings.chain_id,
         base_url=settings.base_url.rstrip("/"),
         contracts=deployment.contracts,
         pepper=_pepper(settings),
-        clock=lambda: datetime.now(UTC),
+        clock=_now,
         limits=_limits(settings),
         operator_addresses=frozenset(address.lower() for address in settings.operator_addresses),
         trusted_proxies=tuple(settings.trusted_proxies),
         is_local=_is_local(settings),
         custody=KeyMaker(KeyRing(custody_keys)) if custody_keys else None,
-        rails=_rails(settings, deployment.contracts),
+        rails=rails,
         guard=_guard(settings),
     )
 
 
-def _rails(settings: Settings, contracts: Mapping[str, str]) -> Rails | None:
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _metrics(database: Database, rails: Rails | None) -> Metrics:
+    metrics = Metrics(database)
+    if rails is not None and rails.gas is not None:
+        metrics.registry.register(SettlerGas(database, rails.gas, _now))
+    return metrics
+
+
+def _rails(settings: Settings, chain: ChainReader) -> Rails | None:
     """None: no payee is named. Errors: InvalidParameterError."""
     if settings.x402_pay_to is None:
         return None
     if not is_address(settings.x402_pay_to):
         raise InvalidParameterError("X402_PAY_TO", "write the address that is paid: 0x and 40 hex characters")
     network = f"eip155:{settings.chain_id}"
-    pay_to = to_checksum_address(settings.x402_pay_to)
-    return Rails(settler=_settler(settings, network), network=network, asset=contracts["usdc"], pay_to=pay_to)
+    settler, gas = _settler(settings, chain, network)
+    return Rails(settler=settler, network=network, asset=chain.contracts["usdc"], pay_to=to_checksum_address(settings.x402_pay_to), gas=gas)
 
 
-def _settler(settings: Settings, network: str) -> Settler:
-    """The facilitator behind a URL, or one in this process with a key of ours. Errors: InvalidParameterError."""
+def _settler(settings: Settings, chain: ChainReader, network: str) -> tuple[Settler, GasBudget | None]:
+    """The facilitator behind a URL, or one in this process with a key of ours and a budget for its gas. Errors: InvalidParameterError."""
     if settings.x402_facilitator_url is not None:
-        return remote_settler(settings.x402_facilitator_url)
-    return settler_in_process(_settle_key(settings), settings.rpc_urls[0], network)
+        return remote_settler(settings.x402_facilitator_url), None
+    gas = GasBudget(
+        wei_per_usdc=settings.x402_gas_wei_per_usdc,
+        wei_per_day=settings.x402_gas_wei_per_day,
+        contract_wei_per_day=settings.x402_contract_gas_wei_per_day,
+    )
+    return settler_in_process(_settle_key(settings), chain, network, gas), gas
 
 
 def _settle_key(settings: Settings) -> str:

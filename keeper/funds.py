@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from core.chain import calldata
+from core.chain.fees import layer_1_fee_wei
 from core.chain.reader import ChainReader
-from core.chain.rpc import RpcRefusedError
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.db.repositories import keeper_metrics
@@ -31,8 +30,6 @@ STOP_GAS = 400_000  # what a stop may use at most: its gas limit where it can't 
 # Upper bound of an unsigned type 2 transaction with `mark`'s 100 bytes: type 1, list 3, chain id and nonce and both fees 9 each,
 # gas 5, to 21, value 1, data 102, access list 1.
 UNSIGNED_STOP_BYTES = 170
-GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"
-WORD_BYTES = 32
 WEI_PER_MICROETHER = 10**12
 
 
@@ -93,17 +90,6 @@ def ether_up(amount_wei: int) -> str:
     return f"{micro // 10**6}.{micro % 10**6:06d}"
 
 
-def layer_1_fee_wei(reader: ChainReader) -> int | None:
-    """Upper bound of a stop's fee on layer 1; 0 on a chain without that fee, None when the oracle refuses. Errors: RpcUnreachableError."""
-    if not reader.code_at(GAS_PRICE_ORACLE):
-        return 0
-    try:
-        answer = reader.call(GAS_PRICE_ORACLE, calldata.call_by_signature("getL1FeeUpperBound(uint256)", [UNSIGNED_STOP_BYTES]))
-    except RpcRefusedError:
-        return None
-    return int.from_bytes(answer, "big") if len(answer) == WORD_BYTES else None
-
-
 class Funds:
     """Give `run` to a Job. `max_fee_wei` is the cap of maxFeePerGas."""
 
@@ -120,7 +106,7 @@ class Funds:
         """
         if not self._signers:
             raise JobSkippedError("a dry run has no accounts")
-        cost = stop_cost_wei(self._max_fee_wei, layer_1_fee_wei(self._reader))
+        cost = stop_cost_wei(self._max_fee_wei, layer_1_fee_wei(self._reader, UNSIGNED_STOP_BYTES))
         purses = [self._purse(role, signer, cost) for role, signer in self._signers.items()]
         named, own = self._reader.keeper(), self._signers[Role.KEEPER].address
         pauser = self._signers.get(Role.PAUSER)

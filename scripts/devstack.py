@@ -304,6 +304,10 @@ class Stack:
             "GUARD_PRIVATE_KEY": self.facts["accounts"]["guard"]["private_key"],
             "X402_PAY_TO": _test_wallet(TREASURY_NUMBER)["address"],
             "X402_SETTLE_PRIVATE_KEY": _test_wallet(SETTLER_NUMBER)["private_key"],
+            # A local chain's gas costs 1 gwei and more, and is nobody's money.
+            "X402_GAS_WEI_PER_USDC": str(10**18),
+            "X402_GAS_WEI_PER_DAY": str(10**19),
+            "X402_CONTRACT_GAS_WEI_PER_DAY": str(10**18),
             # Everybody on this machine shares one address: the limits per address would only be in the way.
             "REGISTRATIONS_PER_MINUTE": "10000",
             "REGISTRATIONS_PER_DAY": "100000",

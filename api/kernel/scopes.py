@@ -4,6 +4,8 @@ from api.catalog import Family, Row
 from api.kernel.caller import AgentCaller, Caller
 from api.kernel.operation import Refusal
 
+SPEND_SCOPE = "spend"  # what costs something needs it
+
 
 def require_scope(row: Row, caller: Caller) -> None:
     """Errors: Refusal scope_denied on wallet routes, agent_key_scope on others. No list is full access, an empty one none."""

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from core.chain.abi import checksum_address, hex_bytes
-from core.domain.blocks import BlockHeader, RawLog, Receipt
+from core.domain.blocks import BlockHeader, RawLog, Receipt, TxCost
 
 T = TypeVar("T")
 Parse = Callable[[bytes], T]  # the JSON of a result -> its value. Errors: ValueError
@@ -89,13 +89,23 @@ class _Receipt(_Object):
     logs: list[_Log]
 
 
+class _Cost(_Object):
+    """As far as a receipt says what was paid. `l1_fee` is on OP chains alone."""
+
+    transaction_hash: _Hash
+    status: _Status
+    gas_used: _Number
+    effective_gas_price: _Fee
+    l1_fee: _Fee | None = None
+
+
 def _reader(kind: Any) -> Parse[Any]:
     return msgspec.json.Decoder(kind).decode
 
 
 _read_number, _read_wei, _read_fee, _read_hex = map(_reader, (_Number, _Wei, _Fee, _Hex))
 _read_block, _read_receipt, _read_receipts = map(_reader, (_Block | None, _Receipt | None, list[_Receipt] | None))
-_read_logs, _read_sent = map(_reader, (list[_Log], _Sent | None))
+_read_logs, _read_sent, _read_cost = map(_reader, (list[_Log], _Sent | None, _Cost | None))
 
 
 def only(parse: Parse[T | None], is_asked: Callable[[T], bool]) -> Parse[T | None]:
@@ -149,6 +159,16 @@ def receipt(content: bytes) -> Receipt | None:
 def receipts(content: bytes) -> tuple[Receipt, ...] | None:
     found = _read_receipts(content)
     return None if found is None else tuple(map(_receipt, found))
+
+
+def cost(content: bytes) -> TxCost | None:
+    """Of a receipt; None: not mined."""
+    found = _read_cost(content)
+    if found is None:
+        return None
+    layer_1 = 0 if found.l1_fee is None else int(found.l1_fee, 16)
+    wei_ = int(found.gas_used, 16) * int(found.effective_gas_price, 16) + layer_1
+    return TxCost(found.transaction_hash.lower(), int(found.status, 16), wei_)
 
 
 def logs(content: bytes) -> list[RawLog]:

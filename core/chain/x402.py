@@ -3,15 +3,16 @@
 Law: a payment is proven by the token's or the adapter's own log in a successful transaction, never by anybody's word.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from eth_utils.crypto import keccak
 
-from core.chain.abi import address_word, hex_text, topic_of
+from core.chain import results
+from core.chain.abi import address_word, function, hex_text, topic_of
 from core.chain.decode import decode_log
-from core.chain.reader import ChainReader
+from core.chain.reader import At, ChainReader, block_argument
 from core.domain.blocks import RawLog, Receipt
 from core.domain.events import X402Paid
 
@@ -70,6 +71,14 @@ def vault_payments_of(receipt: Receipt, adapter: str) -> Iterator[tuple[int, X40
             event = decode_log(log)
             if isinstance(event, X402Paid):
                 yield log.log_index, event
+
+
+def used_nonces(chain: ChainReader, adapter: str, asked: Sequence[tuple[str, str]], at: At) -> frozenset[tuple[str, str]]:
+    """Which of these (vault, nonce) have paid through the adapter at that block. Errors: those of all reads."""
+    used = function("X402Adapter", "isNonceUsed")
+    calls = [("eth_call", [{"to": adapter, "data": used.encode(vault, nonce)}, block_argument(at)]) for vault, nonce in asked]
+    answers = chain.rpc.batch(calls, [results.code] * len(calls))
+    return frozenset(one for one, answer in zip(asked, answers, strict=True) if used.decode_output(answer)[0])
 
 
 def _says(log: RawLog, token: str, topics: list[str]) -> bool:

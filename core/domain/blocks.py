@@ -44,3 +44,12 @@ class Receipt:
     gas_used: int
     logs_bloom: int
     logs: tuple[RawLog, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TxCost:
+    """What a mined transaction has cost its sender, the fee of layer 1 included. `status` as of its receipt."""
+
+    tx_hash: str
+    status: int
+    wei: int

@@ -2,13 +2,19 @@
 
 import ast
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from api.kernel.metrics import PREFIX as API_PREFIX
+from api.kernel.metrics import Metrics as ApiMetrics
+from api.kernel.payments.figures import SettlerGas
+from api.kernel.payments.rails import GasBudget
 from core.chain.rpc import Rpc
+from core.db.engine import Database
 from indexer.metrics import PREFIX, Metrics
 from keeper import metrics as keeper_metrics
 
@@ -18,17 +24,25 @@ KEEPER_PAGE = (ROOT / "docs" / "operations" / "keeper.md").read_text()
 GROUPS: list[dict[str, Any]] = yaml.safe_load((ROOT / "docs" / "operations" / "alerts.yml").read_text())["groups"]
 RULES = {rule["alert"]: rule for group in GROUPS for rule in group["rules"]}
 KEEPER_PREFIX = keeper_metrics.PREFIX
-NAMED = re.compile(rf"\b(?:{PREFIX}|{KEEPER_PREFIX})\w+")
+NO_DATABASE = Database("postgresql+psycopg://nobody@127.0.0.1:1/none")
+NAMED = re.compile(rf"\b(?:{PREFIX}|{KEEPER_PREFIX}|{API_PREFIX})\w+")
 
 
 def exported() -> set[str]:
-    """Names of all series of both processes, those of the RPC pool and of the keeper's rows included."""
+    """Names of all series of the three processes, those of the RPC pool, of the keeper's rows and of the settler's gas included."""
     rpc = Rpc(["http://127.0.0.1:1"])
     of_indexer, of_keeper = Metrics(lambda: 0), keeper_metrics.Metrics(lambda: 0)
     of_indexer.count_rpc(rpc)
     of_keeper.count_rpc(rpc)
+    of_api, gas = ApiMetrics(NO_DATABASE), GasBudget(wei_per_usdc=1, wei_per_day=1, contract_wei_per_day=1)
+    of_api.registry.register(SettlerGas(NO_DATABASE, gas, lambda: datetime.now(UTC)))
     names = set()
-    for family in (*of_indexer.registry.collect(), *of_keeper.registry.collect(), *keeper_metrics.Rows().figures()):
+    for family in (
+        *of_api.registry.collect(),
+        *of_indexer.registry.collect(),
+        *of_keeper.registry.collect(),
+        *keeper_metrics.Rows().figures(),
+    ):
         endings = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}.get(family.type, ("",))
         names |= {family.name + ending for ending in endings}
     return names
@@ -67,6 +81,7 @@ def test_there_is_an_alert__for_every_trouble_that_must_not_be_silent() -> None:
         "FactoryNamesAnotherKeeper",
         "JobFails",
         "JobIsLate",
+        "SettlerGasIsUsedUp",
     } <= set(RULES)
 
 
@@ -79,6 +94,11 @@ def test_the_depth_that_wakes_somebody__is_a_bound_of_the_histogram() -> None:
 
 def test_every_metric__stands_in_operations() -> None:
     short = {re.sub("_(bucket|count|sum)$", "", name.removeprefix(PREFIX)) for name in exported() if name.startswith(PREFIX)}
+    assert sorted(name for name in short if f"`{name}" not in PAGE) == []
+
+
+def test_every_metric_of_the_api__stands_in_operations() -> None:
+    short = {re.sub("_(bucket|count|sum)$", "", name.removeprefix(API_PREFIX)) for name in exported() if name.startswith(API_PREFIX)}
     assert sorted(name for name in short if f"`{name}" not in PAGE) == []
 
 

@@ -57,8 +57,10 @@ def test_the_check_of_inserts_sees_an_insert(tmp_path: Path) -> None:
     assert len([node for node in calls(planted) if name_of(node.func) == "insert"]) == 1
 
 
-def test_transactions_are_sent_by_the_keepers_sender_alone() -> None:
-    """api/client runs on the caller's machine, with the caller's key: no process of the service imports it (import-linter). refusals.py
+def test_transactions_are_sent_by_the_keepers_sender_and_the_settler_of_payments_alone() -> None:
+    """And by the settler of payments, which sends one call of the token with a key of its own.
+
+    api/client runs on the caller's machine, with the caller's key: no process of the service imports it (import-linter). refusals.py
     tells what nodes answer to sent bytes, and can send nothing."""
     senders = [
         shown(file, node)
@@ -69,7 +71,7 @@ def test_transactions_are_sent_by_the_keepers_sender_alone() -> None:
         or (isinstance(node, ast.Attribute) and node.attr in ("send_raw_transaction", "send_transaction"))
     ]
 
-    assert {place.split(":")[0] for place in senders} == {"keeper/sender.py"}
+    assert {place.split(":")[0] for place in senders} == {"keeper/sender.py", "api/kernel/payments/own_settler.py"}
 
 
 def test_the_environment_is_read_by_settings_alone() -> None:

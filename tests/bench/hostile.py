@@ -147,6 +147,8 @@ def _environment(folder: Path, chain: DeployedChain, database_url: str, port: in
         "TRUSTED_PROXIES": "127.0.0.1",
         "X402_PAY_TO": TILL,
         "X402_SETTLE_PRIVATE_KEY": STRANGER.private_key,
+        "X402_GAS_WEI_PER_USDC": str(10**18),
+        "X402_GAS_WEI_PER_DAY": str(10**20),
         "DAILY_CEILING": str(HEAP),
         **dict.fromkeys(("REGISTRATIONS_PER_MINUTE", "REGISTRATIONS_PER_DAY"), "1000"),
     }

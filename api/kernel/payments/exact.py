@@ -14,20 +14,21 @@ Laws
 """
 
 import hashlib
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Final
 
 import structlog
-from x402.schemas import PaymentPayload, SettleResponse
+from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse
 
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Refusal
-from api.kernel.payments.judged import RETRY_S, Payment, require_covered, require_valid
+from api.kernel.payments import gas
+from api.kernel.payments.gas import TX_HASH, Reserved
+from api.kernel.payments.judged import RETRY_S, Payment, purse_of, require_covered, require_valid, too_dear
 from api.kernel.payments.offer import Keep, MeteredRead, exact_requirements, receipt_header, unpaid
-from api.kernel.payments.rails import FacilitatorError, Rails
+from api.kernel.payments.rails import DearGasError, FacilitatorError, NotSentError, Rails
 from api.kernel.payments.sent import SignedAuthorization, authorization_of, require_offered
 from core.chain.abi import hex_bytes, hex_text
 from core.chain.x402 import is_paid, settlement_of
@@ -41,14 +42,13 @@ PENDING: Final = "settlement_pending"  # the facilitator's word for: sent, outco
 
 log = structlog.get_logger("api")
 
-_TX_HASH = re.compile(r"0x[0-9a-fA-F]{64}")
-
 
 def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload, keep: Keep) -> dict[str, str]:
     """Take the payment; answers the receipt's header. Errors: Refusal payment_invalid, payment_already_used, settlement_pending."""
     offer = exact_requirements(read, rails)
     require_offered(read, payload.accepted, offer)
     signed = authorization_of(read, payload, offer)
+    payload = _alone_as_signed(payload, offer)
     with _alone(read, signed) as session:
         payment = Payment(session, read, rails, payload, offer, signed)
         tx_hash = _settled(payment)
@@ -58,6 +58,12 @@ def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload, keep: Keep) ->
         session.commit()
     settled = SettleResponse(success=True, transaction=tx_hash, network=rails.network, payer=signed.authorization.payer)
     return receipt_header(settled)
+
+
+def _alone_as_signed(payload: PaymentPayload, offer: PaymentRequirements) -> PaymentPayload:
+    """What was looked at and nothing else: other forms of payment beside it, and extensions, would settle by transactions of their own."""
+    kept = {name: payload.payload[name] for name in ("authorization", "signature")}
+    return PaymentPayload(x402_version=payload.x402_version, payload=kept, accepted=offer, resource=payload.resource)
 
 
 @contextmanager
@@ -77,22 +83,27 @@ def _alone(read: MeteredRead, signed: SignedAuthorization) -> Iterator[WriteSess
 def _settled(payment: Payment) -> str:
     """The hash of the transaction that paid. Errors: Refusal."""
     row = payments.find(payment.session, payment.identity)
+    if row is not None:
+        _require_same(payment, row)
+        if row.state == "settled":
+            return _hash_of(row)
+    gas.account_for_late_ones(payment)
     if row is None:
-        from_block = _claim(payment)
-        return _settle(payment, from_block)
-    _require_same(payment, row)
-    if row.state == "settled":
-        return _hash_of(row)
-    found = _on_chain(payment, row.claimed_block) or _renewed(payment, row)
-    return _keep_settled(payment, found) if found is not None else _settle(payment, row.claimed_block)
+        return _settle(payment, *_claim(payment))
+    found = _on_chain(payment, row.claimed_block) or _judged_again(payment, row)
+    return _keep_settled(payment, found) if found is not None else _settle(payment, row.claimed_block, _reclaim(payment))
 
 
-def _claim(payment: Payment) -> int:
-    """Judge it, and write the row; answers the height below which it can't have settled. Errors: Refusal payment_invalid."""
+def _claim(payment: Payment) -> tuple[int, Reserved | None]:
+    """Judge it, and write the row; answers the height below which it can't have settled, and what its gas was reserved by.
+
+    Errors: Refusal payment_invalid, temporarily_unavailable.
+    """
     read, signed = payment.read, payment.signed
     height = read.deps.chain.block_number()
     require_valid(payment)
-    require_covered(payment)
+    purse = purse_of(payment)
+    require_covered(payment, purse)
     claimed = payments.claim(
         payment.session,
         payment.identity,
@@ -106,14 +117,15 @@ def _claim(payment: Payment) -> int:
         claimed_at=read.now,
         valid_before=signed.valid_before,
     )
-    payment.session.commit()
     if not claimed:
         raise already_used(read)
-    return height
+    reserved = gas.reserve(payment, is_contract=purse.has_code)
+    payment.session.commit()
+    return height, reserved
 
 
-def _renewed(payment: Payment, row: X402Payment) -> str | None:
-    """Judge again what did not settle: None, it may be sent again. The hash: it has settled meanwhile.
+def _judged_again(payment: Payment, row: X402Payment) -> str | None:
+    """Whether what did not settle is still valid: None, it is. The hash: it has settled meanwhile.
 
     Errors: Refusal payment_invalid, the row is failed; settlement_pending while its transaction is under way.
     """
@@ -128,10 +140,17 @@ def _renewed(payment: Payment, row: X402Payment) -> str | None:
             payment.session.commit()
             raise
         return found
-    require_covered(payment)
-    payments.reclaim(payment.session, payment.identity, payment.read.now)
-    payment.session.commit()
     return None
+
+
+def _reclaim(payment: Payment) -> Reserved | None:
+    """It is about to be sent again. Errors: Refusal payment_invalid, temporarily_unavailable."""
+    purse = purse_of(payment)
+    require_covered(payment, purse)
+    payments.reclaim(payment.session, payment.identity, payment.read.now)
+    reserved = gas.reserve(payment, is_contract=purse.has_code)
+    payment.session.commit()
+    return reserved
 
 
 def _is_under_way(payment: Payment, tx_hash: bytes) -> bool:
@@ -141,14 +160,18 @@ def _is_under_way(payment: Payment, tx_hash: bytes) -> bool:
     return seen is not None and seen.get("blockNumber") is None and not is_late
 
 
-def _settle(payment: Payment, from_block: int) -> str:
-    """Settle, and ask the chain what came of it. Errors: Refusal payment_invalid, settlement_pending."""
+def _settle(payment: Payment, from_block: int, reserved: Reserved | None) -> str:
+    """Settle, and ask the chain what came of it. Errors: Refusal payment_invalid, settlement_pending, temporarily_unavailable."""
     try:
         answer: SettleResponse | None = payment.rails.settle(payment.payload, payment.offer)
+    except NotSentError as error:
+        log.warning("not_sent", error=str(error))
+        raise _not_sent(payment, reserved, error) from error
     except FacilitatorError as error:
         log.warning("facilitator", error=str(error))
         answer = None
     try:
+        gas.account_for(payment, reserved, answer)
         found = _by_receipt(payment, answer) or _on_chain(payment, from_block, sent=True)
     except OutsideError as error:
         log.warning("outside", error=str(error))
@@ -161,16 +184,27 @@ def _settle(payment: Payment, from_block: int) -> str:
     raise _failed(payment, answer)
 
 
+def _not_sent(payment: Payment, reserved: Reserved | None, error: NotSentError) -> Refusal:
+    """The same payment may come again: it has cost nobody anything."""
+    gas.nothing_sent(payment, reserved)
+    payments.mark_failed(payment.session, payment.identity, str(error)[:MAX_FAILURE], sent=False)
+    payment.session.commit()
+    if isinstance(error, DearGasError):
+        return too_dear(payment, error)
+    detail = "The payment could not be sent, and nothing was charged; send the same call with the same payment again."
+    return Refusal("temporarily_unavailable", detail, retry_at=payment.read.now + timedelta(seconds=RETRY_S))
+
+
 def _keep_sent(payment: Payment, answer: SettleResponse | None) -> None:
     """Keep the transaction that the facilitator sent, so that the next try waits for it."""
-    if answer is not None and _TX_HASH.fullmatch(answer.transaction):
+    if answer is not None and TX_HASH.fullmatch(answer.transaction):
         payments.mark_sent(payment.session, payment.identity, hex_bytes(answer.transaction))
         payment.session.commit()
 
 
 def _by_receipt(payment: Payment, answer: SettleResponse | None) -> str | None:
     """The transaction that the facilitator names, if it is the payment."""
-    if answer is None or not _TX_HASH.fullmatch(answer.transaction):
+    if answer is None or not TX_HASH.fullmatch(answer.transaction):
         return None
     receipt = payment.read.deps.chain.receipt(answer.transaction.lower())
     return receipt.tx_hash if receipt is not None and is_paid(receipt, payment.signed.authorization) else None

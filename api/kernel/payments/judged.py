@@ -3,10 +3,13 @@
 Laws
 - It is in time and the facilitator calls it valid now, whatever it was called before.
 - What the payer holds covers it beside all that is promised: other payments that are claimed, in time and not on the chain yet.
-- After three failed settlements within an hour nothing more of this payer is sent: a contract wallet can be valid when it is
-  asked and not when it pays.
+- After three failed settlements within an hour nothing more of this payer is sent, and what is under way may fail as well.
+- A contract wallet can be valid when it is asked and not when it pays: at our gas it has one payment under way, and after one that
+  reverted it pays nothing here for BARRED.
+- The payer's lock is held for statements of the database alone, never while a node is asked.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -15,15 +18,19 @@ from x402.schemas import PaymentPayload, PaymentRequirements
 
 from api.kernel.operation import Refusal
 from api.kernel.payments.offer import MeteredRead, unpaid
-from api.kernel.payments.rails import Rails
+from api.kernel.payments.rails import DearGasError, Rails
 from api.kernel.payments.sent import SignedAuthorization, require_in_time
 from core.chain.abi import hex_text
 from core.db.engine import WriteSession
-from core.db.repositories import payments
+from core.db.repositories import payments, settlements
+from core.db.repositories.payments import Tally
+from core.domain.times import instant_text
 
-MAX_PROMISED: Final = 32  # payments of one payer that are under way at once
+MAX_PROMISED: Final = 8  # payments of one payer that are under way at once
 MAX_FAILURES: Final = 3
 WINDOW: Final = timedelta(hours=1)
+BARRED: Final = timedelta(days=30)
+CHEAPER_S: Final = 60  # after that gas may have become cheaper
 RETRY_S: Final = 5  # after that a settlement under way has mostly ended
 
 
@@ -44,11 +51,28 @@ class Payment:
 
 
 def require_valid(payment: Payment) -> None:
-    """Errors: Refusal payment_invalid; FacilitatorError, errors of chain reads."""
+    """Nobody asks a node about a payer whose payments are not sent anyway.
+
+    Errors: Refusal payment_invalid, temporarily_unavailable while gas is dear; FacilitatorError, errors of chain reads.
+    """
     require_in_time(payment.read, payment.signed)
-    verdict = payment.rails.verify(payment.payload, payment.offer)
+    _require_few_failures(payment)
+    payment.session.commit()
+    try:
+        verdict = payment.rails.verify(payment.payload, payment.offer)
+    except DearGasError as error:
+        raise too_dear(payment, error) from error
     if not verdict.is_valid:
         raise _invalid(payment, verdict.invalid_reason or "no reason given")
+
+
+def too_dear(payment: Payment, error: DearGasError) -> Refusal:
+    again = payment.read.now + timedelta(seconds=CHEAPER_S)
+    detail = (
+        f"Gas costs {error.asked_wei} wei a unit now, and settling this payment is worth {error.most_wei}; nothing was sent and nothing "
+        "charged. Pay with credits, or send this again later."
+    )
+    return Refusal("temporarily_unavailable", detail, retry_at=again, next_calls=("credits.balance", "credits.prices"))
 
 
 def _invalid(payment: Payment, reason: str) -> Refusal:
@@ -60,32 +84,76 @@ def _invalid(payment: Payment, reason: str) -> Refusal:
     return unpaid(payment.read, "payment_invalid", f"The payment was refused: {reason}; sign a new one.")
 
 
-def require_covered(payment: Payment) -> None:
-    """Judge the payer, alone until the transaction ends. Errors: Refusal payment_invalid; errors of chain reads."""
-    payments.lock_payer(payment.session, payment.identity)
-    _require_few_failures(payment)
-    read, wanted = payment.read, payment.signed.authorization
-    promised = payments.promised(payment.session, payment.identity, int(read.now.timestamp()))
-    if len(promised) < MAX_PROMISED and read.deps.chain.usdc_balance(wanted.payer) >= wanted.amount + sum(promised.values()):
-        return
-    nonces = {hex_text(nonce): amount for nonce, amount in promised.items()}
-    used = read.deps.chain.used_authorizations(wanted.payer, list(nonces))
-    left = [amount for nonce, amount in nonces.items() if nonce not in used]
-    held = read.deps.chain.usdc_balance(wanted.payer)  # read last: what a nonce was used for is gone from it
-    if len(left) >= MAX_PROMISED or held < wanted.amount + sum(left):
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """What a payer holds (base units), and what of it was promised then. Read from the chain before the payer is locked.
+
+    `under_way`: amounts of its payments that were claimed and not used. `has_code`: it is a contract, or delegates to one (EIP-7702).
+    """
+
+    held: int
+    under_way: Sequence[int]
+    tally: Tally
+    has_code: bool
+
+
+def purse_of(payment: Payment) -> Purse:
+    """No lock is held and no transaction open while the node is asked. Errors: those of all reads."""
+    chain, payer = payment.read.deps.chain, payment.signed.authorization.payer
+    promised = payments.promised(payment.session, payment.identity, int(payment.read.now.timestamp()))
+    payment.session.commit()
+    by_nonce = {hex_text(nonce): amount for nonce, amount in promised.amounts.items()}
+    used = chain.used_authorizations(payer, list(by_nonce)) if by_nonce else frozenset()
+    has_code = bool(chain.code_at(payer))
+    held = chain.usdc_balance(payer)  # read last: what a nonce was used for is gone from it
+    return Purse(held, [amount for nonce, amount in by_nonce.items() if nonce not in used], promised.tally, has_code)
+
+
+def require_covered(payment: Payment, purse: Purse) -> None:
+    """Judge the payer, alone until the transaction ends. Errors: Refusal payment_invalid.
+
+    What was claimed since the purse was looked at counts as promised, whatever has become of it.
+    """
+    payer, wanted = payment.signed.authorization.payer, payment.signed.authorization.amount
+    tally = payments.count_claim(payment.session, payment.identity, wanted)
+    most = _most_under_way(payment, purse, _require_few_failures(payment))
+    under_way = len(purse.under_way) + tally.claims - purse.tally.claims
+    if under_way >= most:
+        detail = f"The payment was refused: {payer} has {under_way} payments under way, of {most}; send it again when one has ended."
+        raise _later(payment, detail, timedelta(seconds=RETRY_S))
+    promised = sum(purse.under_way) + tally.claimed_usdc_e6 - purse.tally.claimed_usdc_e6
+    if purse.held < wanted + promised:
         detail = (
-            f"The payment was refused: {wanted.payer} holds {held} base units, {sum(left)} of them for payments under way, "
-            f"{wanted.amount} are needed; send this payment again when those have ended."
+            f"The payment was refused: {payer} holds {purse.held} base units, {promised} of them for payments under way, "
+            f"{wanted} are needed; send this payment again when those have ended."
         )
         raise _later(payment, detail, timedelta(seconds=RETRY_S))
 
 
-def _require_few_failures(payment: Payment) -> None:
-    failed = payments.failures(payment.session, payment.identity, payment.read.now - WINDOW)
-    if failed.since is not None and failed.count >= MAX_FAILURES:
-        payer = payment.signed.authorization.payer
-        detail = f"The payment was refused: {failed.count} settlements of {payer} failed within an hour; pay from another account or later."
-        raise _later(payment, detail, failed.since + WINDOW - payment.read.now)
+def _most_under_way(payment: Payment, purse: Purse, failed: int) -> int:
+    """Each of them may fail as well. A contract's may do so whatever it says when it is asked, so that it has one."""
+    if payment.rails.gas is not None and purse.has_code:
+        return 1
+    return MAX_FAILURES - failed if failed else MAX_PROMISED
+
+
+def _require_few_failures(payment: Payment) -> int:
+    """How many settlements failed within the hour. Errors: Refusal payment_invalid."""
+    now, payer = payment.read.now, payment.signed.authorization.payer
+    barred = settlements.barred_since(payment.session, payment.identity, now - BARRED)
+    if barred is not None and payment.rails.gas is not None:
+        detail = (
+            f"The payment was refused: {payer} is a contract, and reverted in the block what it allowed when it was asked; "
+            f"pay from another account, with credits, or from {instant_text(barred + BARRED)} on."
+        )
+        raise _later(payment, detail, barred + BARRED - now)
+    failed = payments.failures(payment.session, payment.identity, now - WINDOW)
+    reverted, first = settlements.reverted_after(payment.session, payment.identity, now - WINDOW)
+    count, since = max((failed.count, failed.since), (reverted, first), key=lambda one: one[0])
+    if since is not None and count >= MAX_FAILURES:
+        detail = f"The payment was refused: {count} settlements of {payer} failed within an hour; pay from another account or later."
+        raise _later(payment, detail, since + WINDOW - now)
+    return count
 
 
 def _later(payment: Payment, detail: str, wait: timedelta) -> Refusal:

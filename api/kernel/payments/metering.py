@@ -27,6 +27,7 @@ from api.kernel.payments import exact, vault
 from api.kernel.payments.offer import EXACT, VAULT, Keep, MeteredRead, unpaid
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.sent import payload_of
+from api.kernel.scopes import SPEND_SCOPE
 from core.books import credit_ledger
 from core.db.engine import WriteSession, driver_of
 from core.db.repositories import credits
@@ -34,7 +35,6 @@ from core.domain.credits.buckets import NotEnoughCreditsError
 
 FREE_HEADER = "X-Free-Reads-Remaining"
 CREDITS_HEADER = "X-Credits-Charged"
-SPEND_SCOPE = "spend"
 
 Settle = Callable[[], Outcome]
 """What is left of a call that a payment covers: look it up or settle it, which waits for a chain, and serve."""

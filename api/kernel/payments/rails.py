@@ -11,6 +11,7 @@ from x402.mechanisms.evm.constants import ERR_FAILED_TO_VERIFY_SIGNATURE
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse
 
 from core.domain.errors import OutsideError
+from core.domain.money import USDC_E6_PER_USDC
 
 MAX_TIMEOUT_S = 60  # how long a payer's authorization should hold
 
@@ -27,9 +28,38 @@ class FacilitatorError(OutsideError):
     """The facilitator does not answer, or answers nonsense: what it did is not known."""
 
 
+class NotSentError(FacilitatorError):
+    """It sent nothing, so that nothing was paid for."""
+
+
+class DearGasError(NotSentError):
+    """Gas costs more now than the payment is worth. Figures are wei a unit of gas."""
+
+    def __init__(self, asked_wei: int, most_wei: int) -> None:
+        super().__init__(f"gas costs {asked_wei} wei, at most {most_wei} are paid")
+        self.asked_wei = asked_wei
+        self.most_wei = most_wei
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GasBudget:
+    """What settling may cost us, in wei: one settlement by what it earns, all of a UTC day, and of these those of contract wallets."""
+
+    wei_per_usdc: int
+    wei_per_day: int
+    contract_wei_per_day: int
+
+    def most_wei(self, amount_usdc_e6: int) -> int:
+        """What settling so much may cost at most, rounded down."""
+        return amount_usdc_e6 * self.wei_per_usdc // USDC_E6_PER_USDC
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rails:
-    """`network` is CAIP-2. `asset` is the token, with the name and version of its EIP-712 domain. Addresses in checksum form."""
+    """`network` is CAIP-2. `asset` is the token, with the name and version of its EIP-712 domain. Addresses in checksum form.
+
+    `gas` None: settling costs us no gas.
+    """
 
     settler: Settler
     network: str
@@ -37,6 +67,7 @@ class Rails:
     pay_to: str
     asset_name: str = "USDC"
     asset_version: str = "2"
+    gas: GasBudget | None = None
 
     def verify(self, payload: PaymentPayload, requirements: PaymentRequirements) -> VerifyResponse:
         """Errors: FacilitatorError."""

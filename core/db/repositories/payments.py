@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import exists, func, select, update
+from sqlalchemy import and_, exists, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.db.tables.mandate import Mandate
-from core.db.tables.payments import VaultPayment, X402Payment
+from core.db.tables.payments import VaultPayment, X402Payer, X402Payment
 
 Identity = tuple[bytes, bytes, bytes]  # asset, payer, nonce
 
@@ -44,6 +44,14 @@ def claim(session: WriteSession, identity: Identity, **columns: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """How many payments of a payer were ever claimed, and for how much."""
+
+    claims: int
+    claimed_usdc_e6: int
+
+
+@dataclass(frozen=True, slots=True)
 class Failures:
     """How many settlements of a payer failed, and when the first of these payments was last claimed. None: none failed."""
 
@@ -51,19 +59,34 @@ class Failures:
     since: datetime | None
 
 
-def lock_payer(session: WriteSession, identity: Identity) -> None:
-    """Payments of one payer are claimed one after the other, until the transaction ends."""
-    asset, payer, _ = identity
-    number = int.from_bytes(hashlib.sha256(b"x402-payer:" + asset + payer).digest()[:8], "big", signed=True)
-    session.execute(select(func.pg_advisory_xact_lock(number)))
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """What a payer has promised at one moment: amounts by nonce of other payments that are claimed and can still settle; the tally then."""
+
+    amounts: Mapping[bytes, int]
+    tally: Tally
 
 
-def promised(session: Session, identity: Identity, unix_s: int) -> Mapping[bytes, int]:
-    """Nonce and amount of the payer's other payments that are claimed and can still settle."""
+def promised(session: Session, identity: Identity, unix_s: int) -> Promised:
+    """One statement, so that no claim falls between the amounts and the tally."""
     asset, payer, nonce = identity
-    mine = (X402Payment.asset == asset, X402Payment.payer == payer, X402Payment.nonce != nonce, X402Payment.state == "claimed")
-    query = select(X402Payment.nonce, X402Payment.amount_usdc_e6).where(*mine, X402Payment.valid_before > unix_s)
-    return {row.nonce: row.amount_usdc_e6 for row in session.execute(query)}
+    other = (X402Payment.asset == asset, X402Payment.payer == payer, X402Payment.nonce != nonce)
+    under_way = and_(*other, X402Payment.state == "claimed", X402Payment.valid_before > unix_s)
+    query = select(X402Payer.claims, X402Payer.claimed_usdc_e6, X402Payment.nonce, X402Payment.amount_usdc_e6)
+    query = query.select_from(X402Payer).outerjoin(X402Payment, under_way).where(X402Payer.asset == asset, X402Payer.payer == payer)
+    rows = session.execute(query).all()
+    amounts = {row.nonce: row.amount_usdc_e6 for row in rows if row.nonce is not None}
+    return Promised(amounts, Tally(rows[0].claims, rows[0].claimed_usdc_e6) if rows else Tally(0, 0))
+
+
+def count_claim(session: WriteSession, identity: Identity, amount_usdc_e6: int) -> Tally:
+    """Count one more; answers the tally before. Payments of one payer are claimed one after the other, until the transaction ends."""
+    asset, payer, _ = identity
+    row = insert(X402Payer).values(asset=asset, payer=payer, claims=1, claimed_usdc_e6=amount_usdc_e6)
+    more = {"claims": X402Payer.claims + 1, "claimed_usdc_e6": X402Payer.claimed_usdc_e6 + amount_usdc_e6}
+    row = row.on_conflict_do_update(index_elements=["asset", "payer"], set_=more)
+    claims, claimed = session.execute(row.returning(X402Payer.claims, X402Payer.claimed_usdc_e6)).one()
+    return Tally(claims - 1, claimed - amount_usdc_e6)
 
 
 def failures(session: Session, identity: Identity, after: datetime) -> Failures:

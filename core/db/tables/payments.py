@@ -3,9 +3,9 @@
 Not a book: a row of x402_payment moves on, claimed -> settled -> served; the chain is what proves it.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, Integer, Text, text
+from sqlalchemy import CheckConstraint, Date, ForeignKey, ForeignKeyConstraint, Identity, Index, Integer, Text, text
 from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -41,6 +41,51 @@ class X402Payment(Base):
     served_at: Mapped[datetime | None]
 
 
+class X402Payer(Base):
+    """How many payments of a payer were ever claimed, again ones included, and for how much: who asks twice sees what came between."""
+
+    __tablename__ = "x402_payer"
+
+    asset: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
+    payer: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
+    claims: Mapped[int]
+    claimed_usdc_e6: Mapped[int] = mapped_column(Uint256)
+
+
+class X402GasDay(Base):
+    """What settling has cost in a UTC day, in wei: by the receipts, and what is reserved where there is none yet."""
+
+    __tablename__ = "x402_gas_day"
+
+    day: Mapped[date] = mapped_column(Date, primary_key=True)
+    used_wei: Mapped[int] = mapped_column(Uint256)
+    contract_wei: Mapped[int] = mapped_column(Uint256)  # of these, for payers that are contracts
+
+
+class X402Settlement(Base):
+    """One try to settle with a key of ours. Written, with what it may cost, before anything is sent."""
+
+    __tablename__ = "x402_settlement"
+    __table_args__ = (
+        ForeignKeyConstraint(["asset", "payer", "nonce"], ["x402_payment.asset", "x402_payment.payer", "x402_payment.nonce"]),
+        Index("ix_x402_settlement_open", "asset", "payer", postgresql_where=text("cost_wei is null")),
+        Index("ix_x402_settlement_reverted", "asset", "payer", "reserved_at", postgresql_where=text("is_reverted")),
+    )
+
+    id: Mapped[int] = mapped_column(Identity(), primary_key=True)
+    asset: Mapped[bytes] = mapped_column(BYTEA)
+    payer: Mapped[bytes] = mapped_column(BYTEA)
+    nonce: Mapped[bytes] = mapped_column(Hash32)
+    day: Mapped[date] = mapped_column(Date)  # the day whose budget it uses
+    reserved_wei: Mapped[int] = mapped_column(Uint256)
+    is_contract: Mapped[bool]  # whether the payer had code when it was judged
+    tx_hash: Mapped[bytes | None] = mapped_column(Hash32)  # null: not sent, or a crash took the answer
+    cost_wei: Mapped[int | None] = mapped_column(Uint256)  # by the receipt; 0: nothing was sent. Null: not known, so that all is reserved
+    is_reverted: Mapped[bool] = mapped_column(server_default=text("false"))
+    bars_payer: Mapped[bool] = mapped_column(server_default=text("false"))  # of a contract, valid when it was asked
+    reserved_at: Mapped[datetime]
+
+
 class VaultPayment(Base):
     """An event X402Paid of a vault that was presented for a resource. The chain settled it before; it is served once."""
 
@@ -55,6 +100,20 @@ class VaultPayment(Base):
     price_key: Mapped[str] = mapped_column(Text)
     amount_usdc_e6: Mapped[int] = mapped_column(Uint256)
     served_at: Mapped[datetime]
+
+
+class GuardSignature(Base):
+    """A payment that the guard signed for an agent. It counts against the key's limits until it is mined or its deadline has passed."""
+
+    __tablename__ = "guard_signature"
+    __table_args__ = (Index("ix_guard_signature_agent_id_deadline", "agent_id", "deadline"),)
+
+    vault: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
+    nonce: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    agent_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    amount_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    deadline: Mapped[int]  # unix seconds, inclusive
+    signed_at: Mapped[datetime]
 
 
 class SignedResource(Base):

@@ -9,6 +9,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from core.chain.abi import hex_bytes
+from core.chain.fees import GAS_PRICE_ORACLE
 from core.chain.reader import ChainReader
 from core.chain.remote_signer import RemoteSigner
 from core.chain.rpc import Rpc, RpcUnreachableError
@@ -19,7 +20,7 @@ from core.db.tables.identity import IdempotencyRecord, SignInNonce
 from core.db.tables.jobs import JobRun
 from core.db.tables.keeper import KeeperIntent, KeeperTx, Outbox, VaultMark
 from core.domain.jobs import ATTENTION
-from keeper.funds import GAS_PRICE_ORACLE, STOP_GAS, Funds
+from keeper.funds import STOP_GAS, Funds
 from keeper.prune import Prune
 from keeper.schedule import JobSkippedError
 from keeper.state import Role

@@ -11,10 +11,12 @@ from api.areas.mandates.service.drafts import require_accepting
 from api.areas.mandates.service.key_limits import require_within_key_limits
 from api.areas.mandates.service.limits_now import Standing, limits_view, standing_of, vault_model
 from api.areas.mandates.service.owner_calls import built, cancel_terms_call, stop_call_of
-from api.areas.mandates.service.paying import paying_call
+from api.areas.mandates.service.paying import keep, paying_call
 from api.areas.mandates.service.views import is_paper, mandate_view, rules_of, terms_of
+from api.catalog import Family
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
+from api.kernel.scopes import SPEND_SCOPE, require_named_scope
 from core.books import mandate_ledger
 from core.chain import calldata
 from core.chain.abi import AbiEncodeError, hex_bytes
@@ -80,31 +82,36 @@ def execute_call(call: Call, caller: AgentCaller, command: ExecuteCall) -> Answe
     `check.source` is chain when the vault itself was asked at the latest block, ledger when the record's model answered
     (dry_run false, or the chain is out of reach). The model knows nothing of a short ledger: ok is null then, source none.
     Errors: InvalidNumberError for an amount above 0 of an exit; Refusal mandate_budget_exceeded above the mandate's own cash,
-    spend_limit_reached above what the owner lets the key spend, server_guard for a resource that the terms do not list.
+    spend_limit_reached above what the owner lets the key spend, scope_denied for a resource without the scope spend, server_guard for
+    one that the terms do not list.
     """
+    if command.resource is not None:
+        require_named_scope(caller, SPEND_SCOPE, Family.WALLET)
     mandate = named_to(call, caller, command.id)
     standing = standing_of(call, mandate)
     vault = _vault_to_call(mandate, current_by(call, mandate, standing.reading, standing.now))
     _require_in_budget(standing, command.amount_usdc)
-    require_within_key_limits(call, caller, command.amount_usdc)
-    inner, payment = _inner(call, standing, vault, command)
+    mined = require_within_key_limits(call, caller, command.amount_usdc)
+    paying = None if command.resource is None else paying_call(call, standing, vault, command, command.resource)
+    inner = _inner(standing, command) if paying is None else paying.inner
     data = calldata.execute(inner)
     check, gas = _checked(call, standing, vault, inner, ask_chain=command.dry_run)
     check |= {"note": _sender_note(caller.wallet_address, check["agent"])}
-    shown = {"vault_address": vault, "target": inner.target, "amount_usdc": usdc_text(command.amount_usdc)} | payment
+    if paying is not None:
+        keep(call, caller, standing, paying, mined)
+    shown: dict[str, Any] = {"vault_address": vault, "target": inner.target, "amount_usdc": usdc_text(command.amount_usdc)}
+    shown |= {} if paying is None else paying.shown
     shown |= {"gas": gas, "check": check | {"remaining": limits_view(standing)["used"]}}
     return Answer(built(call, vault, data) | shown | standing.reading.data_issue)
 
 
-def _inner(call: Call, standing: Standing, vault: str, command: ExecuteCall) -> tuple[calldata.Call, dict[str, Any]]:
-    """The target's call, and for a payment what the guard signed. Errors: as call_data, paying_call."""
-    if command.resource is not None:
-        return paying_call(call, standing, vault, command, command.resource)
+def _inner(standing: Standing, command: ExecuteCall) -> calldata.Call:
+    """The target's call. Errors: as call_data."""
     if command.target is None or command.pay_to is not None:
         raise InvalidParameterError("target", "send target with what to call, or resource with pay_to")
     inner = calldata.Call(command.target, command.amount_usdc, call_data(command))
     _require_free(standing, inner)
-    return inner, {}
+    return inner
 
 
 def _require_free(standing: Standing, inner: calldata.Call) -> None:

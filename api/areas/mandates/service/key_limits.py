@@ -1,51 +1,136 @@
 """What the owner lets an agent's key build, in USD: a call, and a UTC day (core spec 5.3, decisions 54).
 
     per order   the call's amount_usdc                                   at most per_order_usd
-    per day     what left the agent's mandates since 00:00 UTC + amount  at most per_day_usd
+    per day     what left the agent's mandates since 00:00 UTC
+                + what the guard signed that is outstanding + amount     at most per_day_usd
 
 The day counts what the books say of all mandates that name the agent: what the chain executed, on paper what the agent
 reported, and reports that the chain has no row for yet. Of a ledger that is short of facts nobody here knows what left: while a
-mandate that counts has one, a key with a limit a day builds no call. A call that is built and not sent counts nothing. USDC counts as
+mandate that counts has one, a key with a limit a day builds no call. A call that is built and not sent counts nothing, but for a payment:
+what the guard signed counts until the record has it mined, or until its deadline has passed in the record's newest block. USDC counts as
 one USD. These limits guard the key at this service; the vault's own caps stand in the contract.
 """
 
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 from api.areas.mandates.service.views import readings_of
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Call, Refusal
-from core.db.repositories import mandate_rows, mandates
+from api.kernel.payments.offer import ADAPTER
+from core.chain.x402 import used_nonces
+from core.db.repositories import guard_signatures, mandate_rows, mandates
+from core.db.repositories.guard_signatures import Signed
 from core.db.repositories.mandate_rows import mandate_facts
 from core.db.tables.mandate import Mandate
+from core.domain.errors import OutsideError
 from core.domain.mandate.ledger import Kind
 from core.domain.mandate.outflows import outflows
 from core.domain.money import usdc_text
-from core.domain.times import start_of_day
+from core.domain.times import instant_text, start_of_day
 
 MOST_LIVE = 1_000
+MOST_ASKED = 100  # outstanding payments that the chain is asked about in a call; the others count
 INSTANT = timedelta(microseconds=1)
 
 
-def require_within_key_limits(call: Call, caller: AgentCaller, amount_usdc_e6: int) -> None:
-    """Errors: Refusal spend_limit_reached."""
+Mined = frozenset[tuple[str, str]]
+"""(vault, nonce) of signed payments that the record has."""
+
+
+def require_within_key_limits(call: Call, caller: AgentCaller, amount_usdc_e6: int) -> Mined:
+    """What of the outstanding payments was found mined, for `keep_signed`. Errors: Refusal spend_limit_reached."""
     if caller.per_order_usdc_e6 is not None and amount_usdc_e6 > caller.per_order_usdc_e6:
         limit = usdc_text(caller.per_order_usdc_e6)
         detail = f"Your key may spend {limit} USD a call, and this call asks for {usdc_text(amount_usdc_e6)}; ask for less."
         raise Refusal("spend_limit_reached", detail, remaining={"per_order_usd": limit})
+    if caller.per_day_usdc_e6 is None:
+        return frozenset()
+    day = _day_of(call, caller.account_id)
+    if day.left_of(caller.per_day_usdc_e6) >= amount_usdc_e6:
+        return frozenset()
+    mined = _mined(call, day)
+    _require_left(call, day.without(mined), caller.per_day_usdc_e6, amount_usdc_e6)
+    return mined
+
+
+def keep_signed(call: Call, caller: AgentCaller, signed: Signed, mined: Mined) -> None:
+    """Count what the guard signed, before anybody sees it. Calls of one agent come one after the other here, and no node is asked.
+
+    Errors: Refusal spend_limit_reached: what was signed is forgotten.
+    """
+    guard_signatures.lock_agent(call.db, caller.account_id)
     if caller.per_day_usdc_e6 is not None:
-        _require_left_today(call, caller, caller.per_day_usdc_e6, amount_usdc_e6)
+        _require_left(call, _day_of(call, caller.account_id).without(mined), caller.per_day_usdc_e6, signed.amount_usdc_e6)
+    guard_signatures.keep(call.db, caller.account_id, signed, _newest(call)[1], call.now)
 
 
-def _require_left_today(call: Call, caller: AgentCaller, limit_usdc_e6: int, amount_usdc_e6: int) -> None:
-    midnight = start_of_day(call.now)
-    left = max(0, limit_usdc_e6 - spent_since_usdc_e6(call, caller.account_id, midnight))
-    if amount_usdc_e6 > left:
-        detail = (
-            f"Your key may spend {usdc_text(limit_usdc_e6)} USD a UTC day and has {usdc_text(left)} left, less than the "
-            f"{usdc_text(amount_usdc_e6)} of this call; ask for less, or call again tomorrow."
-        )
-        remaining = {"per_day_usd": usdc_text(left)}
-        raise Refusal("spend_limit_reached", detail, remaining=remaining, retry_at=midnight + timedelta(days=1))
+@dataclass(frozen=True, slots=True)
+class _Day:
+    """What counts today. `height`: the record's newest block when it was looked at; None: it has none."""
+
+    spent_usdc_e6: int
+    outstanding: Sequence[Signed]
+    height: int | None
+
+    @property
+    def signed_usdc_e6(self) -> int:
+        return sum(one.amount_usdc_e6 for one in self.outstanding)
+
+    def left_of(self, limit_usdc_e6: int) -> int:
+        return max(0, limit_usdc_e6 - self.spent_usdc_e6 - self.signed_usdc_e6)
+
+    def without(self, mined: Mined) -> "_Day":
+        return replace(self, outstanding=[one for one in self.outstanding if (one.vault, one.nonce) not in mined])
+
+
+def _day_of(call: Call, agent_id: int) -> _Day:
+    """The newest block is looked at first: what was mined up to it is in what is read after. Errors: Refusal temporarily_unavailable."""
+    height, newest_s = _newest(call)
+    signed = guard_signatures.outstanding(call.db, agent_id, newest_s)
+    return _Day(spent_since_usdc_e6(call, agent_id, start_of_day(call.now)), signed, height)
+
+
+def _newest(call: Call) -> tuple[int | None, int]:
+    """Height and time of the record's newest block; the clock where it has none."""
+    block = mandates.latest_block(call.db, call.deps.chain_id)
+    return (None, int(call.now.timestamp())) if block is None else block
+
+
+def _mined(call: Call, day: _Day) -> Mined:
+    """Of the first MOST_ASKED those that are used at the record's newest block. None is known while no node has that block."""
+    asked = [(one.vault, one.nonce) for one in day.outstanding[:MOST_ASKED]]
+    adapter = call.deps.contracts.get(ADAPTER)
+    if day.height is None or adapter is None or not asked:
+        return frozenset()
+    try:
+        return used_nonces(call.deps.chain, adapter, asked, day.height)
+    except OutsideError:
+        return frozenset()
+
+
+def _require_left(call: Call, day: _Day, limit_usdc_e6: int, amount_usdc_e6: int) -> None:
+    left = day.left_of(limit_usdc_e6)
+    if amount_usdc_e6 <= left:
+        return
+    signed = f", beside {usdc_text(day.signed_usdc_e6)} that is signed and not mined" if day.outstanding else ""
+    again = _again(call, day, limit_usdc_e6 - amount_usdc_e6)
+    detail = (
+        f"Your key may spend {usdc_text(limit_usdc_e6)} USD a UTC day and has {usdc_text(left)} left{signed}, less than the "
+        f"{usdc_text(amount_usdc_e6)} of this call; ask for less, or call again from {instant_text(again)} on."
+    )
+    raise Refusal("spend_limit_reached", detail, remaining={"per_day_usd": usdc_text(left)}, retry_at=again)
+
+
+def _again(call: Call, day: _Day, most_usdc_e6: int) -> datetime:
+    """When at most that much counts: after as many deadlines as it takes, else when the next day begins."""
+    counts, tomorrow = day.spent_usdc_e6 + day.signed_usdc_e6, start_of_day(call.now) + timedelta(days=1)
+    for one in day.outstanding:
+        counts -= one.amount_usdc_e6
+        if counts <= most_usdc_e6:
+            return min(tomorrow, datetime.fromtimestamp(one.deadline + 1, UTC))
+    return tomorrow
 
 
 def spent_since_usdc_e6(call: Call, agent_id: int, since: datetime) -> int:

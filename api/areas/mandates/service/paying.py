@@ -1,10 +1,13 @@
 """A vault's payment for a web resource: the guard looks at the signed terms, and signs what the x402 adapter takes."""
 
 import secrets
+from dataclasses import dataclass
 from typing import Any, Final
 
 from api.areas.mandates.schemas import ExecuteCall
+from api.areas.mandates.service.key_limits import Mined, keep_signed
 from api.areas.mandates.service.limits_now import Standing, refusals_left
+from api.kernel.caller import AgentCaller
 from api.kernel.operation import Call, Refusal
 from api.kernel.payments.offer import ADAPTER
 from core.books import mandate_ledger
@@ -13,6 +16,7 @@ from core.chain.signer import DigestSigner
 from core.chain.typed_data import guard_targets_hash, x402_payment_digest
 from core.chain.x402 import resource_hash
 from core.db.repositories import signed_resources
+from core.db.repositories.guard_signatures import Signed
 from core.db.tables.mandate import Mandate
 from core.domain.errors import InvalidNumberError, InvalidParameterError
 from core.domain.mandate.guard import OwnService, guard_refusal, is_own
@@ -22,8 +26,19 @@ HOUR_S: Final = 3_600
 HOLDS_S: Final = 600  # from the latest block's time on, the last second included
 
 
-def paying_call(call: Call, standing: Standing, vault: str, command: ExecuteCall, resource: str) -> tuple[calldata.Call, dict[str, Any]]:
-    """The call of the adapter, and what the guard signed. Each call signs a new nonce: whatever is paid, the caps count it.
+@dataclass(frozen=True, slots=True)
+class Paying:
+    """The call of the adapter, what of it the answer shows, and what the guard signed."""
+
+    inner: calldata.Call
+    shown: dict[str, Any]
+    resource: str
+    resource_hash: str
+    signed: Signed
+
+
+def paying_call(call: Call, standing: Standing, vault: str, command: ExecuteCall, resource: str) -> Paying:
+    """Each call signs a new nonce: whatever is paid, the caps count it. Nobody has the signature until `keep` has counted it.
 
     Errors: Refusal server_guard, which stands in the record; temporarily_unavailable without a guard; InvalidParameterError,
     InvalidNumberError.
@@ -40,10 +55,17 @@ def paying_call(call: Call, standing: Standing, vault: str, command: ExecuteCall
         "deadline": standing.now + HOLDS_S,
     }
     signature = guard.sign_digest(x402_payment_digest(adapter, call.deps.chain_id, vault, **payment))
-    signed_resources.remember(call.db, standing.mandate.id, payment["resource_hash"], resource, call.now)
     inner = calldata.Call(adapter, command.amount_usdc, calldata.x402_pay(**payment, guard_signature=signature))
     said = {name: payment[name] for name in ("pay_to", "resource_hash", "nonce", "deadline")}
-    return inner, {"payment": {"resource": resource, **said, "guard": guard.address, "guard_signature": signature}}
+    shown = {"payment": {"resource": resource, **said, "guard": guard.address, "guard_signature": signature}}
+    signed = Signed(vault.lower(), payment["nonce"], command.amount_usdc, payment["deadline"])
+    return Paying(inner, shown, resource, payment["resource_hash"], signed)
+
+
+def keep(call: Call, caller: AgentCaller, standing: Standing, paying: Paying, mined: Mined) -> None:
+    """The last step before the answer, since it locks the agent. Errors: Refusal spend_limit_reached."""
+    keep_signed(call, caller, paying.signed, mined)
+    signed_resources.remember(call.db, standing.mandate.id, paying.resource_hash, paying.resource, call.now)
 
 
 def _payee(command: ExecuteCall, own: OwnService, resource: str) -> str:

@@ -1,6 +1,7 @@
 """A vault pays for a page of this service, end to end: execute-call, the agent sends, X402Paid, the page; and what the guard refuses."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -9,17 +10,19 @@ import pytest
 from eth_account import Account
 from starlette.testclient import TestClient
 
+from api.areas.mandates.service.paying import HOLDS_S
 from api.kernel.operation import Deps, Limits
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.settlers import settler_in_process
 from api.main import create_app
+from core.chain.rpc import Rpc
 from core.db.engine import Database
 from core.db.repositories import mandates
 from core.domain.mandate.refusals import REFUSAL_REPORTS_PER_DAY
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.mandates.stage import Stage, StageChain, reason
-from tests.integration.api.payments.shop import NETWORK, OTHER_PAGE, PAGE, PRICE, decoded, encoded
-from tests.integration.chain_fixtures import BUDGET, DeployedChain
+from tests.integration.api.payments.shop import GAS, NETWORK, OTHER_PAGE, PAGE, PRICE, decoded, encoded
+from tests.integration.chain_fixtures import BUDGET, DeployedChain, free_port
 from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
 from tests.personas import AGENT, GUARD, OWNER, STRANGER
 
@@ -31,10 +34,11 @@ RESOURCE = f"{BASE_URL}{PAGE}"
 @pytest.fixture
 def paying(deps: Deps, deployed: DeployedChain) -> Deps:
     rails = Rails(
-        settler=settler_in_process(STRANGER.private_key, deployed.anvil.url, NETWORK),
+        settler=settler_in_process(STRANGER.private_key, deployed.reader, NETWORK, GAS),
         network=NETWORK,
         asset=deployed.contracts["usdc"],
         pay_to=TILL,
+        gas=GAS,
     )
     limits = Limits(free_reads_per_day=0, welcome_credits=0)
     return replace(deps, chain=deployed.reader, contracts=deployed.contracts, rails=rails, guard=GUARD.signer, limits=limits)
@@ -212,3 +216,103 @@ def test_without_a_guard__nothing_is_signed(paying: Deps, stage: Stage, deployed
     with TestClient(create_app(replace(paying, guard=None)), base_url=BASE_URL) as client:
         stage.client = client
         assert reason(ask(stage, mandate_id)) == (503, "temporarily_unavailable")
+
+
+def limit(stage: Stage, **limits: Any) -> None:
+    answer = stage.client.put(f"/agents/{stage.agent_id}/scopes", json={"scopes": None, **limits}, headers=stage.owner)
+    assert answer.status_code == 200, answer.text
+
+
+def test_a_key_without_spend__gets_no_signature(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    mandate_id = working(stage, deployed, follower)
+    limit(stage, scopes=["read", "tx"])
+    refused = ask(stage, mandate_id)
+    assert reason(refused) == (403, "scope_denied")
+    assert refused.json()["service"]["missing"] == "spend"
+    assert "guard_signature" not in refused.text
+    plain = {"target": deployed.contracts["test_venue_adapter"], "function": "buy(uint256)", "args": ["1"], "amount_usdc": "1"}
+    assert stage.call("POST", f"/mandates/{mandate_id}/execute-call", stage.agent, plain).status_code == 200
+    limit(stage, scopes=["read", "spend"])
+    assert ask(stage, mandate_id).status_code == 200
+
+
+def test_what_the_guard_signed__counts_until_it_is_mined(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    """Each signature was built against the same limit: a key of 1 USD a day could take any number of them and pay each."""
+    mandate_id = working(stage, deployed, follower)
+    limit(stage, per_day_usd="0.03")
+    signed = [ask(stage, mandate_id).json() for _ in range(3)]
+    fourth = ask(stage, mandate_id)
+    assert reason(fourth) == (403, "spend_limit_reached")
+    assert "has 0.000000 left, beside 0.030000 that is signed and not mined" in fourth.json()["detail"]
+    first_ends = datetime.fromtimestamp(min(one["payment"]["deadline"] for one in signed) + 1, UTC)
+    assert datetime.fromisoformat(fourth.json()["service"]["retry_at"]) == first_ends
+    deployed.succeed(AGENT, signed[0]["to"], signed[0]["data"])
+    follower.catch_up()
+    assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached"), "it is mined and counts as spent, once"
+    limit(stage, per_day_usd="0.04")
+    assert ask(stage, mandate_id).status_code == 200
+    assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached")
+
+
+def test_what_is_mined_and_not_in_the_record_yet__counts(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    mandate_id = working(stage, deployed, follower)
+    limit(stage, per_day_usd="0.01")
+    call = ask(stage, mandate_id).json()
+    deployed.succeed(AGENT, call["to"], call["data"])
+    assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached")
+    deployed.rpc.call("evm_increaseTime", [HOLDS_S + 1])
+    deployed.anvil.mine()
+    assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached"), "the record's time counts, not the node's"
+    follower.catch_up()
+    assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached")
+
+
+def test_what_was_signed_and_not_sent__is_free_again_after_its_deadline(
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+) -> None:
+    mandate_id = working(stage, deployed, follower)
+    limit(stage, per_day_usd="0.01")
+    deadline = ask(stage, mandate_id).json()["payment"]["deadline"]
+    for second, status in ((deadline, 403), (deadline + 1, 200)):
+        deployed.rpc.call("evm_setNextBlockTimestamp", [second])
+        deployed.anvil.mine()
+        follower.catch_up()
+        assert ask(stage, mandate_id).status_code == status, second
+
+
+def test_a_call_without_payment__has_what_is_left_beside_signed_ones(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    mandate_id = working(stage, deployed, follower)
+    limit(stage, per_day_usd="1")
+    assert ask(stage, mandate_id, amount_usdc="0.4").status_code == 200
+    plain = {"target": deployed.contracts["test_venue_adapter"], "function": "buy(uint256)", "args": ["1"], "amount_usdc": "0.600001"}
+    refused = stage.call("POST", f"/mandates/{mandate_id}/execute-call", stage.agent, plain)
+    assert (reason(refused), refused.json()["service"]["remaining"]) == ((403, "spend_limit_reached"), {"per_day_usd": "0.600000"})
+
+
+def test_twenty_calls_at_once__are_signed_up_to_the_limit(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    mandate_id = working(stage, deployed, follower)
+    limit(stage, per_day_usd="0.07")
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda _: ask(stage, mandate_id), range(20)))
+    assert sorted(one.status_code for one in answers) == [200] * 7 + [403] * 13
+    assert len({one.json()["payment"]["nonce"] for one in answers if one.status_code == 200}) == 7
+
+
+def test_while_no_node_answers__what_is_signed_counts(
+    paying: Deps,
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mandate_id = working(stage, deployed, follower)
+    limit(stage, per_day_usd="0.02")
+    call = ask(stage, mandate_id).json()
+    deployed.succeed(AGENT, call["to"], call["data"])
+    follower.catch_up()
+    monkeypatch.setattr(paying.chain, "rpc", Rpc([f"http://127.0.0.1:{free_port()}"]))
+    assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached")
+    monkeypatch.undo()
+    assert ask(stage, mandate_id).status_code == 200

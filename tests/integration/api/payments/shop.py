@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse
 
 from api.kernel.operation import Deps, Limits
-from api.kernel.payments.rails import Rails, Settler
+from api.kernel.payments.rails import GasBudget, Rails, Settler
 from api.kernel.payments.settlers import settler_in_process
 from api.main import create_app
 from core.db.engine import Database
@@ -26,6 +26,8 @@ from tests.personas import STRANGER
 PAGE = "/playbooks/agent/loop.md"
 OTHER_PAGE = "/playbooks/agent/limits.md"
 PRICE = 10_000
+# The gas of a test's chain costs 1 gwei and more, so that a payment of a cent is worth 0.01 ether here.
+GAS = GasBudget(wei_per_usdc=10**18, wei_per_day=10**20, contract_wei_per_day=10**20)
 NETWORK = f"eip155:{CHAIN_ID}"
 BASE_SEPOLIA_USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 BASE_URL = "http://testserver"
@@ -152,12 +154,12 @@ def usdc_where_stock_clients_know_it(chain: DeployedChain) -> None:
     chain.contracts["usdc"] = BASE_SEPOLIA_USDC
 
 
-def shop_on(chain: DeployedChain, deps: Deps) -> Shop:
+def shop_on(chain: DeployedChain, deps: Deps, gas: GasBudget = GAS) -> Shop:
     """A shop with a till of its own, and a payer with 1 USDC."""
     payer, till = Account.create(), Account.create().address
     chain.mint(payer.address, USDC)
-    settler = WilfulSettler(settler_in_process(STRANGER.private_key, chain.anvil.url, NETWORK))
-    rails = Rails(settler=settler, network=NETWORK, asset=chain.contracts["usdc"], pay_to=till)
+    settler = WilfulSettler(settler_in_process(STRANGER.private_key, chain.reader, NETWORK, gas))
+    rails = Rails(settler=settler, network=NETWORK, asset=chain.contracts["usdc"], pay_to=till, gas=gas)
     return Shop(chain, replace(deps, rails=rails, chain=chain.reader, contracts=chain.contracts), settler, till, payer)
 
 

@@ -27,7 +27,7 @@ from x402.mechanisms.evm.signers import EthAccountSigner
 from x402.schemas import PaymentPayload, PaymentRequirements
 
 from api.kernel.payments.settlers import settler_in_process
-from tests.integration.api.payments.shop import NETWORK, PAGE, PRICE, encoded, usdc_where_stock_clients_know_it
+from tests.integration.api.payments.shop import GAS, NETWORK, PAGE, PRICE, encoded, usdc_where_stock_clients_know_it
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain, free_port
 from tests.personas import STRANGER
 
@@ -100,6 +100,8 @@ def api(till: Till, database_url: str, tmp_path: Path) -> Iterator[Api]:
         "KEY_PEPPER": "p" * 32,
         "X402_PAY_TO": till.address,
         "X402_SETTLE_PRIVATE_KEY": STRANGER.private_key,
+        "X402_GAS_WEI_PER_USDC": str(GAS.wei_per_usdc),
+        "X402_GAS_WEI_PER_DAY": str(GAS.wei_per_day),
     }
     served = Api(environment, base_url)
     yield served
@@ -127,13 +129,13 @@ def test_the_stock_clients__pay_unchanged(api: Api, till: Till, payer: LocalAcco
 class HangingFacilitator:
     """A facilitator behind HTTP that settles for real, and then keeps its first answer to itself."""
 
-    rpc_url: str
+    chain: DeployedChain
     has_settled: threading.Event = field(default_factory=threading.Event)
     settles: int = 0
     server: ThreadingHTTPServer = field(init=False)
 
     def __post_init__(self) -> None:
-        settler, owner = settler_in_process(STRANGER.private_key, self.rpc_url, NETWORK), self
+        settler, owner = settler_in_process(STRANGER.private_key, self.chain.reader, NETWORK, GAS), self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
@@ -165,7 +167,7 @@ class HangingFacilitator:
 
 @pytest.fixture
 def facilitator(till: Till) -> Iterator[HangingFacilitator]:
-    hanging = HangingFacilitator(till.chain.anvil.url)
+    hanging = HangingFacilitator(till.chain)
     yield hanging
     hanging.server.shutdown()
     hanging.server.server_close()

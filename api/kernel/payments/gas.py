@@ -1,0 +1,125 @@
+"""What settling with a key of ours may cost: reserved before anything is sent, corrected by the receipt.
+
+    claim + reserve --commit--> send --> the receipt's cost, or nothing sent: 0 --> what was reserved beyond it is free again
+                                   '--> not known: all of it stays used for that day
+
+Laws
+- One row a UTC day, changed by one statement: the budget holds for all calls and all processes together.
+- Unknown is never zero: what has no receipt counts with the most that it can cost.
+- A facilitator pays its own gas: with one, nothing here applies.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+import structlog
+from eth_utils.address import to_checksum_address
+from x402.schemas import SettleResponse
+
+from api.kernel.operation import Refusal
+from api.kernel.payments.judged import Payment
+from core.chain.abi import hex_bytes, hex_text
+from core.chain.fees import cost_of
+from core.chain.x402 import Authorization, settlement_of
+from core.db.repositories import payments, settlements
+from core.db.repositories.settlements import Budget
+from core.db.tables.payments import X402Settlement
+from core.domain.blocks import TxCost
+from core.domain.times import instant_text, start_of_day
+
+TX_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
+NEXT: Final = ("credits.balance", "credits.prices")
+MOST_OPEN: Final = 8  # settlements of one payer that are looked for in a call
+DAY: Final = timedelta(days=1)
+
+log = structlog.get_logger("api")
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """A settlement that may be sent."""
+
+    id: int
+    is_contract: bool
+
+
+def reserve(payment: Payment, *, is_contract: bool) -> Reserved | None:
+    """Take what the settlement may cost out of the day's budget, with the row of the payment; None: it costs us nothing.
+
+    Errors: Refusal temporarily_unavailable, until the next UTC day.
+    """
+    gas = payment.rails.gas
+    if gas is None:
+        return None
+    budget = Budget(gas.wei_per_day, gas.contract_wei_per_day)
+    most = gas.most_wei(payment.signed.authorization.amount)
+    found = settlements.reserve(payment.session, payment.identity, most, budget, is_contract=is_contract, now=payment.read.now)
+    if found is None:
+        raise _used_up(payment, budget, most)
+    return Reserved(found, is_contract)
+
+
+def _used_up(payment: Payment, budget: Budget, most: int) -> Refusal:
+    now = payment.read.now
+    used, again = settlements.used_on(payment.session, now.date()), start_of_day(now) + DAY
+    is_all = used.all_wei + most > budget.all_wei
+    log.error("gas_budget_used_up", used_wei=used.all_wei, contract_wei=used.contract_wei, of_contracts=not is_all)
+    whose, instead = ("", "") if is_all else (" of contract wallets", "an account without code, ")
+    detail = (
+        f"Today's gas for settling payments{whose} is used up; nothing was sent and nothing charged. Pay with {instead}free reads, "
+        f"credits or a vault, which go on working, or send this again from {instant_text(again)} on."
+    )
+    return Refusal("temporarily_unavailable", detail, retry_at=again, next_calls=NEXT)
+
+
+def nothing_sent(payment: Payment, reserved: Reserved | None) -> None:
+    """All that was reserved is free again."""
+    if reserved is not None:
+        settlements.close(payment.session, reserved.id, 0)
+        payment.session.commit()
+
+
+def account_for(payment: Payment, reserved: Reserved | None, answer: SettleResponse | None) -> None:
+    """What the settler's answer says of the cost. Errors: those of all reads; the settlement then counts with what was reserved."""
+    if reserved is None or answer is None:
+        return
+    if not answer.transaction and not answer.success:
+        nothing_sent(payment, reserved)
+    elif TX_HASH.fullmatch(answer.transaction):
+        settlements.name_transaction(payment.session, reserved.id, hex_bytes(answer.transaction))
+        payment.session.commit()
+        account_for_late_ones(payment)
+
+
+def account_for_late_ones(payment: Payment) -> None:
+    """Of all that this payer made us send, what is mined meanwhile. Errors: those of all reads."""
+    if payment.rails.gas is None:
+        return
+    found = settlements.open_of(payment.session, payment.identity, MOST_OPEN)
+    payment.session.commit()  # no transaction is open while a node is asked
+    for one in found:
+        assert one.tx_hash is not None  # asked for so
+        cost = cost_of(payment.read.deps.chain, hex_text(one.tx_hash))
+        if cost is not None:
+            _close(payment, one, cost)
+
+
+def _close(payment: Payment, one: X402Settlement, cost: TxCost) -> None:
+    """A revert counts against the payer, unless somebody else's transaction has paid before ours."""
+    chain = payment.read.deps.chain
+    is_reverted = cost.status == 0 and not _is_paid(payment, one)
+    bars = is_reverted and (one.is_contract or bool(chain.code_at(payment.signed.authorization.payer)))
+    if settlements.close(payment.session, one.id, cost.wei, is_reverted=is_reverted, bars_payer=bars) and is_reverted:
+        log.warning("settlement_reverted", payer=payment.signed.authorization.payer, cost_wei=cost.wei, bars_payer=bars)
+    payment.session.commit()
+
+
+def _is_paid(payment: Payment, one: X402Settlement) -> bool:
+    row = payments.find(payment.session, (one.asset, one.payer, one.nonce))
+    assert row is not None  # a settlement is of a payment
+    payment.session.commit()
+    token, payer, pay_to = (to_checksum_address(address) for address in (row.asset, row.payer, row.pay_to))
+    wanted = Authorization(token=token, payer=payer, nonce=hex_text(row.nonce), pay_to=pay_to, amount=row.amount_usdc_e6)
+    return settlement_of(payment.read.deps.chain, wanted, row.claimed_block) is not None

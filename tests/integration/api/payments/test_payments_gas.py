@@ -1,0 +1,277 @@
+"""What a stranger can burn of the settler's gas: contract wallets that pay when they are asked and not in the block."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from typing import Any
+
+import pytest
+from httpx import Response
+from sqlalchemy import select
+
+from api.kernel.operation import Deps
+from api.kernel.payments.own_settler import MOST_GAS, OwnSettler
+from api.kernel.payments.rails import GasBudget
+from core.chain import calldata
+from core.db.engine import Database
+from core.db.repositories import settlements
+from core.db.tables.payments import X402Settlement
+from tests.integration.api.payments.shop import GAS, NETWORK, PRICE, Shop, reason, said, shop_on
+from tests.integration.chain_fixtures import USDC, DeployedChain
+from tests.personas import DEPLOYER, OPERATOR, STRANGER
+
+DELEGATION = "0xef0100"  # EIP-7702
+MOST_WEI = MOST_GAS * 4 * 10**9  # the tests' chain asks for 1 to 2 gwei
+WORTH = MOST_WEI * USDC // PRICE
+TIGHT = GasBudget(wei_per_usdc=WORTH, wei_per_day=8 * MOST_WEI, contract_wei_per_day=4 * MOST_WEI)
+CHAIN_S = 30
+
+
+class Tell(IntEnum):
+    """By what tests/contracts/attacks/BurningPayer.sol tells a block from a question."""
+
+    GAS, FEE, NUMBER, ORIGIN = range(4)
+
+
+@pytest.fixture
+def tight(market: DeployedChain, deps: Deps) -> Iterator[Shop]:
+    """A shop whose gas is worth its price, and which has eight settlements' worth a day, four of them for contracts."""
+    market.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(10**9)])
+    opened = shop_on(market, replace(deps, clock=lambda: datetime.now(UTC)), TIGHT)
+    yield opened
+    opened.client.close()
+
+
+def burner(shop: Shop, tell: Tell, at: int) -> str:
+    """A contract wallet with 1 USDC."""
+    wallet = shop.chain.deploy("BurningPayer", int(tell), at)
+    shop.chain.mint(wallet, USDC)
+    return wallet
+
+
+def turncoat(shop: Shop) -> str:
+    """A contract wallet that is good in every block up to the one that stands when it pays."""
+    return burner(shop, Tell.NUMBER, shop.chain.reader.block_number() + 2)
+
+
+def pay(shop: Shop, wallet: str) -> Response:
+    return shop.get(shop.payment(signed=False, **{"from": wallet}))
+
+
+def ether(shop: Shop) -> int:
+    return shop.chain.reader.balance_wei(STRANGER.address)
+
+
+def used_today(shop: Shop) -> int:
+    with shop.database.read() as session:
+        return settlements.used_on(session, datetime.now(UTC).date()).all_wei
+
+
+def settlement_rows(shop: Shop) -> list[X402Settlement]:
+    with shop.database.read() as session:
+        return list(session.scalars(select(X402Settlement).order_by(X402Settlement.id)))
+
+
+def later(shop: Shop, **delta: int) -> None:
+    shop.deps = replace(shop.deps, clock=lambda: datetime.now(UTC) + timedelta(**delta))
+    shop.open()
+
+
+@pytest.mark.parametrize(("tell", "at"), [(Tell.GAS, 1_000_000), (Tell.FEE, 0), (Tell.ORIGIN, int(STRANGER.address, 16))])
+def test_a_wallet_that_burns_what_it_is_sent_with__is_seen_before_it_is_sent(shop: Shop, tell: Tell, at: int) -> None:
+    """It is asked with the gas, at the price and by the sender of the transaction that would follow."""
+    wallet, before = burner(shop, tell, at), ether(shop)
+    assert [reason(pay(shop, wallet)) for _ in range(2)] == [(402, "payment_invalid")] * 2
+    assert (before - ether(shop), shop.settler.settled, shop.states()) == (0, 0, [])
+
+
+def test_a_wallet_that_reverts_in_the_block__does_so_once(shop: Shop) -> None:
+    wallet, before = turncoat(shop), ether(shop)
+    assert reason(pay(shop, wallet)) == (402, "payment_invalid")
+    burned = before - ether(shop)
+    assert 0 < burned == used_today(shop)
+    assert [row.bars_payer for row in settlement_rows(shop)] == [True]
+    again = pay(shop, wallet)
+    assert reason(again) == (402, "payment_invalid")
+    assert "is a contract, and reverted in the block what it allowed when it was asked" in again.json()["detail"]
+    assert datetime.fromisoformat(again.json()["service"]["retry_at"]) > datetime.now(UTC) + timedelta(days=29)
+    later(shop, days=29)
+    assert reason(shop.get(in_time(shop, wallet, 31))) == (402, "payment_invalid")
+    assert before - ether(shop) == burned
+
+
+def in_time(shop: Shop, wallet: str, days: int) -> dict[str, Any]:
+    ends = int((datetime.now(UTC) + timedelta(days=days)).timestamp())
+    return shop.payment(signed=False, **{"from": wallet, "validBefore": str(ends)})
+
+
+def test_a_key_that_delegates_to_such_a_wallet__does_so_once(shop: Shop) -> None:
+    """EIP-7702: the account has a key, and code."""
+    code = turncoat(shop)
+    shop.chain.rpc.call("anvil_setCode", [shop.payer.address, DELEGATION + code[2:]])
+    try:
+        answers = [shop.get(shop.payment()) for _ in range(3)]
+    finally:
+        shop.chain.rpc.call("anvil_setCode", [shop.payer.address, "0x"])
+    assert [reason(one) for one in answers] == [(402, "payment_invalid")] * 3
+    assert [row.bars_payer for row in settlement_rows(shop)] == [True]
+
+
+def test_a_contract__has_one_payment_under_way(shop: Shop) -> None:
+    wallet = burner(shop, Tell.NUMBER, 2**255)
+    shop.settler.on_settle = lambda real: said(error_reason="settlement_pending", transaction="0x" + "77" * 32)
+    with ThreadPoolExecutor(6) as pool:
+        answers = [pool.submit(shop.get, one) for one in [shop.payment(signed=False, **{"from": wallet}) for _ in range(6)]]
+        found = sorted(reason(one.result(CHAIN_S)) for one in answers)
+    assert found == [(402, "payment_invalid")] * 5 + [(503, "settlement_pending")]
+    assert len(settlement_rows(shop)) == 1
+
+
+def test_a_contract_that_pays__goes_on_paying(shop: Shop) -> None:
+    wallet = burner(shop, Tell.NUMBER, 2**255)
+    assert [pay(shop, wallet).status_code for _ in range(3)] == [200] * 3
+    assert shop.income == 3 * PRICE
+
+
+def test_a_settlement__costs_what_its_receipt_says(shop: Shop) -> None:
+    before = ether(shop)
+    assert shop.get(shop.payment()).status_code == 200
+    (row,) = settlement_rows(shop)
+    assert row.cost_wei == before - ether(shop) == used_today(shop) < row.reserved_wei
+
+
+def test_gas_that_costs_more_than_the_payment_earns__is_not_bought(shop: Shop) -> None:
+    wallet_before, gas = ether(shop), replace(GAS, wei_per_usdc=10**12)
+    poor = replace_gas(shop, gas)
+    answer = poor.get(poor.payment())
+    assert reason(answer) == (503, "temporarily_unavailable")
+    assert answer.json()["detail"].startswith("Gas costs ")
+    assert answer.json()["service"]["retry_at"] and answer.headers["Retry-After"] in ("59", "60")
+    assert (wallet_before - ether(poor), poor.states(), settlement_rows(poor)) == (0, [], [])
+
+
+def replace_gas(shop: Shop, gas: GasBudget) -> Shop:
+    assert shop.deps.rails is not None
+    shop.settler.real = OwnSettler(STRANGER.signer, shop.chain.reader, NETWORK, gas)
+    shop.deps = replace(shop.deps, rails=replace(shop.deps.rails, gas=gas))
+    shop.open()
+    return shop
+
+
+def test_a_day_of_burning__costs_less_than_its_budget_and_leaves_plain_payers_be(tight: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each wallet is a new one: what bounds them all is the day."""
+    before, answers = ether(tight), list[Response]()
+    while not answers or answers[-1].status_code != 503:
+        answers.append(pay(tight, turncoat(tight)))
+        assert len(answers) < 40, "the budget never ends"
+    burned = before - ether(tight)
+    last = answers[-1]
+    assert reason(last) == (503, "temporarily_unavailable")
+    assert "Today's gas for settling payments of contract wallets is used up" in last.json()["detail"]
+    assert last.json()["service"]["retry_at"] == f"{datetime.now(UTC).date() + timedelta(days=1)}T00:00:00Z"
+    assert [one["path"] for one in last.json()["service"]["next"]][:2] == ["/credits/balance", "/prices"]
+    assert burned == used_today(tight) <= TIGHT.contract_wei_per_day < TIGHT.wei_per_day
+    assert tight.get(tight.payment()).status_code == 200, "a plain payer has the rest of the day"
+    with capsys.disabled():
+        count = len(answers) - 1
+        print(f"\nburned by {count} contract wallets in a day: {burned} wei of a budget of {TIGHT.contract_wei_per_day}; before: no bound")
+
+
+def test_what_all_processes_send_at_once__stays_within_the_budget(tight: Shop, deps: Deps, database_url: str) -> None:
+    """Two APIs with keys of their own and one database, twenty wallets at once."""
+    gas = replace(TIGHT, contract_wei_per_day=TIGHT.wei_per_day)
+    replace_gas(tight, gas)
+    second = Shop(tight.chain, replace(tight.deps, database=Database(database_url)), tight.settler, tight.pay_to, tight.payer)
+    assert second.deps.rails is not None
+    other_key = OwnSettler(OPERATOR.signer, tight.chain.reader, NETWORK, gas)
+    second.deps = replace(second.deps, rails=replace(second.deps.rails, settler=other_key))
+    second.open()
+    before = ether(tight) + tight.chain.reader.balance_wei(OPERATOR.address)
+    height = tight.chain.reader.block_number()
+    wallets = [burner(tight, Tell.NUMBER, height + 40) for _ in range(20)]
+    payments = [tight.payment(signed=False, **{"from": wallet}) for wallet in wallets]
+    assert tight.chain.reader.block_number() == height + 40
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda n: (tight, second)[n % 2].get(payments[n]), range(20)))
+    burned = before - ether(tight) - tight.chain.reader.balance_wei(OPERATOR.address)
+    assert {one.status_code for one in answers} <= {402, 503}
+    assert 0 < burned <= used_today(tight) <= gas.wei_per_day
+    second.database.close()
+
+
+def test_when_the_day_is_used_up__free_reads_and_credits_go_on(shop: Shop) -> None:
+    replace_gas(shop, replace(GAS, wei_per_day=0))
+    shop.open(free_reads_per_day=1, welcome_credits=1)
+    agent = shop.agent()
+    paid = [shop.get(shop.payment(), headers=agent) for _ in range(3)]
+    assert [one.status_code for one in paid] == [200, 200, 503]
+    assert [one.headers.get("X-Credits-Charged") for one in paid] == ["0", "1", None]
+    assert "Today's gas for settling payments is used up" in paid[2].json()["detail"]
+    assert (shop.states(), shop.income) == ([], 0)
+    shop.deps = replace(shop.deps, clock=lambda: datetime.now(UTC) + timedelta(days=1))
+    replace_gas(shop, GAS)
+    tomorrow = int((datetime.now(UTC) + timedelta(days=1, minutes=1)).timestamp())
+    assert shop.get(shop.payment(validBefore=str(tomorrow))).status_code == 200
+
+
+def test_a_revert_that_is_mined_late__counts_when_the_payer_comes_again(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("api.kernel.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
+    wallet = turncoat(shop)
+    shop.chain.rpc.call("evm_setAutomine", [False])
+    try:
+        assert reason(pay(shop, wallet)) == (503, "settlement_pending")
+        assert [row.cost_wei for row in settlement_rows(shop)] == [None]
+        assert used_today(shop) == GAS.most_wei(PRICE), "what is not known counts with the most that it can be"
+    finally:
+        shop.chain.rpc.call("evm_mine", [])
+        shop.chain.rpc.call("evm_setAutomine", [True])
+    assert "is a contract, and reverted" in pay(shop, wallet).json()["detail"]
+    assert [row.bars_payer for row in settlement_rows(shop)] == [True]
+    assert 0 < used_today(shop) < GAS.most_wei(PRICE)
+
+
+def test_a_payment_that_somebody_else_sends_first__is_served_and_is_no_revert_of_its_payer(shop: Shop) -> None:
+    wallet = burner(shop, Tell.NUMBER, 2**255)
+    payment = shop.payment(signed=False, **{"from": wallet})
+    sent = payment["payload"]["authorization"]
+    fields = [wallet, shop.pay_to, PRICE, 0, int(sent["validBefore"]), sent["nonce"], payment["payload"]["signature"]]
+    first = calldata.transfer_with_authorization(*fields)
+    settler = shop.settler.real
+    assert isinstance(settler, OwnSettler)
+    really_send = settler._send
+
+    def late(*arguments: Any) -> str:
+        shop.chain.succeed(DEPLOYER, shop.chain.contracts["usdc"], first)
+        return really_send(*arguments)
+
+    settler._send = late  # type: ignore[method-assign]  # between the simulation and the block
+    assert shop.get(payment).status_code == 200
+    settler._send = really_send  # type: ignore[method-assign]
+    assert [(row.is_reverted, row.bars_payer) for row in settlement_rows(shop)] == [(False, False)]
+    assert pay(shop, wallet).status_code == 200
+
+
+def test_what_stands_beside_an_authorization__is_not_settled(shop: Shop) -> None:
+    """A facilitator takes `permit2Authorization` first: we would look at one payment and send another."""
+    seen = list[Any]()
+    payment = shop.payment()
+    payment["payload"]["permit2Authorization"] = {"from": shop.payer.address}
+    payment["extensions"] = {"erc20ApprovalGasSponsoring": {"info": {}}}
+    real = shop.settler.real.settle
+    shop.settler.real.settle = lambda payload, offer: seen.append(payload) or real(payload, offer)  # type: ignore[func-returns-value, method-assign]
+    assert shop.get(payment).status_code == 200
+    assert [sorted(one.payload) for one in seen] == [["authorization", "signature"]]
+    assert [one.extensions for one in seen] == [None]
+
+
+def test_a_facilitator__has_no_budget_of_ours_and_its_failures_count(shop: Shop) -> None:
+    assert shop.deps.rails is not None
+    shop.deps = replace(shop.deps, rails=replace(shop.deps.rails, gas=None))
+    shop.open()
+    assert shop.get(shop.payment()).status_code == 200
+    shop.settler.on_settle = lambda real: said(error_reason="transaction_failed")
+    refused = [shop.get(shop.payment()) for _ in range(4)]
+    assert "3 settlements of" in refused[-1].json()["detail"]
+    assert settlement_rows(shop) == []
