@@ -15,6 +15,7 @@ update account set wallet_generation = 0,
        wallet_payable_at = wallet_linked_at + case when owner_id is null then interval '0' else interval '24 hours' end
  where kind = 'agent' and wallet_address is not null and wallet_linked_at is not null
 """
+ENDED = "update session set expires_at = created_at + interval '24 hours' where expires_at is null"
 
 
 def upgrade() -> None:
@@ -24,7 +25,7 @@ def upgrade() -> None:
     op.add_column("account", sa.Column("recovered_generation", sa.BigInteger(), nullable=True))
     op.execute(text(LINKED))
     op.add_column("custodial_transfer", sa.Column("generation", sa.BigInteger(), nullable=False, server_default=text("0")))
-    op.execute(text("update session set expires_at = created_at + interval '24 hours' where expires_at is null"))
+    op.execute(text(ENDED))
     op.alter_column("session", "expires_at", nullable=False)
     _alerts_of_agents()
 
