@@ -145,7 +145,7 @@ _IDENTITY = (
         auth=Auth.NONE,
         section="core 4.1",
         takes_body=True,
-        summary="Get the message that your wallet signs: to sign in (login), register, link itself or declare a record (self).",
+        summary="Get the message that your wallet signs: to sign in (login), register, link itself, declare a record (self) or unlink.",
     ),
     Row(
         key="identity.login",
@@ -201,7 +201,7 @@ _IDENTITY = (
         auth=Auth.NONE,
         section="core 4.1",
         takes_body=True,
-        summary="Replace a lost key by the recovery code: key, code and bearer_token are new, scopes and credits stay.",
+        summary="Replace a lost key by the recovery code: key, code and bearer_token are new, scopes and credits stay; an owner is told.",
     ),
     Row(
         key="identity.link",
@@ -211,6 +211,7 @@ _IDENTITY = (
         section="core 4.1",
         takes_body=True,
         summary="Link a wallet to the agent's account with the signed message of purpose link.",
+        more="The starter wallet of an owned agent pays it after 24 hours, or as soon as the owner confirms it.",
     ),
     Row(
         key="identity.wallet_status",
@@ -277,7 +278,33 @@ _AGENTS = (
         "/agents/{id}/keys/rotate",
         Auth.OWNER,
         "added",
-        "Replace your agent's key; the old one is dead at once, scopes stay.",
+        "Replace all secrets of your agent: key, recovery code and connect's token; a wallet that waits is unlinked, scopes stay.",
+    ),
+    _core(
+        "agents.undo_recovery",
+        "POST",
+        "/agents/{id}/recovery/undo",
+        Auth.OWNER,
+        "added",
+        "Undo a recovery of your agent: its secrets are replaced, and the wallet that was linked since is unlinked.",
+    ),
+    _core(
+        "agents.unlink",
+        "POST",
+        "/agents/{id}/wallet/unlink",
+        Auth.OWNER,
+        "added",
+        "Unlink your agent's wallet with the signed message of purpose unlink; its secrets are replaced too.",
+        takes_body=True,
+    ),
+    _core(
+        "agents.confirm_wallet",
+        "POST",
+        "/agents/{id}/wallet/confirm",
+        Auth.OWNER,
+        "added",
+        "Confirm the wallet that your agent has linked, so that its starter wallet pays it from now on.",
+        takes_body=True,
     ),
 )
 
@@ -548,7 +575,7 @@ _MANDATES = (
         "/me/alerts",
         Auth.OWNER,
         "wallet 6.4",
-        "Read alerts: keeper or roles changed, public stop off.",
+        "Read alerts: keeper or roles changed, public stop off, an agent recovered or a wallet linked to it.",
     ),
     _wallet(
         "mandates.statement_all",

@@ -248,6 +248,8 @@ def _limits(settings: Settings) -> Limits:
         targets_tier_1=settings.targets_tier_1,
         targets_tier_2=settings.targets_tier_2,
         owner_session_s=settings.owner_session_hours * 3600,
+        agent_bearer_s=settings.agent_bearer_hours * 3600,
+        link_wait_s=settings.link_wait_hours * 3600,
     )
 
 

@@ -160,6 +160,8 @@ class Settings(BaseSettings):
     trusted_proxies: Annotated[list[Network], NoDecode] = Field(default=[], description="addresses whose X-Forwarded-For is believed")
     api_metrics_port: int = metrics_port("where the API serves its metrics, on HOST; 0: nowhere")
     owner_session_hours: int = count(24, "how long an owner's session lasts", 1, 24 * 365)
+    agent_bearer_hours: int = count(24, "how long connect's token lasts, for linking a wallet", 1, 24)
+    link_wait_hours: int = count(24, "how long an owned agent's new wallet waits to be paid, unless confirmed", 24, 720)
     daily_ceiling: int = count(2_000, "calls a key and UTC day (plan Free)")
     daily_ceiling_plus: int = count(5_000, "the same on plan Plus")
     daily_ceiling_pro: int = count(10_000, "the same on plan Pro")

@@ -110,6 +110,7 @@ class _Room:
     reverted: Mapping[str, int]  # stops by vault: one that had such goes by `enforceStopLine` only when nothing else is left
     avoided: frozenset[str]  # signers that are asked last
     is_stood_down: bool  # the factory names another keeper
+    void: frozenset[int]  # intents of requests that may be done no more
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     overtaken: set[tuple[str, int]] = field(default_factory=set)  # pending nonces that a draft of this round replaces
     heard: Heard = field(default_factory=Heard)  # of the stops of this turn
@@ -165,9 +166,10 @@ class _Room:
         return nonce
 
     def is_unneeded(self, intent: Intent) -> bool:
-        """A filling whose nonce another transaction of ours has meanwhile: a stop takes the lowest one. And what is another keeper's."""
+        """A filling whose nonce another transaction of ours has meanwhile: a stop takes the lowest one. What is void, and what is another
+        keeper's."""
         is_filled = intent.kind == Kind.FILL and int(intent.reason["nonce"]) in self.held[intent.to]
-        return is_filled or (self.is_stood_down and is_for_the_keeper(intent))
+        return is_filled or intent.id in self.void or (self.is_stood_down and is_for_the_keeper(intent))
 
     def paid(self, trial: Trial, offer: Offer, stop_cap_wei: int) -> tuple[Fees, int] | None:
         """What the signer can pay of an offer, with the gas limit; None when it is too little.
@@ -204,11 +206,13 @@ class Drafter:
         *,
         urgent_alone: bool,
         is_stood_down: bool,
+        void: Collection[int] = (),
     ) -> Iterator[Turn]:
         """What may be signed now, stops first; take a turn only when the one before was sent.
 
         `reverted`: how many stops of a vault did; its next one goes by the keeper's mark as long as that can be. `avoided`: signers that
-        are asked last. `is_stood_down`: the factory names another keeper.
+        are asked last. `is_stood_down`: the factory names another keeper. `void`: intents of requests that may be done no more: those that
+        are planned are dropped, and the nonces of those that were signed are filled.
         Errors: RpcError, NoHeadError.
         """
         planned = sorted((i for i in live if i.state == State.PLANNED and self._has_key(i)), key=order_of)
@@ -217,13 +221,13 @@ class Drafter:
         unknown = {} if urgent_alone else dict(self._unknown(live, sight))
         if not urgent and (urgent_alone or not (planned or overdue or unknown)):
             return
-        room = _Room(sight, self._market(sight), {i.id: i for i in live}, reverted, frozenset(avoided), is_stood_down)
+        room = _Room(sight, self._market(sight), {i.id: i for i in live}, reverted, frozenset(avoided), is_stood_down, frozenset(void))
         room.out_of_reach = {n: slot for n, slot in unknown.items() if not room.can_fill(slot)}
         overdue |= room.out_of_reach
         for group in _groups(urgent, STOPS_A_TURN):
             yield self._turn(group, room)
         for waiting in _groups(sorted(overdue, key=lambda n: room.live[n].kind not in URGENT), STOPS_A_TURN):
-            fresh = self.restated([room.live[n] for n in waiting], sight)
+            fresh = self.restated([room.live[n] for n in waiting], sight) | dict.fromkeys(room.void.intersection(waiting))
             room.given_up = []
             drafts = list(self._replacements(fresh, {n: overdue[n] for n in waiting}, room))
             yield Turn(drafts, given_up=room.given_up)

@@ -75,12 +75,16 @@ def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
     """Builds a transfer as the wallet's own EIP-3009 authorization, which the keeper's key sends and pays the gas of."""
 
     def build(session: Session, request: Request, now: datetime) -> bytes:
-        found = custody.transfer_of_request(session, request.id)
+        found = custody.payment_of_request(session, request.id)
         if found is None:
-            raise OutsideError("no custodial transfer to the account's linked wallet belongs to this request")
-        wallet, transfer = found
+            raise OutsideError("no custodial transfer belongs to this request")
+        wallet, transfer = found.wallet, found.transfer
+        if found.is_void:
+            raise LapsedError("its recipient is not linked any more, or the agent's secrets were replaced since it was asked for")
         if now >= transfer.expires_at:
             raise LapsedError(f"its authorization was good until {transfer.expires_at.isoformat()}")
+        if found.payable_at is None or now < found.payable_at:
+            raise OutsideError("the linked wallet waits for its owner")
         until, nonce = int(transfer.expires_at.timestamp()), authorization_nonce(transfer.key)
         message = (wallet.address, transfer.to, transfer.amount_usdc_e6, 0, until, nonce)
         signature = signer.sign_digest(wallet, typed_data.transfer_authorization_digest(usdc, request.chain_id, *message))

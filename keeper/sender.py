@@ -12,6 +12,8 @@ Laws
   (docs/decisions/0069). A stop's bytes go to every other node of the pool as well, and a node that took bytes
   and has no block with them a few blocks later rests while others are asked.
 - Stops go first, a few at a time, so that neither a crash nor a bad one holds the others up.
+- A request whose asker was evicted is not signed, and bytes of it that were signed are sent no more; that it is not void is held until its
+  bytes are committed (core.db.repositories.evictions).
 """
 
 import time
@@ -28,6 +30,7 @@ from core.chain.reader import ChainReader
 from core.chain.rpc import RpcError
 from core.chain.signer import Signer
 from core.db.engine import Database, WriteSession
+from core.db.repositories import custody
 from core.db.repositories import keeper as rows
 from core.db.repositories.keeper import Intent, NewIntent, NewTx, Tx
 from core.domain.errors import MandateError, OutsideError
@@ -56,6 +59,10 @@ log = structlog.get_logger("keeper")
 
 class IntentMovedError(RuntimeError):
     """The intent's row is not in the state that this process read: two leaders, or a hand in the table."""
+
+
+class VoidRequestError(RuntimeError):
+    """A request that was drafted became void before its bytes were committed: nothing of the turn was written."""
 
 
 class Sender:
@@ -217,19 +224,37 @@ class Sender:
         failed: set[str] = set()
         wanted = live if urgent_alone else self._without_hopeless(live, now)
         turns = self._drafter.turns(
-            wanted, sight, self._reverted(live), self._silent(), urgent_alone=urgent_alone, is_stood_down=is_stood_down
+            wanted,
+            sight,
+            self._reverted(live),
+            self._silent(),
+            urgent_alone=urgent_alone,
+            is_stood_down=is_stood_down,
+            void=() if urgent_alone else self._void(live),
         )
         for turn in turns:
             signed = list(self._bytes_of(turn.drafts, sight, failed))
             drafted |= {draft.intent.id for draft in turn.drafts}
             moves = [*(Move(intent, State.SUPERSEDED) for intent in turn.unneeded), *_given_up(turn.given_up, after)]
-            after = self._committed(after, moves, now, signed)
+            try:
+                after = self._committed(after, moves, now, signed)
+            except VoidRequestError as error:
+                log.warning("a turn is drafted again at the next tick", requests=error.args[0])
+                break  # what follows was drafted on top of the nonces of this turn
             has_sent |= self._sent_new(signed, sight)
             self._sign()
         if urgent_alone:
             return after, has_sent
         refused = [Move(i, State.REFUSED) for i in after if i.id not in drafted and _is_refused(i, now)]
         return self._committed(after, refused, now), has_sent
+
+    def _void(self, live: Sequence[Intent]) -> frozenset[int]:
+        """Those intents whose requests may be done no more."""
+        by_request = {intent.outbox_id: intent.id for intent in live if intent.outbox_id is not None}
+        if not by_request:
+            return frozenset()
+        with self._database.read() as session:
+            return frozenset(by_request[request] for request in custody.void_requests(session, by_request.keys()))
 
     def _without_hopeless(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
         """Without what is planned once more although it reverted so often in a day: whose word it was must not burn the keeper's ETH."""
@@ -318,7 +343,8 @@ class Sender:
         known = {v.slot.newest.id for v in sight.verdicts if isinstance(v, Pending) and not v.unknown}
         settled = {v.slot.newest.id for v in sight.verdicts if not isinstance(v, Pending)}
         newest: dict[tuple[str, int], Tx] = {(tx.signer, tx.nonce): tx for tx in self._attempts(live)}
-        yield from (tx for tx in newest.values() if tx.id not in known | settled)
+        void = self._void(live)
+        yield from (tx for tx in newest.values() if tx.id not in known | settled and (tx.is_filler or tx.intent_id not in void))
 
     def _to_fill(self, sight: Sight) -> Iterator[Tx]:
         """Bytes of ours that a reorg took out of the chain below what is pending: they are sent again, or it is stuck."""
@@ -341,11 +367,15 @@ class Sender:
     def _committed(
         self, live: Sequence[Intent], moves: Sequence[Move], now: datetime, signed: Sequence[tuple[Draft, NewTx]] = ()
     ) -> list[Intent]:
-        """Write the moves and the signed bytes in one fenced transaction. Answers the intents that are not finished."""
+        """Write the moves and the signed bytes in one fenced transaction. Answers the intents that are not finished.
+
+        Errors: VoidRequestError; LeadershipLostError, IntentMovedError, the database's.
+        """
         after = {intent.id: intent for intent in live}
         if moves or signed:
             with self._database.write() as session:
                 self._fence(session)
+                self._require_not_void(session, signed)
                 for move in moves:
                     after[move.intent.id] = self._move(session, move, now)
                 for draft, tx in signed:
@@ -353,6 +383,12 @@ class Sender:
         for move in moves:
             _tell(move)
         return [intent for intent in after.values() if NEXT[State(intent.state)]]
+
+    def _require_not_void(self, session: WriteSession, signed: Sequence[tuple[Draft, NewTx]]) -> None:
+        requests = [draft.intent.outbox_id for draft, _ in signed if draft.intent.outbox_id is not None and not draft.is_filler]
+        void = custody.void_requests_held(session, requests)
+        if void:
+            raise VoidRequestError(sorted(void))
 
     def _move(self, session: WriteSession, move: Move, now: datetime) -> Intent:
         if move.state != move.intent.state:

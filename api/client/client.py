@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import httpx
 
-from api.client.operations import Areas, IdentityConnected, IdentityLoggedIn, IdentityWalletStatus
+from api.client.operations import AgentsRotated, Areas, IdentityConnected, IdentityLoggedIn, IdentityWalletStatus
 from api.client.payments import REQUEST_HEADER, RESPONSE_HEADER, Payer, WontPay
 from api.client.refusal import IDEMPOTENCY_HEADER, NotPaid, Refused, body_of
 from api.client.signing import account_of, sign_text, sign_typed_data
@@ -104,6 +104,12 @@ class Client(Areas):
         account = account_of(wallet)
         nonce = self.identity.nonce(wallet_address=str(account.address), purpose="link")
         return self.identity.link(wallet_address=str(account.address), signature=sign_text(account, nonce["message"]))
+
+    def unlink_wallet(self, agent_id: int, wallet: "LocalAccount | str") -> AgentsRotated:
+        """As its owner, unlink the wallet of an agent; `wallet` is the owner's own, which signs it. Its secrets are replaced."""
+        account = account_of(wallet)
+        nonce = self.identity.nonce(wallet_address=str(account.address), purpose="unlink", agent_id=agent_id)
+        return self.agents.unlink(agent_id, signature=sign_text(account, nonce["message"]))
 
     def sign_terms(self, mandate_id: str, wallet: "LocalAccount | str") -> dict[str, Any]:
         """Read a draft's terms, sign them with the owner's wallet and hand the signature in; answers the signed mandate.

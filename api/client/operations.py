@@ -95,6 +95,8 @@ class AgentsFleetAgent(TypedDict):
     per_order_usd: str | None
     per_day_usd: str | None
     wallet_address: str | None
+    wallet_payable_at: str | None  # from when the agent's starter wallet pays it; null: no wallet is linked
+    recovery_can_be_undone: bool  # the agent was recovered since you last replaced its secrets
     accepts_mandates: bool
     registered_at: str
     last_call_at: str | None  # null: its key was never used
@@ -108,6 +110,15 @@ class AgentsFleet(TypedDict):
 class AgentsRotated(TypedDict):
     user_id: int
     api_key: str  # shown once; the old key is dead
+    recovery_code: str  # shown once; the old code is dead
+    bearer_token: str  # for wallet registration only, for 24 hours at most; shown once; the old token is dead
+    unlinked_wallet: str | None  # the wallet that is linked no more; null: nothing was unlinked
+
+
+class AgentsConfirmed(TypedDict):
+    user_id: int
+    wallet_address: str
+    wallet_payable_at: str  # from when the agent's starter wallet pays it
 
 
 class CreditsCreditBalance(TypedDict):
@@ -278,7 +289,7 @@ class IdentityConnected(TypedDict):
     api_key: str  # shown once
     recovery_code: str  # shown once
     user_id: int
-    bearer_token: str  # for wallet registration only; shown once
+    bearer_token: str  # for wallet registration only, for 24 hours at most; shown once
     welcome_credit_granted: bool
 
 
@@ -286,7 +297,7 @@ class IdentityRegisteredExternal(TypedDict):
     api_key: str  # shown once
     recovery_code: str  # shown once
     user_id: int
-    bearer_token: str  # for wallet registration only; shown once
+    bearer_token: str  # for wallet registration only, for 24 hours at most; shown once
     welcome_credit_granted: bool
     recovery_agent_name: str  # send it as agent_name when you recover
 
@@ -295,12 +306,13 @@ class IdentityRecovered(TypedDict):
     api_key: str  # shown once; the old key is dead
     recovery_code: str  # shown once; the old code is dead
     user_id: int
-    bearer_token: str  # shown once; the old token is dead
+    bearer_token: str  # for 24 hours at most; shown once; the old token is dead
 
 
 class IdentityWalletStatus(TypedDict):
     registered: bool
     wallet_address: str | None
+    wallet_payable_at: str | None  # from when the account's starter wallet pays it; null: no wallet is linked
 
 
 class MandatesGoal(TypedDict):
@@ -510,11 +522,37 @@ class Agents(Area):
         return cast("AgentsFleet", self._send("GET", "/agents/mine", "owner", {}))
 
     def rotate_key(self, id: str | int) -> AgentsRotated:
-        """Replace your agent's key; the old one is dead at once, scopes stay.
+        """Replace all secrets of your agent: key, recovery code and connect's token; a wallet that waits is unlinked, scopes stay.
 
         POST /agents/{id}/keys/rotate; credential: owner; section: added.
         """
         return cast("AgentsRotated", self._send("POST", "/agents/{id}/keys/rotate", "owner", {"id": id}))
+
+    def undo_recovery(self, id: str | int) -> AgentsRotated:
+        """Undo a recovery of your agent: its secrets are replaced, and the wallet that was linked since is unlinked.
+
+        POST /agents/{id}/recovery/undo; credential: owner; section: added.
+        """
+        return cast("AgentsRotated", self._send("POST", "/agents/{id}/recovery/undo", "owner", {"id": id}))
+
+    def unlink(self, id: str | int, *, signature: str, message: str | None = None) -> AgentsRotated:
+        """Unlink your agent's wallet with the signed message of purpose unlink; its secrets are replaced too.
+
+        POST /agents/{id}/wallet/unlink; credential: owner; section: added.
+        """
+        return cast(
+            "AgentsRotated",
+            self._send("POST", "/agents/{id}/wallet/unlink", "owner", {"id": id, "signature": signature} | given(message=message)),
+        )
+
+    def confirm_wallet(self, id: str | int, *, wallet_address: str) -> AgentsConfirmed:
+        """Confirm the wallet that your agent has linked, so that its starter wallet pays it from now on.
+
+        POST /agents/{id}/wallet/confirm; credential: owner; section: added.
+        """
+        return cast(
+            "AgentsConfirmed", self._send("POST", "/agents/{id}/wallet/confirm", "owner", {"id": id, "wallet_address": wallet_address})
+        )
 
 
 class Credits(Area):
@@ -616,9 +654,14 @@ class Identity(Area):
     """The calls identity.* of the catalogue."""
 
     def nonce(
-        self, *, wallet_address: str, purpose: Literal["register", "link", "login", "self"] | None = None, record_sha256: str | None = None
+        self,
+        *,
+        wallet_address: str,
+        purpose: Literal["register", "link", "login", "self", "unlink"] | None = None,
+        record_sha256: str | None = None,
+        agent_id: str | int | None = None,
     ) -> IdentityNonceIssued:
-        """Get the message that your wallet signs: to sign in (login), register, link itself or declare a record (self).
+        """Get the message that your wallet signs: to sign in (login), register, link itself, declare a record (self) or unlink.
 
         POST /auth/wallet/nonce; credential: none; section: core 4.1.
         """
@@ -628,7 +671,7 @@ class Identity(Area):
                 "POST",
                 "/auth/wallet/nonce",
                 "none",
-                {"wallet_address": wallet_address} | given(purpose=purpose, record_sha256=record_sha256),
+                {"wallet_address": wallet_address} | given(purpose=purpose, record_sha256=record_sha256, agent_id=agent_id),
             ),
         )
 
@@ -679,7 +722,7 @@ class Identity(Area):
         )
 
     def recover(self, *, recovery_code: str, agent_name: str | None = None) -> IdentityRecovered:
-        """Replace a lost key by the recovery code: key, code and bearer_token are new, scopes and credits stay.
+        """Replace a lost key by the recovery code: key, code and bearer_token are new, scopes and credits stay; an owner is told.
 
         POST /auth/agent/recover; credential: none; section: core 4.1.
         """
@@ -1152,7 +1195,7 @@ class Mandates(Area):
         return self._send("GET", "/mandate-wallet/mandates/{id}/statement", "owner", {"id": id} | given(week=week, format=format))
 
     def alerts(self, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
-        """Read alerts: keeper or roles changed, public stop off.
+        """Read alerts: keeper or roles changed, public stop off, an agent recovered or a wallet linked to it.
 
         GET /mandate-wallet/me/alerts; credential: owner; section: wallet 6.4.
         """

@@ -25,6 +25,7 @@ class AgentCaller:
     scopes: tuple[str, ...] | None
     per_order_usdc_e6: int | None = None
     per_day_usdc_e6: int | None = None
+    generation: int = 0  # of the account's secrets when the call was let in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,7 @@ class BearerCaller:
     account_id: int
     name: str
     wallet_address: str | None
+    generation: int = 0  # of the account's secrets when the call was let in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from api.catalog import Auth, Family, Row
 from api.kernel.caller import AgentCaller, BearerCaller, Caller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.operation import Deps, Refusal
 from api.kernel.quota import Quota, ceilings
-from api.kernel.tokens import token_hash
+from api.kernel.tokens import TokenKind, token_hash
 from core.db.repositories import calls, identity
 
 KEY_HEADER = "X-SVC-User-Key"
@@ -68,6 +68,7 @@ def _key_caller(found: calls.KeyCall) -> AgentCaller | OperatorCaller:
         scopes=None if found.scopes is None else tuple(found.scopes),
         per_order_usdc_e6=None if found.per_order is None else int(found.per_order),
         per_day_usdc_e6=None if found.per_day is None else int(found.per_day),
+        generation=found.generation,
     )
 
 
@@ -75,13 +76,23 @@ def prove_bearer(session: Session, token: str, deps: Deps, now: datetime) -> Own
     """Whose session it is. Errors: Refusal auth_invalid."""
     found = identity.find_session(session, token_hash(deps.pepper, token), now)
     if found is None:
-        raise Refusal("auth_invalid", "The bearer token is not valid or has expired; sign in again and send the new one.")
+        raise _dead(token)
     row, account = found
     address = identity.address_text(account.wallet_address)
     if row.kind == "owner":
         assert address is not None, "an owner's account is made from its wallet"
         return OwnerCaller(account_id=account.id, wallet_address=address, session_id=row.id)
-    return BearerCaller(account_id=account.id, name=account.name, wallet_address=address)
+    return BearerCaller(account_id=account.id, name=account.name, wallet_address=address, generation=account.generation)
+
+
+def _dead(token: str) -> Refusal:
+    if token.startswith(TokenKind.AGENT_BEARER):
+        detail = (
+            "The bearer token is not valid or has expired: connect's is good for 24 hours at most and ends when the agent's secrets are "
+            "replaced. /auth/agent/recover gives a new one, and so does the owner's /agents/{id}/keys/rotate."
+        )
+        return Refusal("auth_invalid", detail)
+    return Refusal("auth_invalid", "The bearer token is not valid or has expired; sign in again and send the new one.")
 
 
 def caller_for(row: Row, proven: Proven, operator_addresses: frozenset[str]) -> Caller:

@@ -42,6 +42,7 @@ SENTENCES: Mapping[str, str] = {
     "wallet_taken": "The wallet belongs to another account; link a wallet of your own.",
     "account_has_wallet": "This account has a wallet already; one account has one wallet.",
     "wallet_not_linked": "No wallet is linked to your account; link your own wallet first.",
+    "wallet_waits": "Your wallet waits until 2026-02-01T00:00:00Z, or until the agent's owner confirms it.",
     "external_id_taken": "An agent is registered under this external_id; recover it by its recovery code.",
     "wallet_required": "A signed record needs a linked wallet; link one, or leave the signature out.",
     "case_open": "A case is open against agent 1001; close it before you open another.",
@@ -75,5 +76,5 @@ def _name(reason: str, row: Row) -> str:
 
 
 def _body(reason: str, row: Row) -> Mapping[str, Any]:
-    retry_at = MIDNIGHT if reason == "rate_limited" else None
+    retry_at = MIDNIGHT if reason in ("rate_limited", "wallet_waits") else None
     return refused(Refusal(reason, SENTENCES[reason], retry_at=retry_at), row, IDS, NOW).body

@@ -120,6 +120,8 @@ class Limits:
     recovery_failures_per_hour: int = 10  # wrong recovery codes, a network address, sliding hour
     custodial_transfers_per_day: int = 20  # an account and UTC day; the service pays their gas
     owner_session_s: int = 24 * 3600
+    agent_bearer_s: int = 24 * 3600  # connect's token
+    link_wait_s: int = 24 * 3600  # an owned agent's new wallet, before its starter wallet pays it, unless the owner confirms it
     nonce_s: int = 300
     free_reads_per_day: int = 100  # metered reads, an agent account and UTC day
     # The specification names these without a figure (decisions 18); GET /prices shows them.

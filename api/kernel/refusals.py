@@ -69,6 +69,7 @@ REASONS: Mapping[str, Reason] = {
     "wallet_taken": Reason(409, False, "caller"),
     "account_has_wallet": Reason(409, False, "caller"),
     "wallet_not_linked": Reason(409, False, "caller", ("identity.link", "identity.wallet_status")),
+    "wallet_waits": Reason(409, True, "owner", ("custody.transfers",)),
     "owned_agents_limit": Reason(409, False, "owner"),
     "external_id_taken": Reason(409, False, "caller"),
     "wallet_required": Reason(409, False, "agent"),

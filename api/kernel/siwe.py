@@ -7,13 +7,14 @@ Laws
 - A text over 2 KB is refused before anything reads it.
 - A nonce is used once: of two calls with one, one signs in.
 - While more than half of a nonce's life is left, asking again returns the same text: nobody can void a text that the
-  wallet is looking at by asking for another. A text about a record is kept a record, for the same reason.
+  wallet is looking at by asking for another. A text about a record is kept a record, one about an agent an agent, for the same reason.
 """
 
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from typing import Any
 from urllib.parse import urlsplit
 
 from eth_utils.crypto import keccak
@@ -32,6 +33,7 @@ class Purpose(StrEnum):
     LINK = "link"
     LOGIN = "login"
     SELF = "self"
+    UNLINK = "unlink"
 
 
 STATEMENTS = {
@@ -39,24 +41,27 @@ STATEMENTS = {
     Purpose.LINK: "Link this wallet to my agent's account. Signing moves no money.",
     Purpose.LOGIN: "Sign in as an owner of mandates. Signing moves no money.",
     Purpose.SELF: "Declare the record with SHA-256 {record_sha256} as my agent's own. Signing moves no money.",
+    Purpose.UNLINK: "Unlink the wallet of my agent {agent_id} and replace the agent's secrets. Signing moves no money.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a text is about: a purpose, and for SELF the SHA-256 of the record (64 lower-case hex digits)."""
+    """What a text is about: a purpose, for SELF the SHA-256 of the record (64 lower-case hex digits), for UNLINK the agent."""
 
     purpose: Purpose
     record_sha256: str | None = None
+    agent_id: int | None = None
 
     @property
     def slot(self) -> str:
         """The name under which the newest text is kept."""
-        return self.purpose.value if self.record_sha256 is None else f"{self.purpose.value}:{self.record_sha256}"
+        about = self.record_sha256 or self.agent_id
+        return self.purpose.value if about is None else f"{self.purpose.value}:{about}"
 
     @property
     def statement(self) -> str:
-        return STATEMENTS[self.purpose].format(record_sha256=self.record_sha256)
+        return STATEMENTS[self.purpose].format(record_sha256=self.record_sha256, agent_id=self.agent_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +208,7 @@ def _require_in_time(call: Call, sent: SignInMessage, subject: Subject) -> None:
 
 def _again(reason: str, detail: str, address: str, subject: Subject) -> Refusal:
     """A refusal whose next call fetches a fresh text for the same wallet and subject."""
-    body = {"wallet_address": address, "purpose": subject.purpose.value}
-    if subject.record_sha256 is not None:
-        body["record_sha256"] = subject.record_sha256
+    about = {"record_sha256": subject.record_sha256, "agent_id": subject.agent_id}
+    body: dict[str, Any] = {"wallet_address": address, "purpose": subject.purpose.value}
+    body |= {name: value for name, value in about.items() if value is not None}
     return Refusal(reason, detail, next_calls=(NextCall("identity.nonce", body=body),))

@@ -3,7 +3,7 @@
 Law: nothing here reads a clock; `now` is an argument everywhere.
 """
 
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 
 DAY_S = 86_400
 
@@ -26,6 +26,11 @@ def utc_text_or_none(at: int | None) -> str | None:
 def utc_words(at: int) -> str:
     """Write a unix second for a sentence: 1_767_225_600 is `"2026-01-01 00:00:00 UTC"`."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def whole_second(at: datetime) -> datetime:
+    """The time itself, or the next whole second: who waits until what `instant_text` writes of it has waited long enough."""
+    return at if at.microsecond == 0 else at.replace(microsecond=0) + timedelta(seconds=1)
 
 
 def instant_text(at: datetime) -> str:

@@ -93,6 +93,8 @@ class FleetAgent(BaseModel):
     per_order_usd: str | None
     per_day_usd: str | None
     wallet_address: str | None
+    wallet_payable_at: str | None = Field(description="from when the agent's starter wallet pays it; null: no wallet is linked")
+    recovery_can_be_undone: bool = Field(description="the agent was recovered since you last replaced its secrets")
     accepts_mandates: bool
     registered_at: str
     last_call_at: str | None = Field(description="null: its key was never used")
@@ -106,6 +108,26 @@ class Fleet(BaseModel):
 class Rotated(BaseModel):
     user_id: int
     api_key: str = Field(description="shown once; the old key is dead")
+    recovery_code: str = Field(description="shown once; the old code is dead")
+    bearer_token: str = Field(description="for wallet registration only, for 24 hours at most; shown once; the old token is dead")
+    unlinked_wallet: str | None = Field(description="the wallet that is linked no more; null: nothing was unlinked")
+
+
+class Unlink(AgentPath):
+    signature: Signature = Field(description="of your wallet, over the text of /auth/wallet/nonce of purpose unlink")
+    message: str | None = Field(
+        default=None, description="what was signed, where it is not that text: a message of EIP-4361 with its nonce"
+    )
+
+
+class ConfirmWallet(AgentPath):
+    wallet_address: Address = Field(description="the wallet that the agent has linked")
+
+
+class Confirmed(BaseModel):
+    user_id: int
+    wallet_address: str
+    wallet_payable_at: str = Field(description="from when the agent's starter wallet pays it")
 
 
 # What is known of an agent

@@ -6,12 +6,11 @@ Law: a figure of an area that records nothing is the text not_recorded, never ze
 from typing import Any, Final
 
 from api.areas.agents.access import owned
-from api.areas.agents.schemas import AgentPath, SetScopes
+from api.areas.agents.schemas import SetScopes
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput
-from api.kernel.tokens import TokenKind, mint, token_hash
 from core.books import credit_ledger
-from core.db.repositories import identity, mandates, policies, safety
+from core.db.repositories import evictions, identity, mandates, policies, safety
 from core.db.tables.identity import Account, ApiKey
 from core.domain.credits.buckets import BUCKETS
 from core.domain.money import usdc_text_or_none
@@ -33,14 +32,6 @@ def set_scopes(call: Call, caller: OwnerCaller, command: SetScopes) -> Answer:
     granted = None if command.scopes is None else list[str](command.scopes)
     identity.replace_scopes(call.db, agent.id, granted, command.per_order_usd, command.per_day_usd)
     return Answer(_scopes(agent.id, identity.live_key(call.db, agent.id)))
-
-
-def rotate_key(call: Call, caller: OwnerCaller, command: AgentPath) -> Answer:
-    """The recovery code and the token of connect stay as they are."""
-    agent = owned(call, caller, command.id)
-    key = mint(TokenKind.AGENT_KEY)
-    identity.replace_key(call.db, agent.id, token_hash(call.deps.pepper, key), call.now)
-    return Answer({"user_id": agent.id, "api_key": key})
 
 
 def _scopes(agent_id: int, key: ApiKey) -> dict[str, Any]:
@@ -69,6 +60,8 @@ def mine(call: Call, caller: OwnerCaller, command: NoInput) -> Answer:
             "status": _status(agent.id, locked),
             **_grant(key),
             "wallet_address": identity.address_text(agent.wallet_address),
+            "wallet_payable_at": instant_text_or_none(agent.wallet_payable_at),
+            "recovery_can_be_undone": evictions.can_undo_recovery(agent),
             "accepts_mandates": policies.accepts_mandates(call.db, agent.id),
             "registered_at": instant_text(agent.created_at),
             "last_call_at": instant_text_or_none(last_calls.get(key.id)),

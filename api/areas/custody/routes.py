@@ -15,6 +15,7 @@ OPERATIONS = (
             "tw_feature_disabled",
             "insufficient_idle",
             "wallet_not_linked",
+            "wallet_waits",
         ),
     ),
     Operation(

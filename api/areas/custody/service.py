@@ -4,7 +4,8 @@
     keeper:   signs the authorization with the wallet's key, sends it with its own, pays the gas
 
 Laws
-- Money leaves for the account's linked wallet and for no other place.
+- Money leaves for the account's linked wallet and for no other place, and not while that wallet waits for its owner.
+- A request is of the secrets that asked for it: when they are replaced, it is paid no more (core/db/repositories/evictions.py).
 - The API makes and seals keys and opens none; nothing of a key is in an answer or a log.
 """
 
@@ -17,9 +18,11 @@ from typing import Any, NoReturn
 from api.areas.custody.schemas import TransferOut, TransfersQuery
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal
+from api.kernel.sessions import lock_caller
 from core.chain.custody import KeyMaker, UnknownKeyVersionError, authorization_nonce
-from core.db.repositories import custody, outbox
+from core.db.repositories import custody, evictions, identity, outbox
 from core.db.repositories.custody import Transfer
+from core.db.tables.identity import Account
 from core.domain.custody import Authorized, SealedKey, available_usdc_e6, transfer_state
 from core.domain.errors import OutsideError
 from core.domain.money import UnixSeconds, UsdcE6, usdc_text
@@ -52,18 +55,19 @@ def provision(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
 def transfer(call: Call, caller: AgentCaller, command: TransferOut) -> Answer:
     """Ask for a transfer to the linked wallet.
 
-    Errors: Refusal not_found, wallet_not_linked, tw_feature_disabled, temporarily_unavailable, rate_limited, insufficient_idle.
+    Errors: Refusal not_found, wallet_not_linked, wallet_waits, tw_feature_disabled, temporarily_unavailable, rate_limited,
+    insufficient_idle; auth_invalid when the account's secrets were replaced meanwhile.
     """
     wallet = _wallet(custody.lock_wallet(call.db, caller.account_id))
-    if caller.wallet_address is None:
-        _refuse_unlinked()
+    _require_payee(call, identity.find_account(call.db, caller.account_id))
     _require_openable(call, wallet)
     _require_place_today(call, caller)
     funds = _funds(call, wallet, ())
     amount = funds.available_usdc_e6 if command.amount_usdc is None else command.amount_usdc
     if amount == 0 or amount > funds.available_usdc_e6:
         _refuse_amount(amount, funds)
-    asked = _ask(call, wallet, caller.wallet_address, amount)
+    account = lock_caller(call, caller)
+    asked = _ask(call, wallet, account, _require_payee(call, account), amount)
     left = usdc_text(funds.available_usdc_e6 - amount)
     return Answer({"transfer": _views(call, wallet, [asked], funds.used)[0], "available_usdc": left}, 202)
 
@@ -109,7 +113,7 @@ def _authorized(one: Transfer) -> Authorized:
     return Authorized(authorization_nonce(one.key), one.amount_usdc_e6, UnixSeconds(int(one.expires_at.timestamp())))
 
 
-def _ask(call: Call, wallet: SealedKey, to: str, amount: UsdcE6) -> Transfer:
+def _ask(call: Call, wallet: SealedKey, account: Account, to: str, amount: UsdcE6) -> Transfer:
     key = f"{KIND}:{secrets.token_hex(ID_BYTES)}"
     request = outbox.NewRequest(
         key=key,
@@ -123,7 +127,7 @@ def _ask(call: Call, wallet: SealedKey, to: str, amount: UsdcE6) -> Transfer:
     expires_at = (call.now + GOOD_FOR).replace(microsecond=0)
     outbox_id = outbox.ask(call.db, request, call.now)
     asked = Transfer(outbox_id=outbox_id, key=key, to=to, amount_usdc_e6=amount, expires_at=expires_at, created_at=call.now)
-    custody.add_transfer(call.db, wallet.account_id, asked)
+    custody.add_transfer(call.db, wallet.account_id, asked, account.generation)
     return asked
 
 
@@ -163,6 +167,20 @@ def _require_place_today(call: Call, caller: AgentCaller) -> None:
     if custody.count_transfers(call.db, caller.account_id, midnight) >= limit:
         detail = f"This account has asked for {limit} transfers today, and the service pays their gas; ask again tomorrow."
         raise Refusal("rate_limited", detail, retry_at=midnight + timedelta(days=1))
+
+
+def _require_payee(call: Call, account: Account | None) -> str:
+    """The wallet that may be paid now. Errors: Refusal wallet_not_linked, wallet_waits."""
+    linked = None if account is None else identity.address_text(account.wallet_address)
+    if account is None or linked is None:
+        _refuse_unlinked()
+    if evictions.waits(account, call.now):
+        detail = (
+            f"{linked} was linked with the token of connect, and your agent has an owner: the starter wallet pays it after a wait, or "
+            f"as soon as the owner confirms it with POST /agents/{account.id}/wallet/confirm. Nothing was moved."
+        )
+        raise Refusal("wallet_waits", detail, retry_at=account.wallet_payable_at, missing="owner_confirmation")
+    return linked
 
 
 def _refuse_unlinked() -> NoReturn:

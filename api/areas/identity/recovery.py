@@ -1,19 +1,19 @@
 """A lost key is replaced by the recovery code, once a code (core spec 4.1, decisions 61).
 
-    before   key A   code A   bearer A   scopes, limits, credits, wallet, the day's count
-    after    key B   code B   bearer B   the same
+    before   key A   code A   bearer A   a wallet that waits   scopes, limits, credits, linked wallet, the day's count
+    after    key B   code B   bearer B   none                  the same
 
+The owner of the agent is told, and can undo it (api/areas/agents/eviction.py).
 Wrong codes are counted by network address over a sliding hour. Which part was wrong is not said.
 """
 
 from datetime import timedelta
 
-from api.areas.identity.registration import hash_of, open_session
 from api.areas.identity.schemas import Recover
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Call, Refusal
-from api.kernel.tokens import TokenKind, mint
-from core.db.repositories import identity
+from api.kernel.sessions import evict, hash_of
+from core.db.repositories import evictions, identity
 from core.db.tables.identity import Account
 
 WINDOW = timedelta(hours=1)
@@ -30,12 +30,9 @@ def recover(call: Call, caller: Nobody, command: Recover) -> Answer:
             "/mining/register send recovery_agent_name as agent_name."
         )
         raise Refusal("auth_invalid", detail, keeps_write=True)
-    key, code = mint(TokenKind.AGENT_KEY), mint(TokenKind.RECOVERY_CODE)
-    identity.replace_key(call.db, account.id, hash_of(call, key), call.now)
-    identity.replace_recovery_code(call.db, account.id, hash_of(call, code))
-    identity.revoke_sessions(call.db, account.id, call.now)
-    bearer = open_session(call, TokenKind.AGENT_BEARER, "agent", account.id, None)
-    return Answer({"api_key": key, "recovery_code": code, "user_id": account.id, "bearer_token": bearer})
+    evicted = evict(call, account)
+    evictions.note_recovery(call.db, account, call.now)
+    return Answer({"user_id": account.id, **evicted.secrets})
 
 
 def _is_named(account: Account, agent_name: str | None) -> bool:

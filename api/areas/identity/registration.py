@@ -14,7 +14,8 @@ from typing import Any
 
 from api.kernel.defense import welcomes_a_day
 from api.kernel.operation import Call, Refusal
-from api.kernel.tokens import TokenKind, mint, token_hash
+from api.kernel.sessions import hash_of, open_agent_session
+from api.kernel.tokens import TokenKind, mint
 from core.books import credit_ledger
 from core.db.repositories import identity, safety
 
@@ -55,20 +56,9 @@ def enrol(call: Call, name: str, *, owner_id: int | None = None, is_welcome: boo
         "api_key": key,
         "recovery_code": recovery,
         "user_id": agent.id,
-        "bearer_token": open_session(call, TokenKind.AGENT_BEARER, "agent", agent.id, None),
+        "bearer_token": open_agent_session(call, agent.id),
         "welcome_credit_granted": is_welcome,
     }
-
-
-def open_session(call: Call, kind: TokenKind, session_kind: str, account_id: int, expires_at: datetime | None) -> str:
-    """The new session's token, which is shown once."""
-    token = mint(kind)
-    identity.add_session(call.db, session_kind, account_id, hash_of(call, token), call.now, expires_at)
-    return token
-
-
-def hash_of(call: Call, token: str) -> bytes:
-    return token_hash(call.deps.pepper, token)
 
 
 def _rate_limited(limit: str, retry_at: datetime) -> Refusal:

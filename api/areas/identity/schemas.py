@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, Field
 from pydantic_core import PydanticCustomError
 
-from api.kernel.fields import Address, Signature
+from api.kernel.fields import AccountId, Address, Signature
 from api.kernel.operation import Command
 
 # Printable by Unicode, and they show nothing: fillers of Hangul, Khmer and Mongolian, a joiner of graphemes, blank Braille.
@@ -31,8 +31,9 @@ Message = Annotated[
 
 class Nonce(Command):
     wallet_address: Address
-    purpose: Literal["register", "link", "login", "self"] = "register"
+    purpose: Literal["register", "link", "login", "self", "unlink"] = "register"
     record_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", description="of the self record, for purpose self")] | None = None
+    agent_id: AccountId | None = Field(default=None, description="the agent whose wallet its owner unlinks, for purpose unlink")
 
 
 class NonceIssued(BaseModel):
@@ -60,7 +61,7 @@ class Connected(BaseModel):
     api_key: str = Field(description="shown once")
     recovery_code: str = Field(description="shown once")
     user_id: int
-    bearer_token: str = Field(description="for wallet registration only; shown once")
+    bearer_token: str = Field(description="for wallet registration only, for 24 hours at most; shown once")
     welcome_credit_granted: bool
 
 
@@ -89,7 +90,7 @@ class Recovered(BaseModel):
     api_key: str = Field(description="shown once; the old key is dead")
     recovery_code: str = Field(description="shown once; the old code is dead")
     user_id: int
-    bearer_token: str = Field(description="shown once; the old token is dead")
+    bearer_token: str = Field(description="for 24 hours at most; shown once; the old token is dead")
 
 
 class Link(Command):
@@ -101,6 +102,7 @@ class Link(Command):
 class WalletStatus(BaseModel):
     registered: bool
     wallet_address: str | None
+    wallet_payable_at: str | None = Field(description="from when the account's starter wallet pays it; null: no wallet is linked")
 
 
 class Done(BaseModel):

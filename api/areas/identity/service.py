@@ -5,15 +5,18 @@ Secrets leave in the answer that makes them and are kept as hashes alone.
 
 import secrets
 from datetime import timedelta
+from typing import Any
 
-from api.areas.identity.registration import admit_owned, admit_unowned, enrol, open_session
+from api.areas.identity.registration import admit_owned, admit_unowned, enrol
 from api.areas.identity.schemas import Connect, Link, Login, Nonce, Register, RegisterExternal
 from api.kernel.caller import BearerCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal
+from api.kernel.sessions import lock_caller, open_owner_session
 from api.kernel.siwe import Purpose, Subject, issue, time_text, verified_wallet, verify_wallet
-from api.kernel.tokens import TokenKind
-from core.db.repositories import identity
+from core.db.repositories import alerts, identity
+from core.db.tables.identity import Account
 from core.domain.errors import InvalidParameterError
+from core.domain.times import instant_text, instant_text_or_none, whole_second
 
 RECOVERY_NAME_STEM = 60  # characters of the agent's name that its recovery name begins with
 
@@ -21,9 +24,10 @@ RECOVERY_NAME_STEM = 60  # characters of the agent's name that its recovery name
 def nonce(call: Call, caller: Nobody, command: Nonce) -> Answer:
     """A text to sign; the same one again while more than half of its life is left."""
     purpose = Purpose(command.purpose)
-    if (purpose is Purpose.SELF) != (command.record_sha256 is not None):
-        raise InvalidParameterError("record_sha256", "send it with purpose self, where it is required, and with no other purpose")
-    text = issue(call, command.wallet_address, Subject(purpose, command.record_sha256))
+    for name, only in (("record_sha256", Purpose.SELF), ("agent_id", Purpose.UNLINK)):
+        if (purpose is only) != (getattr(command, name) is not None):
+            raise InvalidParameterError(name, f"send it with purpose {only}, where it is required, and with no other purpose")
+    text = issue(call, command.wallet_address, Subject(purpose, command.record_sha256, command.agent_id))
     return Answer({"nonce": text.nonce, "message": text.message, "expires_at": time_text(text.expires_at)})
 
 
@@ -33,8 +37,7 @@ def login(call: Call, caller: Nobody, command: Login) -> Answer:
     owner = identity.owner_of_wallet(call.db, address, call.now)
     if owner is None:
         raise Refusal("wallet_taken", f"{address} is linked to an agent; sign in with a wallet of your own.")
-    expires_at = call.now + timedelta(seconds=call.deps.limits.owner_session_s)
-    token = open_session(call, TokenKind.OWNER_SESSION, "owner", owner.id, expires_at)
+    token, expires_at = open_owner_session(call, owner.id)
     return Answer({"bearer_token": token, "expires_at": time_text(expires_at), "wallet_address": address})
 
 
@@ -86,16 +89,41 @@ def register_external(call: Call, caller: Nobody, command: RegisterExternal) -> 
 
 
 def link(call: Call, caller: BearerCaller, command: Link) -> Answer:
-    """One wallet, one account; linking the same pair again changes nothing (decisions 63)."""
+    """One wallet, one account; linking the same pair again changes nothing (decisions 63).
+
+    A starter wallet pays the wallet of an agent without an owner at once. That of an owned agent waits, and the owner is told.
+    Errors: Refusal signature_invalid, auth_invalid, account_has_wallet, wallet_taken.
+    """
     verify_wallet(call, Subject(Purpose.LINK), command.wallet_address, command.signature, command.message)
-    account = identity.lock_account(call.db, caller.account_id)
+    account = lock_caller(call, caller)
     linked = identity.address_text(account.wallet_address)
     if linked not in (None, command.wallet_address):
-        raise Refusal("account_has_wallet", f"This account's wallet is {linked}; one account has one wallet.")
-    if not identity.link_wallet(call.db, account.id, command.wallet_address, call.now):
-        raise Refusal("wallet_taken", f"{command.wallet_address} belongs to another account; link a wallet of your own.")
-    return Answer({"registered": True, "wallet_address": command.wallet_address})
+        detail = f"This account's wallet is {linked}; one account has one wallet, which the agent's owner can unlink."
+        raise Refusal("account_has_wallet", detail)
+    if linked is None:
+        _link(call, account, command.wallet_address)
+    return Answer(_wallet_of(account))
+
+
+def _link(call: Call, account: Account, address: str) -> None:
+    wait = timedelta(0) if account.owner_id is None else timedelta(seconds=call.deps.limits.link_wait_s)
+    payable_at = whole_second(call.now + wait)
+    if not identity.link_wallet(call.db, account.id, address, call.now, payable_at):
+        raise Refusal("wallet_taken", f"{address} belongs to another account; link a wallet of your own.")
+    if account.owner_id is not None:
+        args = {"agent_name": account.name, "wallet_address": address, "wallet_payable_at": instant_text(payable_at)}
+        alerts.add_of_agent(call.db, alerts.AGENT_WALLET_LINKED, account.owner_id, account.id, args, call.now)
 
 
 def wallet_status(call: Call, caller: BearerCaller, command: NoInput) -> Answer:
-    return Answer({"registered": caller.wallet_address is not None, "wallet_address": caller.wallet_address})
+    account = identity.find_account(call.db, caller.account_id)
+    assert account is not None, "a token has an account"
+    return Answer(_wallet_of(account))
+
+
+def _wallet_of(account: Account) -> dict[str, Any]:
+    return {
+        "registered": account.wallet_address is not None,
+        "wallet_address": identity.address_text(account.wallet_address),
+        "wallet_payable_at": instant_text_or_none(account.wallet_payable_at),
+    }

@@ -11,13 +11,22 @@ from sqlalchemy.orm import Session
 from core.db.arrays import table_of
 from core.db.engine import WriteSession
 from core.db.repositories.chain import bytes_of
-from core.db.tables.alerts import PAYLOAD_MANDATE_ID, STANDING_OF_LOG, STANDING_PUBLIC_STOP_OFF, OwnerAlert
+from core.db.tables.alerts import (
+    PAYLOAD_AGENT_ID,
+    PAYLOAD_MANDATE_ID,
+    STANDING_OF_AGENT,
+    STANDING_OF_LOG,
+    STANDING_PUBLIC_STOP_OFF,
+    OwnerAlert,
+)
 from core.db.tables.mandate import Mandate
 from core.domain.mandate.ledger import NewRow
 
 KEEPER_CHANGE = "keeper_change"
 PUBLIC_STOP_OFF = "public_stop_off"
 RECORD_HELD = "record_held"
+AGENT_WALLET_LINKED = "agent_wallet_linked"
+AGENT_RECOVERED = "agent_recovered"
 PUBLIC_STOP_OFF_EVERY = timedelta(hours=24)
 LOG = ("owner_id", "chain_id", "tx_hash", "log_index")
 
@@ -81,6 +90,21 @@ def withdraw_record_held(session: WriteSession, mandate_ids: Collection[int], no
     mine = and_(OwnerAlert.owner_id == mandates.c.owner_id, literal_column(PAYLOAD_MANDATE_ID) == mandates.c.public_id)
     statement = update(OwnerAlert).where(mine, OwnerAlert.kind == RECORD_HELD, OwnerAlert.withdrawn_at.is_(None))
     session.execute(statement.values(withdrawn_at=now))
+
+
+def add_of_agent(session: WriteSession, kind: str, owner_id: int, agent_id: int, args: Mapping[str, Any], now: datetime) -> None:
+    """Tell the owner what befell an agent's account, unless an alert of this kind stands already. `args`: JSON, shown as it is."""
+    payload = {"agent_id": str(agent_id), "event": None, "args": {"user_id": agent_id, **args}}
+    values = {"owner_id": owner_id, "kind": kind, "payload": payload, "occurred_at": now, "created_at": now}
+    statement = insert(OwnerAlert).values(values)
+    statement = statement.on_conflict_do_nothing(index_elements=[text(PAYLOAD_AGENT_ID), "kind"], index_where=text(STANDING_OF_AGENT))
+    session.execute(statement)
+
+
+def withdraw_of_agent(session: WriteSession, kind: str, agent_id: int, now: datetime) -> None:
+    """What was told of the agent no longer holds."""
+    mine = (text(STANDING_OF_AGENT), literal_column(PAYLOAD_AGENT_ID) == str(agent_id), OwnerAlert.kind == kind)
+    session.execute(update(OwnerAlert).where(*mine).values(withdrawn_at=now))
 
 
 def public_stop_off_stands(session: Session, public_id: str, at: datetime) -> bool:

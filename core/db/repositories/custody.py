@@ -1,11 +1,11 @@
 """All SQL of custodial wallets and of what leaves them. Keys stand here sealed; nothing here opens or commits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import Select, and_, exists, func, select
+from sqlalchemy import ColumnElement, Select, and_, exists, func, select, true
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -30,6 +30,20 @@ class Transfer:
     amount_usdc_e6: UsdcE6
     expires_at: datetime
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payment:
+    """What a request is to move, the wallet that it leaves, and whether it may.
+
+    `is_void`: never more, since another wallet is linked by now or the agent's secrets were replaced since it was asked for.
+    `payable_at`: from when the linked wallet is paid (inclusive); None: never.
+    """
+
+    wallet: SealedKey
+    transfer: Transfer
+    is_void: bool
+    payable_at: datetime | None
 
 
 # Wallets
@@ -84,12 +98,14 @@ def _address(raw: bytes) -> str:
 # Transfers
 
 
-def add_transfer(session: WriteSession, account_id: int, transfer: Transfer) -> None:
+def add_transfer(session: WriteSession, account_id: int, transfer: Transfer, generation: int) -> None:
+    """`generation`: of the account's secrets, as it is while the account's row is held."""
     row = CustodialTransfer(
         outbox_id=transfer.outbox_id,
         account_id=account_id,
         to=address_bytes(transfer.to),
         amount_usdc_e6=transfer.amount_usdc_e6,
+        generation=generation,
         expires_at=transfer.expires_at,
         created_at=transfer.created_at,
     )
@@ -118,19 +134,42 @@ def count_transfers(session: Session, account_id: int, since: datetime) -> int:
     return session.scalar(select(func.count()).where(*mine)) or 0
 
 
-def transfer_of_request(session: Session, outbox_id: int) -> tuple[SealedKey, Transfer] | None:
-    """What a row of the outbox is to move, and the wallet that it leaves; None unless it goes to the account's linked wallet."""
+def payment_of_request(session: Session, outbox_id: int) -> Payment | None:
+    """None: the request is no custodial transfer."""
     query = (
         _transfers()
-        .add_columns(CustodialWallet)
+        .add_columns(CustodialWallet, _is_void(), Account.wallet_payable_at)
         .join(CustodialWallet, CustodialWallet.account_id == CustodialTransfer.account_id)
-        .join(Account, and_(Account.id == CustodialTransfer.account_id, Account.wallet_address == CustodialTransfer.to))
+        .join(Account, Account.id == CustodialTransfer.account_id)
     )
     row = session.execute(query.where(CustodialTransfer.outbox_id == outbox_id)).one_or_none()
     if row is None:
         return None
-    moved, key, wallet = row
-    return _key_of(wallet), _transfer(moved, key)
+    moved, key, wallet, is_void, payable_at = row
+    return Payment(wallet=_key_of(wallet), transfer=_transfer(moved, key), is_void=is_void, payable_at=payable_at)
+
+
+def void_requests(session: Session, outbox_ids: Collection[int]) -> set[int]:
+    """Those of the requests that are transfers and may be paid no more."""
+    return _void_of(session, outbox_ids, select(CustodialTransfer.outbox_id, _is_void()))
+
+
+def void_requests_held(session: WriteSession, outbox_ids: Collection[int]) -> set[int]:
+    """As `void_requests`; until the transaction ends, no eviction changes the answer."""
+    held = select(CustodialTransfer.outbox_id, _is_void()).with_for_update(read=True, of=Account)
+    return _void_of(session, outbox_ids, held)
+
+
+def _void_of(session: Session, outbox_ids: Collection[int], query: Select[int, bool]) -> set[int]:
+    if not outbox_ids:
+        return set()
+    query = query.join(Account, Account.id == CustodialTransfer.account_id).where(CustodialTransfer.outbox_id.in_(outbox_ids))
+    return {outbox_id for outbox_id, is_void in session.execute(query.order_by(Account.id)) if is_void}
+
+
+def _is_void() -> ColumnElement[bool]:
+    is_asked_for = and_(Account.wallet_address == CustodialTransfer.to, Account.generation == CustodialTransfer.generation)
+    return func.coalesce(~is_asked_for, true())
 
 
 def _transfers() -> Select[CustodialTransfer, str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -34,9 +34,9 @@ def address_text(raw: bytes | None) -> str | None:
 
 def find_session(session: Session, token_hash: bytes, now: datetime) -> tuple[SessionRow, Account] | None:
     """The session and its account, unless it was revoked or has expired (`expires_at` itself is too late)."""
-    alive = or_(SessionRow.expires_at.is_(None), SessionRow.expires_at > now)
     query = select(SessionRow, Account).join(Account, Account.id == SessionRow.account_id)
-    row = session.execute(query.where(SessionRow.token_hash == token_hash, SessionRow.revoked_at.is_(None), alive)).one_or_none()
+    alive = (SessionRow.revoked_at.is_(None), SessionRow.expires_at > now)
+    row = session.execute(query.where(SessionRow.token_hash == token_hash, *alive)).one_or_none()
     return None if row is None else (row[0], row[1])
 
 
@@ -61,6 +61,11 @@ def lock_account(session: WriteSession, account_id: int) -> Account:
     """The row, held until the transaction ends. Errors: sqlalchemy.exc.NoResultFound."""
     query = select(Account).where(Account.id == account_id).with_for_update().execution_options(populate_existing=True)
     return session.execute(query).scalar_one()
+
+
+def lock_owner(session: WriteSession, account_id: int) -> None:
+    """What an owner does to secrets comes one after the other, until the transaction ends; alerts are written meanwhile."""
+    session.execute(select(Account.id).where(Account.id == account_id).with_for_update(key_share=True))
 
 
 def owner_of_wallet(session: WriteSession, address: str, now: datetime) -> Account | None:
@@ -132,13 +137,17 @@ def _add_operator(session: WriteSession, now: datetime) -> int:
     return account.id
 
 
-def link_wallet(session: WriteSession, account_id: int, address: str, now: datetime) -> bool:
-    """Set the wallet of an account; False when another account has it. Waits for a concurrent link or first sign-in of the same wallet."""
+def link_wallet(session: WriteSession, account_id: int, address: str, now: datetime, payable_at: datetime | None = None) -> bool:
+    """Set the wallet of an account; False when another account has it. Waits for a concurrent link or first sign-in of the same wallet.
+
+    `payable_at`: from when the account's starter wallet pays it (inclusive); None: from now on.
+    """
     _lock_wallet(session, address)
     holder = find_account_of_wallet(session, address)
     if holder is not None:
         return holder.id == account_id
-    session.execute(update(Account).where(Account.id == account_id).values(wallet_address=address_bytes(address), wallet_linked_at=now))
+    linked = {"wallet_address": address_bytes(address), "wallet_linked_at": now, "wallet_payable_at": payable_at or now}
+    session.execute(update(Account).where(Account.id == account_id).values(**linked, wallet_generation=Account.generation))
     return True
 
 
@@ -187,10 +196,6 @@ def lock_recoverable(session: WriteSession, recovery_hash: bytes) -> Account | N
     """The account of a recovery code, held until the transaction ends. Of two calls with one code, the second finds nothing."""
     query = select(Account).where(Account.recovery_hash == recovery_hash, Account.kind == "agent")
     return session.scalar(query.with_for_update().execution_options(populate_existing=True))
-
-
-def replace_recovery_code(session: WriteSession, account_id: int, recovery_hash: bytes) -> None:
-    session.execute(update(Account).where(Account.id == account_id).values(recovery_hash=recovery_hash))
 
 
 def lock_recoveries(session: WriteSession, client: str) -> None:
@@ -248,19 +253,24 @@ def count_agents_of_owner(session: Session, owner_id: int) -> int:
 # Sessions
 
 
-def add_session(
-    session: WriteSession, kind: str, account_id: int, token_hash: bytes, now: datetime, expires_at: datetime | None
-) -> SessionRow:
+def add_session(session: WriteSession, kind: str, account_id: int, token_hash: bytes, now: datetime, expires_at: datetime) -> SessionRow:
     row = SessionRow(token_hash=token_hash, kind=kind, account_id=account_id, created_at=now, expires_at=expires_at)
     session.add(row)
     session.flush()
     return row
 
 
-def revoke_sessions(session: WriteSession, account_id: int, now: datetime) -> None:
-    """End every session of an account."""
+def revoke_sessions(session: WriteSession, account_id: int, now: datetime, but: int | None = None) -> None:
+    """End every session of an account, except the one with the id `but`."""
     statement = update(SessionRow).where(SessionRow.account_id == account_id, SessionRow.revoked_at.is_(None))
+    if but is not None:
+        statement = statement.where(SessionRow.id != but)
     session.execute(statement.values(revoked_at=now))
+
+
+def session_is_revoked(session: Session, session_id: int) -> bool:
+    """As it is committed now, whatever this transaction read before."""
+    return session.scalar(select(SessionRow.revoked_at).where(SessionRow.id == session_id)) is not None
 
 
 def revoke_session(session: WriteSession, session_id: int, now: datetime) -> None:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, Text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, Text, text
 from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -34,5 +34,6 @@ class CustodialTransfer(Base):
     account_id: Mapped[int] = mapped_column(ForeignKey("custodial_wallet.account_id"))
     to: Mapped[bytes] = mapped_column(BYTEA)  # the account's linked wallet when it was asked
     amount_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    generation: Mapped[int] = mapped_column(server_default=text("0"))  # the account's when it was asked
     expires_at: Mapped[datetime]  # exclusive; the authorization's validBefore, in whole seconds
     created_at: Mapped[datetime]

@@ -26,6 +26,10 @@ class Account(Base):
     name: Mapped[str] = mapped_column(Text)
     wallet_address: Mapped[bytes | None] = mapped_column(BYTEA)
     wallet_linked_at: Mapped[datetime | None]  # an agent's: USDC that reaches the wallet from then on is noted
+    wallet_payable_at: Mapped[datetime | None]  # an agent's: a starter wallet pays it from then on (inclusive); null: never
+    wallet_generation: Mapped[int | None]  # an agent's: the generation under which it was linked
+    generation: Mapped[int] = mapped_column(server_default=text("0"))  # an agent's: how often its secrets were replaced
+    recovered_generation: Mapped[int | None]  # began by the first recovery since the owner last replaced the secrets
     owner_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))  # set on an owned agent
     external_id: Mapped[str | None] = mapped_column(Text, unique=True)  # another system's name for it (/mining/register)
     recovery_name: Mapped[str | None] = mapped_column(Text, unique=True)
@@ -59,7 +63,7 @@ class Session(Base):
     kind: Mapped[str] = mapped_column(Text)
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
     created_at: Mapped[datetime]
-    expires_at: Mapped[datetime | None]
+    expires_at: Mapped[datetime]  # exclusive
     revoked_at: Mapped[datetime | None]
 
 

@@ -178,7 +178,7 @@ def test_link__with_a_message_that_the_client_built__links_the_wallet(client: Te
     message = built_by_the_client(wallet, nonce_alone(client, wallet, "link"))
     body = {"wallet_address": wallet.address, "signature": sign(wallet, message), "message": message}
     answer = client.post("/auth/wallet/link", json=body, headers=bearer(agent["bearer_token"]))
-    assert (answer.status_code, answer.json()) == (200, {"registered": True, "wallet_address": wallet.address})
+    assert (answer.status_code, answer.json()["wallet_address"]) == (200, wallet.address)
 
 
 def test_register__with_another_wallets_message__is_refused(client: TestClient, wallet: LocalAccount) -> None:
@@ -350,9 +350,13 @@ def test_connect__with_an_invalid_session__is_401_and_registers_nobody(client: T
 @pytest.mark.row("5 sign-in by signed wallet messages")
 def test_link__sets_the_wallet_of_the_agent(client: TestClient, wallet: LocalAccount) -> None:
     agent = bearer(connect(client)["bearer_token"])
-    assert client.get("/auth/wallet/status", headers=agent).json() == {"registered": False, "wallet_address": None}
+    assert client.get("/auth/wallet/status", headers=agent).json() == {
+        "registered": False,
+        "wallet_address": None,
+        "wallet_payable_at": None,
+    }
     body = {"wallet_address": wallet.address.lower(), "signature": sign(wallet, nonce_for(client, wallet, "link"))}
-    linked = {"registered": True, "wallet_address": wallet.address}
+    linked = {"registered": True, "wallet_address": wallet.address, "wallet_payable_at": "2026-11-21T12:00:00Z"}
     assert client.post("/auth/wallet/link", json=body, headers=agent).json() == linked
     assert client.get("/auth/wallet/status", headers=agent).json() == linked
 

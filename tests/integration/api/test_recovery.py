@@ -105,18 +105,19 @@ def test_recover__a_wrong_code__says_what_to_send_and_where_to_go_on(client: Tes
 # Rotation by the owner
 
 
-def test_rotate__replaces_the_key_and_leaves_code_token_scopes_and_count(client: TestClient, wallet: LocalAccount) -> None:
+def test_rotate__replaces_key_code_and_token_and_leaves_scopes_and_count(client: TestClient, wallet: LocalAccount) -> None:
     owner = login(client, wallet)
     agent = connect(client, owner)
     client.put(f"/agents/{agent['user_id']}/scopes", json={"scopes": []}, headers=owner)
     client.get("/agent/scopes", headers={KEY: agent["api_key"]})
     answer = client.post(f"/agents/{agent['user_id']}/keys/rotate", headers=owner)
-    assert (answer.status_code, set(answer.json())) == (200, {"user_id", "api_key"})
+    after = answer.json()
+    assert (answer.status_code, set(after)) == (200, {"user_id", "api_key", "recovery_code", "bearer_token", "unlinked_wallet"})
     assert reason(client.get("/agent/scopes", headers={KEY: agent["api_key"]})) == (401, "auth_invalid")
-    scopes = client.get("/agent/scopes", headers={KEY: answer.json()["api_key"]})
+    scopes = client.get("/agent/scopes", headers={KEY: after["api_key"]})
     assert (scopes.json()["scopes"], scopes.headers["X-RateLimit-Remaining"]) == ([], "1998")
-    assert client.get("/auth/wallet/status", headers=bearer(agent["bearer_token"])).status_code == 200
-    assert recover(client, agent["recovery_code"]).status_code == 200
+    assert client.get("/auth/wallet/status", headers=bearer(after["bearer_token"])).status_code == 200
+    assert recover(client, after["recovery_code"]).status_code == 200
 
 
 def test_rotate__is_the_owners_alone(client: TestClient, wallet: LocalAccount) -> None:
@@ -137,7 +138,7 @@ def test_no_secret_that_replaces_another__is_stored(client: TestClient, database
     after = recover(client, connect(client)["recovery_code"]).json()
     agent = connect(client, owner)
     rotated = client.post(f"/agents/{agent['user_id']}/keys/rotate", headers=owner | {"Idempotency-Key": "k"}).json()
-    secrets = [after["api_key"], after["recovery_code"], after["bearer_token"], rotated["api_key"]]
+    secrets = [made[name] for made in (after, rotated) for name in ("api_key", "recovery_code", "bearer_token")]
     with database.read() as session:
         for table in ("account", "api_key", "session", "idempotency_record", "recovery_failure"):
             rows = str(session.execute(text(f"select * from {table}")).all())

@@ -23,6 +23,8 @@ drop table signed_resource; drop index ix_x402_payment_open;
 alter table x402_payment drop column valid_before; alter table x402_payment drop column failures;
 drop index ix_vault_mark_vault_id; drop index ix_mandate_unvaulted; alter table vault drop column is_of_replaced_terms;
 alter table mandate drop column ends_in_block;
+drop index uq_owner_alert_of_agent; alter table custodial_transfer drop column generation;
+alter table account drop column generation, drop column recovered_generation, drop column wallet_generation, drop column wallet_payable_at;
 update alembic_version set version_num = '0003'
 """
 STATES = """

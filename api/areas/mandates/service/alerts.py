@@ -1,12 +1,20 @@
 """What an owner should know of besides the record of one mandate (wallet spec 6.4)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from api.areas.mandates.schemas import AlertsQuery
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call
 from api.kernel.pagination import page_of
-from core.db.repositories.alerts import KEEPER_CHANGE, PUBLIC_STOP_OFF, RECORD_HELD, alerts_of_owner
+from core.db.repositories.alerts import (
+    AGENT_RECOVERED,
+    AGENT_WALLET_LINKED,
+    KEEPER_CHANGE,
+    PUBLIC_STOP_OFF,
+    RECORD_HELD,
+    alerts_of_owner,
+)
 from core.db.tables.alerts import OwnerAlert
 from core.domain.times import instant_text, instant_text_or_none
 
@@ -27,11 +35,26 @@ SAID = {
         "next_step": "If you do not expect this change, stop your mandates by stop-call and withdraw.",
     },
 }
+# The same of an agent's account, with its `args` filled in.
+SAID_OF_AGENT = {
+    AGENT_WALLET_LINKED: {
+        "message": "Agent {user_id} has linked the wallet {wallet_address} with the token of connect. Its starter wallet pays that wallet "
+        "from {wallet_payable_at} on.",
+        "next_step": "If it is the agent's, nothing has to be done; POST /agents/{user_id}/wallet/confirm ends the wait. If not, "
+        "POST /agents/{user_id}/keys/rotate before then: it replaces the agent's secrets and unlinks the wallet. Afterwards "
+        "POST /agents/{user_id}/wallet/unlink does.",
+    },
+    AGENT_RECOVERED: {
+        "message": "Somebody with the recovery code of agent {user_id} has replaced its key, recovery code and token of connect.",
+        "next_step": "If it was not you or your agent, POST /agents/{user_id}/recovery/undo: it replaces the secrets again, for you, and "
+        "unlinks the wallet that was linked since. If it was, nothing has to be done.",
+    },
+}
 UNSAID = {"message": None, "next_step": None}
 
 
 def alerts(call: Call, caller: OwnerCaller, command: AlertsQuery) -> Answer:
-    """The newest first. One that a reorg took back stays, with `withdrawn_at`."""
+    """The newest first. One that no longer holds stays, with `withdrawn_at`."""
     page = page_of(call, "mandates.alerts", command)
     found = alerts_of_owner(call.db, caller.account_id, page.before, page.limit + 1)
     shown, next_cursor = page.cut(found, lambda alert: alert.id)
@@ -42,7 +65,7 @@ def _view(alert: OwnerAlert) -> dict[str, Any]:
     return {
         "id": alert.id,
         "kind": alert.kind,
-        **SAID.get(alert.kind, UNSAID),
+        **_said(alert),
         "mandate_id": alert.payload.get("mandate_id"),
         "event": alert.payload.get("event"),
         "args": alert.payload.get("args"),
@@ -53,6 +76,12 @@ def _view(alert: OwnerAlert) -> dict[str, Any]:
         "at": instant_text(alert.occurred_at),
         "withdrawn_at": instant_text_or_none(alert.withdrawn_at),
     }
+
+
+def _said(alert: OwnerAlert) -> Mapping[str, str | None]:
+    if alert.kind in SAID_OF_AGENT:
+        return {name: words.format(**alert.payload["args"]) for name, words in SAID_OF_AGENT[alert.kind].items()}
+    return SAID.get(alert.kind, UNSAID)
 
 
 def _hex(raw: bytes | None) -> str | None:

@@ -52,6 +52,16 @@ def test_an_agent__links_its_wallet(agent: Client) -> None:
     assert agent.mandates.me()["wallet_address"] == agent.identity.wallet_status()["wallet_address"]
 
 
+def test_an_owner__unlinks_the_wallet_of_its_agent(owner: Client, agent: Client, wallet: LocalAccount) -> None:
+    agent.link_wallet("0x" + "33" * 32)
+    linked = agent.identity.wallet_status()["wallet_address"]
+
+    found = owner.unlink_wallet(int(agent.user_id), wallet)
+
+    assert found["unlinked_wallet"] == linked
+    assert [one["wallet_address"] for one in owner.agents.mine()["agents"]] == [None]
+
+
 def test_a_draft__is_signed_and_its_signature_holds(owner: Client, agent: Client, wallet: LocalAccount) -> None:
     mandate_id = mandate_of(owner, agent, wallet)
 

@@ -57,8 +57,11 @@ class Stage:
 
     def keeper(self, *keys: bytes, die_after: str | None = None) -> KeeperProcess:
         """A keeper with these keys; NEW when none is named."""
+        return self.keepers.keeper(die_after=die_after, outbox=self.outbox(*keys))
+
+    def outbox(self, *keys: bytes) -> OutboxPlanner:
         build = custodial_transfers(CustodySigner(KeyRing(keys or (NEW,))), self.chain.contracts["usdc"])
-        return self.keepers.keeper(die_after=die_after, outbox=OutboxPlanner({CUSTODIAL_TRANSFER: build}))
+        return OutboxPlanner({CUSTODIAL_TRANSFER: build})
 
     # The agent
 

@@ -254,7 +254,7 @@ def test_a_recipient_that_somebody_wrote_into_the_table__is_not_signed_for(stage
         session.execute(update(CustodialTransfer).values(to=bytes.fromhex(STRANGER.address[2:])))
     keeper = stage.keeper()
     keeper.run()
-    assert (stage.states(agent), keeper.wire.sent, stage.balance(starter)) == (["queued"], [], 100 * USDC)
+    assert (stage.states(agent), keeper.wire.sent, stage.balance(starter)) == (["failed"], [], 100 * USDC)
 
 
 def test_a_request_that_waited_for_a_day__fails_and_the_money_is_free_again(stage: Stage, agent: dict[str, str], starter: str) -> None:

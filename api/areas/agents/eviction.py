@@ -1,0 +1,78 @@
+"""What an owner does when an agent's secrets, or its wallet, are in other hands.
+
+    rotate          new key, recovery code and token of connect for the owner; a wallet that waits is unlinked
+    undo_recovery   the same, after somebody recovered the agent; and the wallet that was linked since
+    unlink          the same, and whatever wallet is linked; signed anew by the owner's wallet, so that a session alone cannot
+                    make room for another wallet
+    confirm         the linked wallet need not wait
+
+Laws
+- Each of the first three ends every secret from before: the agent's, the transfers that were asked for with them, and the owner's
+  other sessions. The one that makes the call goes on.
+- The answer is not kept for an Idempotency-Key: it holds secrets, and nobody replays it.
+"""
+
+from typing import NoReturn
+
+from api.areas.agents.access import owned
+from api.areas.agents.schemas import AgentPath, ConfirmWallet, Unlink
+from api.kernel.caller import OwnerCaller
+from api.kernel.operation import Answer, Call, Refusal
+from api.kernel.sessions import evict, lock_owner
+from api.kernel.siwe import Purpose, Subject, verify_wallet
+from core.db.repositories import evictions, identity
+from core.db.tables.identity import Account
+from core.domain.times import instant_text_or_none
+
+
+def rotate_key(call: Call, caller: OwnerCaller, command: AgentPath) -> Answer:
+    """Errors: Refusal not_found, not_owner."""
+    return _evicted(call, caller, _held(call, caller, command.id))
+
+
+def undo_recovery(call: Call, caller: OwnerCaller, command: AgentPath) -> Answer:
+    """Errors: Refusal not_found, not_owner; wrong_status when nobody recovered the agent since its owner last replaced the secrets."""
+    agent = _held(call, caller, command.id)
+    if not evictions.can_undo_recovery(agent):
+        detail = f"Nobody has recovered agent {agent.id} since you last replaced its secrets; to replace them, rotate."
+        raise Refusal("wrong_status", detail, next_calls=("agents.rotate_key", "agents.mine"))
+    return _evicted(call, caller, agent, unlinks=evictions.was_linked_since_recovery(agent))
+
+
+def unlink(call: Call, caller: OwnerCaller, command: Unlink) -> Answer:
+    """Errors: Refusal not_found, not_owner, signature_invalid; wallet_not_linked when there is none to unlink."""
+    subject = Subject(Purpose.UNLINK, agent_id=owned(call, caller, command.id).id)
+    verify_wallet(call, subject, caller.wallet_address, command.signature, command.message)
+    agent = _held(call, caller, command.id)
+    if agent.wallet_address is None:
+        _refuse_unlinked(f"Agent {agent.id} has no wallet to unlink; to replace its secrets, rotate.")
+    return _evicted(call, caller, agent, unlinks=True)
+
+
+def confirm_wallet(call: Call, caller: OwnerCaller, command: ConfirmWallet) -> Answer:
+    """Errors: Refusal not_found, not_owner; wallet_not_linked when the agent's wallet is another one, or none."""
+    agent = _held(call, caller, command.id)
+    linked = identity.address_text(agent.wallet_address)
+    if linked != command.wallet_address:
+        _refuse_unlinked(f"wallet_address: agent {agent.id} has linked {linked or 'no wallet'}, not {command.wallet_address}.")
+    evictions.confirm_wallet(call.db, agent, call.now)
+    body = {"user_id": agent.id, "wallet_address": linked, "wallet_payable_at": instant_text_or_none(agent.wallet_payable_at)}
+    return Answer(body)
+
+
+def _held(call: Call, caller: OwnerCaller, agent_id: int) -> Account:
+    """The owner's agent, held until the call ends, as everything that the owner does to secrets is."""
+    owned(call, caller, agent_id)
+    lock_owner(call, caller)
+    return identity.lock_account(call.db, agent_id)
+
+
+def _evicted(call: Call, caller: OwnerCaller, agent: Account, *, unlinks: bool = False) -> Answer:
+    evicted = evict(call, agent, unlinks=unlinks)
+    evictions.settle_recovery(call.db, agent, call.now)
+    identity.revoke_sessions(call.db, caller.account_id, call.now, but=caller.session_id)
+    return Answer({"user_id": agent.id, **evicted.secrets, "unlinked_wallet": evicted.unlinked})
+
+
+def _refuse_unlinked(detail: str) -> NoReturn:
+    raise Refusal("wallet_not_linked", detail, next_calls=("agents.mine", "agents.rotate_key"))
