@@ -20,7 +20,7 @@ from core.db.tables.identity import IdempotencyRecord
 _COUNT_CALL = """
 with caller as (
     select k.id as key_id, k.scopes, k.per_order_usdc_e6, k.per_day_usdc_e6,
-           a.id as account_id, a.kind, a.name, a.owner_id, a.wallet_address,
+           a.id as account_id, a.kind, a.name, a.owner_id, a.wallet_address, a.registered_from,
            (cast(%(ceilings)s as jsonb) ->> 'free')::int as ceiling -- the plan of the key: nobody can subscribe yet
     from api_key k join account a on a.id = k.account_id
     where k.key_hash = %(key_hash)s and k.revoked_at is null
@@ -30,8 +30,8 @@ with caller as (
     on conflict (key_id, day) do update set n = c.n + 1, last_at = excluded.last_at where c.n < (select ceiling from caller)
     returning n
 )
-select key_id, account_id, kind, name, owner_id, wallet_address, scopes, per_order_usdc_e6::text, per_day_usdc_e6::text, ceiling, counted.n,
-       set_config('synchronous_commit', 'off', true)
+select key_id, account_id, kind, name, owner_id, wallet_address, registered_from, scopes, per_order_usdc_e6::text, per_day_usdc_e6::text,
+       ceiling, counted.n, set_config('synchronous_commit', 'off', true)
 from caller left join counted on true
 """
 
@@ -46,6 +46,7 @@ class KeyCall:
     name: str
     owner_id: int | None
     wallet_address: bytes | None
+    registered_from: str | None
     scopes: list[Any] | None
     per_order: str | None  # USDC base units as text: numeric would come as Decimal
     per_day: str | None
