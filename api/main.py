@@ -227,6 +227,7 @@ def _limits(settings: Settings) -> Limits:
         custodial_transfers_per_day=settings.custodial_transfers_per_day,
         free_reads_per_day=settings.free_reads_per_day,
         free_reads_per_owner_per_day=settings.free_reads_per_owner_per_day,
+        free_reads_per_owners_address_per_day=settings.free_reads_per_owners_address_per_day,
         free_reads_per_address_per_day=settings.free_reads_per_address_per_day,
         open_transfer_reports=settings.open_transfer_reports,
         new_account_payout_credits_per_day=settings.new_account_payout_credits_per_day,

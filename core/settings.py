@@ -180,6 +180,9 @@ class Settings(BaseSettings):
 
     free_reads_per_day: int = count(100, "metered reads of an agent account in a UTC day that are free")
     free_reads_per_owner_per_day: int = count(300, "of these, what the agents of one owner have together")
+    free_reads_per_owners_address_per_day: int = count(
+        3_000, "of these, what the agents of all owners that signed up from one network address have together"
+    )
     free_reads_per_address_per_day: int = count(300, "of these, what the unowned agents of a network address have together")
     open_transfer_reports: int = count(20, "transfer reports of an account that wait for the chain", 1)
     new_account_payout_credits_per_day: int = count(200, "payout cap of an account without standing")

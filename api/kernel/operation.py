@@ -125,6 +125,7 @@ class Limits:
     nonce_s: int = 300
     free_reads_per_day: int = 100  # metered reads, an agent account and UTC day
     free_reads_per_owner_per_day: int = 300  # of it, the agents of one owner together
+    free_reads_per_owners_address_per_day: int = 3_000  # of it, the agents of all owners that signed up from a network address
     free_reads_per_address_per_day: int = 300  # of it, the unowned agents of a network address together
     open_transfer_reports: int = 20  # an account; each is looked up on the chain again and again
     # The specification names these without a figure (decisions 18); GET /prices shows them.

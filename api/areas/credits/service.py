@@ -16,6 +16,7 @@ from core.domain.mandate.record import utc_text
 from core.domain.money import usdc_text_or_none
 
 SHARED_BY_OWNER = "reads a UTC day that the agents of an owner share"
+SHARED_BY_OWNERS = "reads a UTC day that the agents of all owners of a network address share"
 SHARED_BY_ADDRESS = "reads a UTC day that the unowned agents of a network address share"
 ENFORCED, NOT_YET = "enforced", "not_enforced_yet"
 
@@ -30,7 +31,7 @@ def balance(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
             "available": held.available,
             "total": held.available + held.bonded,
             "free_reads_remaining": free.left(taken, shared),
-            "free_reads_shared_remaining": max(0, free.pool.limit - shared),
+            "free_reads_shared_remaining": free.shared_left(shared),
         }
     )
 
@@ -65,6 +66,7 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer:
             "limits": [
                 _limit("free_metered_reads", limits.free_reads_per_day, "reads an agent account and UTC day", ENFORCED),
                 _limit("free_metered_reads_of_owner", limits.free_reads_per_owner_per_day, SHARED_BY_OWNER, ENFORCED),
+                _limit("free_metered_reads_of_owners_of_address", limits.free_reads_per_owners_address_per_day, SHARED_BY_OWNERS, ENFORCED),
                 _limit("free_metered_reads_of_address", limits.free_reads_per_address_per_day, SHARED_BY_ADDRESS, ENFORCED),
                 _limit("welcome_credit", limits.welcome_credits, "credits, once an unowned agent or an owner", ENFORCED),
                 _limit("new_account_payout_cap", limits.new_account_payout_credits_per_day, "credits a UTC day"),

@@ -4,7 +4,7 @@
 
 Laws
 - A read that was refused or failed does not come here: it costs nothing.
-- Free reads are counted for the agent and for its pool in one statement (core.domain.credits.free_reads, core.db.repositories.credits).
+- Free reads are counted for the agent and its pools in one statement (core.domain.credits.free_reads, core.db.repositories.credits).
 - A payment is not looked at while a free read or credits cover the call; it can be used for another one.
 - One call is charged at most once. With an Idempotency-Key the first answer is kept in the transaction that charges, and
   a repeated call gets it again, uncharged.
@@ -34,7 +34,7 @@ from core.db.engine import WriteSession, driver_of
 from core.db.repositories import credits
 from core.db.repositories.credits import UsedUp
 from core.domain.credits.buckets import NotEnoughCreditsError
-from core.domain.credits.free_reads import FreeReads, pool_of
+from core.domain.credits.free_reads import FreeReads, PoolLimits, pools_of
 
 FREE_HEADER = "X-Free-Reads-Remaining"
 CREDITS_HEADER = "X-Credits-Charged"
@@ -95,11 +95,11 @@ def _with(outcome: Outcome, headers: Mapping[str, str]) -> Outcome:
 
 
 def _free_read(read: MeteredRead, connect: Callable[[], AbstractContextManager[Connection[Any]]]) -> dict[str, str] | None:
-    """Take one of the agent's free reads; None: the caller is no agent, or today's are used up, its own or its pool's."""
+    """Take one of the agent's free reads; None: the caller is no agent, or today's are used up, its own or a pool's."""
     if not isinstance(read.caller, AgentCaller):
         return None
     free, day, used_up = free_reads_of(read.caller, read.deps.limits), read.now.date(), read.deps.used_up
-    if used_up.has(free.name, day, free.limit) or used_up.has(free.pool.name, day, free.pool.limit):
+    if any(used_up.has(name, day, limit) for name, limit in free.counts):
         return None
     with connect() as connection:
         left = credits.take_free_read(connection, free, day)
@@ -110,14 +110,13 @@ def _free_read(read: MeteredRead, connect: Callable[[], AbstractContextManager[C
 
 
 def free_reads_of(caller: AgentCaller, limits: Limits) -> FreeReads:
-    """What the agent has free in a UTC day, and the pool that it has it from."""
-    pool = pool_of(
-        caller.owner_id,
-        caller.registered_from,
+    """What the agent has free in a UTC day, and the pools that it has it from."""
+    of_pools = PoolLimits(
         of_owner=limits.free_reads_per_owner_per_day,
         of_address=limits.free_reads_per_address_per_day,
+        of_owners_address=limits.free_reads_per_owners_address_per_day,
     )
-    return FreeReads(caller.account_id, limits.free_reads_per_day, pool)
+    return FreeReads(caller.account_id, limits.free_reads_per_day, pools_of(caller.owner_id, caller.came_from, of_pools))
 
 
 def _by_credits(read: MeteredRead, spend: Callable[..., object]) -> dict[str, str] | _Shortfall:
@@ -178,7 +177,7 @@ def _credit_insufficient(read: MeteredRead, needed: int, available: int, free: F
     detail = (
         f"Today's free reads are used up and this read costs {_text(needed)}; you have {available}. "
         f"Pay as accepts says, or read again from {again:%Y-%m-%dT%H:%M:%SZ} on: "
-        f"an agent has {free.limit} a day, of {free.pool.limit} that {free.pool.says} share."
+        f"an agent has {free.says}."
     )
     counts = {"needed": needed, "available": available, "shortfall": needed - available}
     refusal = unpaid(read, "credit_insufficient", detail, block={"credit": counts})

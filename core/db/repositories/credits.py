@@ -22,28 +22,33 @@ def entries_before(session: Session, account_id: int, before_seq: int | None, li
     return session.scalars(query.order_by(CreditEntry.seq.desc()).limit(limit)).all()
 
 
-# One statement takes the read or leaves the day as it is. The pool's row is held first and orders the calls of all its agents, so that
-# no read is counted for one of the two alone. As with a call's count, its commit does not wait for the disk.
+# One statement takes the read or leaves the day as it is. The pools' rows are held first, in their order, and order the calls of all their
+# agents, so that no read is counted in one row alone. As with a call's count, its commit does not wait for the disk.
 _TAKE_FREE_READ = """
-with held as (
-    select n from free_read_pool where pool = %(pool)s and day = %(day)s for update
+with asked as (
+    select * from unnest(%(pools)s::text[], %(limits)s::int[]) as one(pool, most)
+), held as (
+    select p.pool, p.n from free_read_pool p where p.pool = any(%(pools)s::text[]) and p.day = %(day)s order by p.pool for update
 ), taken as (
     insert into free_read_count as c (account_id, day, n)
-    select %(account_id)s, %(day)s, 1 from held where held.n < %(pool_limit)s and %(limit)s > 0
+    select %(account_id)s, %(day)s, 1
+    where (select count(*) from held join asked using (pool) where held.n < asked.most) = cardinality(%(pools)s::text[])
     on conflict (account_id, day) do update set n = c.n + 1 where c.n < %(limit)s
     returning n
 ), shared as (
-    update free_read_pool p set n = p.n + 1 from taken where p.pool = %(pool)s and p.day = %(day)s returning p.n
+    update free_read_pool p set n = p.n + 1 from taken where p.pool = any(%(pools)s::text[]) and p.day = %(day)s
 )
-select held.n, taken.n, shared.n, set_config('synchronous_commit', 'off', true)
-from held left join taken on true left join shared on true
+select held.pool, held.n, taken.n, set_config('synchronous_commit', 'off', true) from held left join taken on true
 """
-_OPEN_POOL = "insert into free_read_pool (pool, day, n) values (%(pool)s, %(day)s, 0) on conflict do nothing"
+_OPEN_POOLS = """
+insert into free_read_pool (pool, day, n) select pool, %(day)s, 0 from unnest(%(pools)s::text[]) as one(pool) order by pool
+on conflict do nothing
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class UsedUp:
-    """No free read is left today. `name`: of the count that has no room, the pool's or the agent's own."""
+    """No free read is left today. `name`: of a count that has no room, a pool's or the agent's own."""
 
     name: str
     limit: int
@@ -54,26 +59,31 @@ def take_free_read(connection: Connection[Any], reads: FreeReads, day: date) -> 
 
     The rows are held until the transaction ends: do it last. The first read of a pool's day takes two statements more.
     """
-    own, pool = (reads.name, reads.limit), (reads.pool.name, reads.pool.limit)
-    for name, limit in (own, pool):
+    for name, limit in reads.counts:
         if limit < 1:
             return UsedUp(name, limit)
-    values = {"account_id": reads.account_id, "limit": reads.limit, "pool": reads.pool.name, "pool_limit": reads.pool.limit, "day": day}
+    values = {
+        "account_id": reads.account_id,
+        "limit": reads.limit,
+        "pools": [pool.name for pool in reads.pools],
+        "limits": [pool.limit for pool in reads.pools],
+        "day": day,
+    }
     cursor = connection.cursor(row_factory=tuple_row)
-    row = cursor.execute(_TAKE_FREE_READ, values, prepare=True).fetchone()
-    if row is None:
-        cursor.execute(_OPEN_POOL, values)
-        row = cursor.execute(_TAKE_FREE_READ, values, prepare=True).fetchone()
-        assert row is not None, "the pool has a row from here on"
-    before, taken, shared, _ = row
+    rows = cursor.execute(_TAKE_FREE_READ, values, prepare=True).fetchall()
+    if len(rows) < len(reads.pools):
+        cursor.execute(_OPEN_POOLS, values)
+        rows = cursor.execute(_TAKE_FREE_READ, values, prepare=True).fetchall()
+    before, taken = {name: n for name, n, *_ in rows}, rows[0][2]
     if taken is None:
-        return UsedUp(*(pool if before >= reads.pool.limit else own))
-    return reads.left(taken, shared)
+        full = [(pool.name, pool.limit) for pool in reads.pools if before[pool.name] >= pool.limit]
+        return UsedUp(*(full or reads.counts)[0])
+    return reads.left(taken, {name: n + 1 for name, n in before.items()})
 
 
-def free_reads_of_day(session: Session, reads: FreeReads, day: date) -> tuple[int, int]:
-    """What the agent and its pool have taken of the day's free reads."""
-    mine = select(FreeReadCount.n).where(FreeReadCount.account_id == reads.account_id, FreeReadCount.day == day).scalar_subquery()
-    all_of_it = select(FreeReadPool.n).where(FreeReadPool.pool == reads.pool.name, FreeReadPool.day == day).scalar_subquery()
-    taken, shared = session.execute(select(mine, all_of_it)).one()
-    return taken or 0, shared or 0
+def free_reads_of_day(session: Session, reads: FreeReads, day: date) -> tuple[int, dict[str, int]]:
+    """What the agent, and each of its pools, has taken of the day's free reads; a pool that took none is left out."""
+    own = select(FreeReadCount.n).where(FreeReadCount.account_id == reads.account_id, FreeReadCount.day == day)
+    names = [pool.name for pool in reads.pools]
+    shared = select(FreeReadPool.pool, FreeReadPool.n).where(FreeReadPool.pool.in_(names), FreeReadPool.day == day)
+    return session.scalar(own) or 0, dict(session.execute(shared).all())

@@ -136,6 +136,34 @@ def test_free_reads__are_shared_by_the_agents_of_an_owner_wherever_they_register
     assert reads(near, connect(near), 3) == [200, 200, 402]  # what the address's own accounts share
 
 
+def test_owners_that_signed_up_from_one_address__share_too_however_few_agents_each_has(limited: Limit) -> None:
+    limits = {"welcome_credits": 0, "free_reads_per_owner_per_day": 3, "free_reads_per_owners_address_per_day": 4}
+    near, far = limited(**limits), limited(peer="198.51.100.7", **limits)
+    agents = [connect(near, login(near, Account.create())) for _ in range(2)]
+    assert [reads(near, agent, 4) for agent in agents] == [[200, 200, 200, 402], [200, 402, 402, 402]]
+    refused = near.get(PAGE, headers={KEY: agents[1]["api_key"]}).json()["detail"]
+    assert "of 3 that the agents of its owner share, of 4 that the agents of all owners of one network address share" in refused
+    assert reads(far, connect(far, login(far, Account.create())), 1) == [200]
+
+
+def test_the_agents_of_an_owner_of_before__share_with_each_other_alone(limited: Limit, wallet: LocalAccount, database: Database) -> None:
+    client = limited(welcome_credits=0, free_reads_per_owner_per_day=2, free_reads_per_owners_address_per_day=1)
+    agent = connect(client, login(client, wallet))
+    with database.write() as session:
+        session.execute(text("update account set registered_from = null where kind = 'owner'"))
+    assert reads(client, agent, 3) == [200, 200, 402]
+
+
+def test_fifty_reads_at_once_of_two_owners__exactly_what_they_share(limited: Limit, database: Database) -> None:
+    client = limited(welcome_credits=0, free_reads_per_owner_per_day=20, free_reads_per_owners_address_per_day=27)
+    owners = [login(client, Account.create()) for _ in range(2)]
+    agents = [connect(client, owners[n % 2]) for n in range(6)]
+    call = lambda n: client.get(PAGE, headers={KEY: agents[n % 6]["api_key"]}).status_code  # noqa: E731
+    assert at_once(50, call) == {200: 27, 402: 23}
+    assert scalar(database, "select sum(n) from free_read_count") == 27
+    assert scalar(database, "select sum(n) from free_read_pool where pool like 'owner:%'") == 27
+
+
 def test_ipv6__shares_by_64(limited: Limit) -> None:
     limits = {"welcome_credits": 0, "free_reads_per_address_per_day": 1}
     near = [limited(peer=f"2001:db8:0:1::{n}", **limits) for n in (1, 2)]
@@ -153,7 +181,7 @@ def test_the_pool__says_what_is_left_of_it_and_how_it_is_shared(limited: Limit) 
     assert client.get(PAGE, headers={KEY: second["api_key"]}).headers["X-Free-Reads-Remaining"] == "0"
     refused = client.get(PAGE, headers={KEY: second["api_key"]})
     assert (reason(refused), refused.json()["service"]["retry_at"]) == ((402, "credit_insufficient"), MIDNIGHT)
-    assert "an agent has 5 a day, of 6 that the agents registered from its network address share" in refused.json()["detail"]
+    assert "an agent has 5 a day, of 6 that the unowned agents registered from its network address share" in refused.json()["detail"]
 
 
 def test_the_pool__is_full_again_at_midnight(limited: Limit, clock: Clock) -> None:
