@@ -54,6 +54,7 @@ from core.chain.signer import LocalKeySigner
 from core.db.engine import Bounds, Database
 from core.db.repositories.identity import set_operator_key
 from core.domain.errors import InvalidParameterError
+from core.seals import tell_unknown
 from core.settings import Settings
 from core.startup import read_settings, refusals
 
@@ -236,12 +237,18 @@ def _limits(settings: Settings) -> Limits:
         daily_calls_pro=settings.daily_ceiling_pro,
         registrations_per_minute=settings.registrations_per_minute,
         registrations_per_day=settings.registrations_per_day,
+        owner_sign_ups_per_day=settings.owner_sign_ups_per_day,
+        owned_registrations_per_day=settings.owned_registrations_per_day,
         agents_per_owner=settings.agents_per_owner,
         welcome_credits=settings.welcome_credits,
         welcome_per_address_per_day=settings.welcome_per_address_per_day,
         recovery_failures_per_hour=settings.recovery_failures_per_hour,
         custodial_transfers_per_day=settings.custodial_transfers_per_day,
         free_reads_per_day=settings.free_reads_per_day,
+        free_reads_per_owner_per_day=settings.free_reads_per_owner_per_day,
+        free_reads_per_owners_address_per_day=settings.free_reads_per_owners_address_per_day,
+        free_reads_per_address_per_day=settings.free_reads_per_address_per_day,
+        open_transfer_reports=settings.open_transfer_reports,
         new_account_payout_credits_per_day=settings.new_account_payout_credits_per_day,
         rooms_payout_credits_per_day=settings.rooms_payout_credits_per_day,
         rooms_payout_credits_per_person_per_day=settings.rooms_payout_credits_per_person_per_day,
@@ -264,6 +271,15 @@ def admit_operator(settings: Settings, deps: Deps) -> None:
             set_operator_key(session, key_hash, deps.clock())
     except SQLAlchemyError as error:
         log.warning("operator key not set", error=type(error).__name__)
+
+
+def tell_unknown_seals(settings: Settings, deps: Deps) -> None:
+    """Once, at the start: what waits until its key is back is named; a database that is away keeps nothing from starting."""
+    try:
+        with deps.database.read() as session:
+            tell_unknown(session, settings.custody_keys())
+    except SQLAlchemyError as error:
+        log.warning("custodial seals not looked at", error=type(error).__name__)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -289,6 +305,7 @@ def main() -> None:
     with refusals():
         deps = deps_of(settings)
         admit_operator(settings, deps)
+        tell_unknown_seals(settings, deps)
         listener = listen(settings.host, settings.port)
         if settings.api_metrics_port:
             deps.metrics.listen(settings.host, settings.api_metrics_port)

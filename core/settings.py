@@ -167,8 +167,10 @@ class Settings(BaseSettings):
     daily_ceiling_pro: int = count(10_000, "the same on plan Pro")
     registrations_per_minute: int = count(10, "unowned registrations a network address in 60 s")
     registrations_per_day: int = count(30, "unowned registrations a network address in a UTC day")
+    owner_sign_ups_per_day: int = count(10, "first sign-ins of owners a network address in a UTC day")
+    owned_registrations_per_day: int = count(60, "registrations of owned agents a network address in a UTC day, of all owners")
     agents_per_owner: int = count(20, "agents that one owner may have")
-    welcome_credits: int = count(10, "credits at registration")
+    welcome_credits: int = count(10, "credits at registration; of an owner's agents the first one's alone")
     welcome_per_address_per_day: int = count(3, "unowned registrations a day that get the welcome credit")
     recovery_failures_per_hour: int = count(10, "wrong recovery codes a network address in 60 minutes")
 
@@ -179,6 +181,12 @@ class Settings(BaseSettings):
     custodial_transfers_per_day: int = count(20, "transfers out of a starter wallet, an account and UTC day")
 
     free_reads_per_day: int = count(100, "metered reads of an agent account in a UTC day that are free")
+    free_reads_per_owner_per_day: int = count(300, "of these, what the agents of one owner have together")
+    free_reads_per_owners_address_per_day: int = count(
+        3_000, "of these, what the agents of all owners that signed up from one network address have together"
+    )
+    free_reads_per_address_per_day: int = count(300, "of these, what the unowned agents of a network address have together")
+    open_transfer_reports: int = count(20, "transfer reports of an account that wait for the chain", 1)
     new_account_payout_credits_per_day: int = count(200, "payout cap of an account without standing")
     rooms_payout_credits_per_day: int = count(1_000, "payout cap of all Rooms")
     rooms_payout_credits_per_person_per_day: int = count(100, "payout cap of one person in the Rooms")

@@ -28,6 +28,7 @@ from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.db.repositories import custody as custody_rows
 from core.domain.errors import InvalidParameterError, OutsideError, text_of
 from core.exporter import Server, serve_or_tell
+from core.seals import tell_unknown
 from core.settings import Settings
 from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
@@ -297,7 +298,21 @@ def _keeper() -> Keeper:
     """Exit 2 with a sentence when a setting can't work."""
     settings = read_settings()
     with refusals():
-        return Keeper(settings, Metrics(time.monotonic))
+        keeper = Keeper(settings, Metrics(time.monotonic))
+    _tell_unknown_seals(settings)
+    return keeper
+
+
+def _tell_unknown_seals(settings: Settings) -> None:
+    """Once, at the start; a database that is away keeps nothing from starting."""
+    database = Database(settings.database_url, application_name=f"{NAME} seals", bounds=SCRAPE)
+    try:
+        with database.read() as session:
+            tell_unknown(session, settings.custody_keys())
+    except SQLAlchemyError as error:
+        log.warning("custodial seals not looked at", error=type(error).__name__)
+    finally:
+        database.close()
 
 
 @app.command()
@@ -331,6 +346,13 @@ def once() -> None:
     log.info("tick", vaults=report.vaults, unknown=report.unknown, actions=report.actions, tick_ms=report.took_ms)
 
 
+def _require_all_open(session: Session, settings: Settings) -> None:
+    """Errors: InvalidParameterError; the log names the wallets."""
+    unknown = tell_unknown(session, settings.custody_keys())
+    if unknown:
+        raise InvalidParameterError("CUSTODY_OLD_KEYS", f"{unknown} wallets are sealed with keys that it lacks; set them, and seal again")
+
+
 @app.command()
 def reseal() -> None:
     """Seal every custodial key anew under the first key of CUSTODY_KEY, so that the old ones can be forgotten."""
@@ -342,6 +364,7 @@ def reseal() -> None:
     database = Database(settings.database_url, application_name=f"{NAME} reseal")
     try:
         with database.write() as session:
+            _require_all_open(session, settings)
             count = custody_rows.reseal(session, signer.version, signer.resealed)
     except (OutsideError, InvalidParameterError, OperationalError) as error:
         log.error("nothing was sealed anew", error=str(error), kind=type(error).__name__)

@@ -311,6 +311,10 @@ class Stack:
             # Everybody on this machine shares one address: the limits per address would only be in the way.
             "REGISTRATIONS_PER_MINUTE": "10000",
             "REGISTRATIONS_PER_DAY": "100000",
+            "OWNER_SIGN_UPS_PER_DAY": "100000",
+            "OWNED_REGISTRATIONS_PER_DAY": "100000",
+            "FREE_READS_PER_ADDRESS_PER_DAY": "1000000",
+            "FREE_READS_PER_OWNERS_ADDRESS_PER_DAY": "1000000",
             "WELCOME_PER_ADDRESS_PER_DAY": "10000",
             "RECOVERY_FAILURES_PER_HOUR": "10000",
         }

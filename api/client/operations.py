@@ -130,6 +130,9 @@ class CreditsCreditBalance(TypedDict):
     available: int  # what can be spent: welcome, earned and converted
     total: int  # available and bonded
     free_reads_remaining: int  # metered reads that are still free today (UTC)
+    free_reads_shared_remaining: (
+        int  # the same of all agents of your owner, or, without one, of all unowned agents of your network address together
+    )
 
 
 class CreditsEntry(TypedDict):

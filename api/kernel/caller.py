@@ -14,6 +14,7 @@ from dataclasses import dataclass
 class AgentCaller:
     """`account_id` is the agent's public user id. `scopes` None: full access; empty: none. Addresses are checksummed.
 
+    `came_from`: the network address that its owner signed up from, or, without one, that it registered from (IPv6 by /64); None: not known.
     What the owner lets the key build, in USDC base units: a call (`per_order`) and a UTC day (`per_day`); None: no limit.
     """
 
@@ -22,6 +23,7 @@ class AgentCaller:
     name: str
     owner_id: int | None
     wallet_address: str | None
+    came_from: str | None
     scopes: tuple[str, ...] | None
     per_order_usdc_e6: int | None = None
     per_day_usdc_e6: int | None = None

@@ -65,6 +65,7 @@ def _key_caller(found: calls.KeyCall) -> AgentCaller | OperatorCaller:
         name=found.name,
         owner_id=found.owner_id,
         wallet_address=identity.address_text(found.wallet_address),
+        came_from=found.came_from,
         scopes=None if found.scopes is None else tuple(found.scopes),
         per_order_usdc_e6=None if found.per_order is None else int(found.per_order),
         per_day_usdc_e6=None if found.per_day is None else int(found.per_day),

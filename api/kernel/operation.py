@@ -114,8 +114,10 @@ class Limits:
     daily_calls_pro: int = 10_000
     registrations_per_minute: int = 10  # unowned, a network address, sliding 60 s
     registrations_per_day: int = 30  # unowned, a network address, UTC day
+    owner_sign_ups_per_day: int = 10  # new owners, a network address, UTC day
+    owned_registrations_per_day: int = 60  # owned, of all owners, a network address, UTC day
     agents_per_owner: int = 20
-    welcome_credits: int = 10
+    welcome_credits: int = 10  # an unowned agent, or an owner for all agents together
     welcome_per_address_per_day: int = 3
     recovery_failures_per_hour: int = 10  # wrong recovery codes, a network address, sliding hour
     custodial_transfers_per_day: int = 20  # an account and UTC day; the service pays their gas
@@ -124,6 +126,10 @@ class Limits:
     link_wait_s: int = 24 * 3600  # an owned agent's new wallet, before its starter wallet pays it, unless the owner confirms it
     nonce_s: int = 300
     free_reads_per_day: int = 100  # metered reads, an agent account and UTC day
+    free_reads_per_owner_per_day: int = 300  # of it, the agents of one owner together
+    free_reads_per_owners_address_per_day: int = 3_000  # of it, the agents of all owners that signed up from a network address
+    free_reads_per_address_per_day: int = 300  # of it, the unowned agents of a network address together
+    open_transfer_reports: int = 20  # an account; each is looked up on the chain again and again
     # The specification names these without a figure (decisions 18); GET /prices shows them.
     new_account_payout_credits_per_day: int = 200
     rooms_payout_credits_per_day: int = 1_000

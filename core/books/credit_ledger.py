@@ -7,12 +7,12 @@ Laws
 - Nothing here commits.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, cast
 
-from sqlalchemy import Row, Table, func, insert, literal, select, union_all, update
+from sqlalchemy import Row, Table, exists, func, insert, literal, select, union_all, update
 from sqlalchemy.orm import Session
 
 from core.books.chain import Link, chain_faults, genesis, link_hash, lock_head, plain_payload
@@ -63,6 +63,12 @@ class Posting:
 def grant_welcome(session: WriteSession, account_id: int, amount: int, now: datetime) -> Posting:
     """Give the welcome credit, once an account."""
     return post(session, account_id, WELCOME, WELCOME, Credits(welcome=amount), ISSUANCE, {}, now)
+
+
+def is_any_welcomed(session: Session, account_ids: Collection[int]) -> bool:
+    """Whether one of these accounts got the welcome credit."""
+    mine = (CreditEntry.account_id.in_(account_ids), CreditEntry.base_key == WELCOME)
+    return bool(session.scalar(select(exists().where(*mine))))
 
 
 def spend(session: WriteSession, account_id: int, amount: int, key: str, payload: Mapping[str, Any], now: datetime) -> Posting:

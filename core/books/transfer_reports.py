@@ -28,6 +28,7 @@ from core.db.tables.transfers import TransferReport
 from core.domain.transfers import RESTORED_WITHIN_S, UNSEEN_FAILS_AFTER_S, Direction, Failure, FourStates, Sighting, State, move, standing
 
 AGENT, CHAIN = "agent", "chain"
+GIVEN_UP = (Failure.NOT_SEEN.value, Failure.REVERTED.value)  # a word alone: nothing that the chain ever bore out
 LOOK_LEAST, LOOK_MOST, LOOK_SHARE = timedelta(seconds=1), timedelta(seconds=60), 10
 
 
@@ -65,6 +66,21 @@ def report(session: WriteSession, account_id: int, claim: Claim, override_reason
             transfer_ledger.reverse_deposits(session, account_id, claim.chain_id, claim.tx_hash, "reported", now)
         _post(session, added, "reported", standing(claim.direction, State.REPORTED, claim.amount_e6), now, payload)
     return added
+
+
+def make_room(session: WriteSession, account_id: int, limit: int) -> datetime | None:
+    """Whether the account may have one more open report, of `limit` at most; None: it may. Else when the first one ends at the latest.
+
+    Reports that failed unseen or reverted wait beside the open ones to come back; where both together are too many, the oldest of those
+    are closed. The caller holds the account's book, so that no other report of it is taken meanwhile.
+    """
+    deadlines = repository.open_deadlines(session, account_id)
+    if len(deadlines) >= limit:
+        return deadlines[0]
+    waiting = repository.lock_waiting_reports(session, account_id, GIVEN_UP)
+    for one in waiting[: max(0, len(deadlines) + len(waiting) + 1 - limit)]:
+        close(one)
+    return None
 
 
 def post_deposits(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:

@@ -57,6 +57,18 @@ def test_the_check_of_inserts_sees_an_insert(tmp_path: Path) -> None:
     assert len([node for node in calls(planted) if name_of(node.func) == "insert"]) == 1
 
 
+def test_csv_is_written_by_one_module_alone() -> None:
+    """It is the one that no spreadsheet runs a cell of."""
+    writers = [
+        shown(file, call)
+        for file in sources(*PACKAGES)
+        for call in calls(file)
+        if ast.unparse(call.func) in ("csv.writer", "csv.DictWriter")
+    ]
+
+    assert [place.split(":")[0] for place in writers] == ["api/kernel/csv_text.py"]
+
+
 def test_transactions_are_sent_by_the_keepers_sender_and_the_settler_of_payments_alone() -> None:
     """And by the settler of payments, which sends one call of the token with a key of its own.
 

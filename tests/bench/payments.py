@@ -117,6 +117,7 @@ def api(folder: Path, database_url: str, free_reads: int) -> Any:
         "LOG_FORMAT": "json",
         "DAILY_CEILING": str(HEAP),
         "FREE_READS_PER_DAY": str(free_reads),
+        "FREE_READS_PER_ADDRESS_PER_DAY": str(HEAP),
         "WELCOME_CREDITS": str(HEAP),
         **dict.fromkeys(("REGISTRATIONS_PER_MINUTE", "REGISTRATIONS_PER_DAY", "WELCOME_PER_ADDRESS_PER_DAY"), str(HEAP)),
     }

@@ -1,13 +1,14 @@
-"""`make bench-api`: the kernel's cost, what paying costs, reads of long books, and what a hostile caller costs the others.
+"""`make bench-api`: the kernel's cost, what paying costs, reads of long books, and what a hostile caller costs the others,
+and what 500 accounts of one person get.
 
-The last line is one JSON object with the figures of all four. Figures are shown, not judged.
+The last line is one JSON object with the figures of all five. Figures are shown, not judged.
 """
 
 import json
 
-from tests.bench import api, hostile, long_books, payments
+from tests.bench import api, hostile, long_books, payments, sybils
 
-PARTS = (api, payments, long_books, hostile)
+PARTS = (api, payments, long_books, hostile, sybils)
 
 
 def main() -> None:

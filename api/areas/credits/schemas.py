@@ -18,6 +18,9 @@ class CreditBalance(BaseModel):
     available: int = Field(description="what can be spent: welcome, earned and converted")
     total: int = Field(description="available and bonded")
     free_reads_remaining: int = Field(description="metered reads that are still free today (UTC)")
+    free_reads_shared_remaining: int = Field(
+        description="the same of all agents of your owner, or, without one, of all unowned agents of your network address together"
+    )
 
 
 class Entry(BaseModel):

@@ -6,6 +6,7 @@ from api.areas.credits.schemas import LedgerQuery
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, Call, NoInput
 from api.kernel.pagination import page_of
+from api.kernel.payments.metering import free_reads_of
 from core.books import credit_ledger
 from core.db.repositories import credits
 from core.db.tables.credits import CreditEntry
@@ -14,18 +15,23 @@ from core.domain.credits.prices import PAYOUT_POINT_PRICE, PRICES, Price
 from core.domain.mandate.record import utc_text
 from core.domain.money import usdc_text_or_none
 
+SHARED_BY_OWNER = "reads a UTC day that the agents of an owner share"
+SHARED_BY_OWNERS = "reads a UTC day that the agents of all owners of a network address share"
+SHARED_BY_ADDRESS = "reads a UTC day that the unowned agents of a network address share"
 ENFORCED, NOT_YET = "enforced", "not_enforced_yet"
 
 
 def balance(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
     held = credit_ledger.load_balance(call.db, caller.account_id)
-    taken = credits.free_reads_of_day(call.db, caller.account_id, call.now.date())
+    free = free_reads_of(caller, call.deps.limits)
+    taken, shared = credits.free_reads_of_day(call.db, free, call.now.date())
     return Answer(
         {bucket: getattr(held, bucket) for bucket in BUCKETS}
         | {
             "available": held.available,
             "total": held.available + held.bonded,
-            "free_reads_remaining": max(0, call.deps.limits.free_reads_per_day - taken),
+            "free_reads_remaining": free.left(taken, shared),
+            "free_reads_shared_remaining": free.shared_left(shared),
         }
     )
 
@@ -59,7 +65,10 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer:
             "daily_calls": {"enforced": limits.daily_calls, "payment_section": [2_000, 5_000, 10_000], "tier_table": [100, 5_000, 50_000]},
             "limits": [
                 _limit("free_metered_reads", limits.free_reads_per_day, "reads an agent account and UTC day", ENFORCED),
-                _limit("welcome_credit", limits.welcome_credits, "credits", ENFORCED),
+                _limit("free_metered_reads_of_owner", limits.free_reads_per_owner_per_day, SHARED_BY_OWNER, ENFORCED),
+                _limit("free_metered_reads_of_owners_of_address", limits.free_reads_per_owners_address_per_day, SHARED_BY_OWNERS, ENFORCED),
+                _limit("free_metered_reads_of_address", limits.free_reads_per_address_per_day, SHARED_BY_ADDRESS, ENFORCED),
+                _limit("welcome_credit", limits.welcome_credits, "credits, once an unowned agent or an owner", ENFORCED),
                 _limit("new_account_payout_cap", limits.new_account_payout_credits_per_day, "credits a UTC day"),
                 _limit("rooms_payout_cap", limits.rooms_payout_credits_per_day, "credits a UTC day"),
                 _limit("rooms_payout_person_cap", limits.rooms_payout_credits_per_person_per_day, "credits a person and UTC day"),

@@ -104,8 +104,11 @@ def _rate_limits(call: Call) -> dict[str, Any]:
         },
         "unowned_registrations_per_minute": limits.registrations_per_minute,
         "unowned_registrations_per_utc_day": limits.registrations_per_day,
+        "owner_sign_ups_per_address_and_utc_day": limits.owner_sign_ups_per_day,
+        "owned_registrations_per_address_and_utc_day": limits.owned_registrations_per_day,
         "agents_per_owner": limits.agents_per_owner,
         "wrong_recovery_codes_per_hour": limits.recovery_failures_per_hour,
+        "open_transfer_reports_per_agent": limits.open_transfer_reports,
         "starter_wallet_transfers_per_utc_day": limits.custodial_transfers_per_day,
         "body_bytes": limits.body_bytes,
     }

@@ -1,11 +1,13 @@
-"""Who may register an agent now, whether the welcome credit comes with it, and the account that is made.
+"""Who may sign up as an owner or register an agent now, whether the welcome credit comes with it, and the agent that is made.
 
     unowned   10 in a sliding 60 s and 30 in a UTC day per network address; of the day's the first 3 are credited
               (defense level 1: the first one; levels 2 and 3: none)
-    owned     20 per owner, no limit per address; always credited
+    owned     20 per owner, and 60 in a UTC day per network address over all owners; the first of each owner is credited
+    owners    10 first sign-ins in a UTC day per network address
 
-Counted in Postgres under a lock, in the transaction that registers: two calls at once cannot both be the last.
-Source: core spec 5.4, 5.5, 8; decisions 62, 66.
+Counted in Postgres under the address's lock, in the transaction that registers: two calls at once cannot both be the last.
+That lock is taken before any other, so that no two calls wait for each other.
+Source: core spec 5.4, 5.5, 8; decisions 62, 66; docs/decisions/0082.
 """
 
 from collections.abc import Mapping
@@ -20,29 +22,53 @@ from core.books import credit_ledger
 from core.db.repositories import identity, safety
 
 WINDOW = timedelta(seconds=60)
+OWNED_INSTEAD = "register later, or while your owner is signed in (owned agents count apart)"
 
 
 def admit_unowned(call: Call) -> bool:
     """True when the welcome credit is due. Errors: Refusal rate_limited with the time from which it works."""
     limits = call.deps.limits
     identity.lock_registrations(call.db, call.client)
-    midnight = datetime.combine(call.now.date(), time(0), call.now.tzinfo)
+    midnight = _midnight(call)
     today = identity.count_unowned_registrations(call.db, call.client, midnight)
     if today >= limits.registrations_per_day:
-        raise _rate_limited(f"{limits.registrations_per_day} registrations a day", midnight + timedelta(days=1))
+        raise _rate_limited(f"{limits.registrations_per_day} registrations a day", OWNED_INSTEAD, midnight + timedelta(days=1))
     recent = identity.unowned_registrations(call.db, call.client, call.now - WINDOW)
     if len(recent) >= limits.registrations_per_minute:
-        raise _rate_limited(f"{limits.registrations_per_minute} registrations a minute", recent[-limits.registrations_per_minute] + WINDOW)
+        again = recent[-limits.registrations_per_minute] + WINDOW
+        raise _rate_limited(f"{limits.registrations_per_minute} registrations a minute", OWNED_INSTEAD, again)
     return today < welcomes_a_day(safety.defense_level(call.db), limits.welcome_per_address_per_day)
 
 
 def admit_owned(call: Call, owner_id: int) -> bool:
-    """Always True: an owned agent is credited. Errors: Refusal owned_agents_limit."""
+    """True when the owner's welcome credit is due. Errors: Refusal owned_agents_limit, rate_limited."""
+    limits = call.deps.limits
+    identity.lock_registrations(call.db, call.client)
     identity.lock_account(call.db, owner_id)
-    limit = call.deps.limits.agents_per_owner
-    if identity.count_agents_of_owner(call.db, owner_id) >= limit:
-        raise Refusal("owned_agents_limit", f"You own {limit} agents already, the most that one owner may have; use one of them.")
-    return True
+    agents = identity.agent_ids_of_owner(call.db, owner_id)
+    if len(agents) >= limits.agents_per_owner:
+        detail = f"You own {limits.agents_per_owner} agents already, the most that one owner may have; use one of them."
+        raise Refusal("owned_agents_limit", detail)
+    midnight = _midnight(call)
+    if identity.count_owned_registrations(call.db, call.client, midnight) >= limits.owned_registrations_per_day:
+        used = f"{limits.owned_registrations_per_day} registrations of owned agents a day"
+        raise _rate_limited(used, "register later, or from another network address", midnight + timedelta(days=1))
+    return not credit_ledger.is_any_welcomed(call.db, agents)
+
+
+def admit_owner(call: Call) -> None:
+    """Whether one more wallet may become an owner. Errors: Refusal rate_limited."""
+    limit = call.deps.limits.owner_sign_ups_per_day
+    identity.lock_registrations(call.db, call.client)
+    midnight = _midnight(call)
+    if identity.count_owner_sign_ups(call.db, call.client, midnight) >= limit:
+        instead = "sign in for the first time later, or from another network address; who signed in before can do so at any time"
+        raise _rate_limited(f"{limit} new owners a day", instead, midnight + timedelta(days=1), next_calls=())
+
+
+def _midnight(call: Call) -> datetime:
+    """When the UTC day began."""
+    return datetime.combine(call.now.date(), time(0), call.now.tzinfo)
 
 
 def enrol(call: Call, name: str, *, owner_id: int | None = None, is_welcome: bool, **names: str) -> Mapping[str, Any]:
@@ -50,19 +76,17 @@ def enrol(call: Call, name: str, *, owner_id: int | None = None, is_welcome: boo
     key, recovery = mint(TokenKind.AGENT_KEY), mint(TokenKind.RECOVERY_CODE)
     agent = identity.add_agent(call.db, name, owner_id, call.client, hash_of(call, recovery), call.now, **names)
     identity.add_key(call.db, agent.id, hash_of(call, key), call.now)
-    if is_welcome and call.deps.limits.welcome_credits > 0:
-        credit_ledger.grant_welcome(call.db, agent.id, call.deps.limits.welcome_credits, call.now)
+    welcome = call.deps.limits.welcome_credits if is_welcome else 0
+    if welcome > 0:
+        credit_ledger.grant_welcome(call.db, agent.id, welcome, call.now)
     return {
         "api_key": key,
         "recovery_code": recovery,
         "user_id": agent.id,
         "bearer_token": open_agent_session(call, agent.id),
-        "welcome_credit_granted": is_welcome,
+        "welcome_credit_granted": welcome > 0,
     }
 
 
-def _rate_limited(limit: str, retry_at: datetime) -> Refusal:
-    detail = (
-        f"This network address has used its {limit}; register later, or while your owner is signed in (owned agents have no such limit)."
-    )
-    return Refusal("rate_limited", detail, retry_at=retry_at)
+def _rate_limited(limit: str, instead: str, retry_at: datetime, next_calls: tuple[str, ...] | None = None) -> Refusal:
+    return Refusal("rate_limited", f"This network address has used its {limit}; {instead}.", retry_at=retry_at, next_calls=next_calls)

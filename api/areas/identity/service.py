@@ -7,7 +7,7 @@ import secrets
 from datetime import timedelta
 from typing import Any
 
-from api.areas.identity.registration import admit_owned, admit_unowned, enrol
+from api.areas.identity.registration import admit_owned, admit_owner, admit_unowned, enrol
 from api.areas.identity.schemas import Connect, Link, Login, Nonce, Register, RegisterExternal
 from api.kernel.caller import BearerCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal
@@ -34,7 +34,9 @@ def nonce(call: Call, caller: Nobody, command: Nonce) -> Answer:
 def login(call: Call, caller: Nobody, command: Login) -> Answer:
     """An owner's session; the first sign-in of a wallet makes its account."""
     address = verified_wallet(call, Subject(Purpose.LOGIN), command.message, command.signature)
-    owner = identity.owner_of_wallet(call.db, address, call.now)
+    if identity.find_account_of_wallet(call.db, address) is None:
+        admit_owner(call)
+    owner = identity.owner_of_wallet(call.db, address, call.client, call.now)
     if owner is None:
         raise Refusal("wallet_taken", f"{address} is linked to an agent; sign in with a wallet of your own.")
     token, expires_at = open_owner_session(call, owner.id)

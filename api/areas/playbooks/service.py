@@ -10,8 +10,10 @@ from core.domain.money import usdc_text_or_none
 
 def index(call: Call, caller: Nobody, command: NoInput) -> Answer:
     """Every guide by its path, with what it costs."""
-    price, free = PRICES["playbook_read"], call.deps.limits.free_reads_per_day
-    cost = f"{price.credits} credit or {usdc_text_or_none(price.usdc_e6)} USDC; the first {free} reads of an agent's day are free"
+    price, limits = PRICES["playbook_read"], call.deps.limits
+    shared = f"{limits.free_reads_per_owner_per_day} of an owner's agents together"
+    free = f"the first {limits.free_reads_per_day} reads of an agent's day are free, {shared}"
+    cost = f"{price.credits} credit or {usdc_text_or_none(price.usdc_e6)} USDC; {free}"
     lines = ["# Playbooks", "", "## Short guides, free", ""]
     lines += [_line(f"/playbook/{name}", page) for name, page in shelf().atoms.items()]
     for name, book in shelf().playbooks.items():

@@ -143,7 +143,7 @@ def set_defense(call: Call, caller: OperatorCaller, command: SetDefense) -> Answ
 
 def _level(call: Call, level: int) -> dict[str, Any]:
     credited = welcomes_a_day(level, call.deps.limits.welcome_per_address_per_day)
-    credit = f"Of an address's unowned registrations in a UTC day, {_count(credited)} credited; owned ones always are."
+    credit = f"Of an address's unowned registrations in a UTC day, {_count(credited)} credited; an owner's first agent always is."
     bond = " A Rooms post or task claim without Bronze standing locks a refundable bond." if takes_bond(level) else ""
     return {
         "level": level,

@@ -7,7 +7,7 @@ from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, Refusal
 from core.books import readings, transfer_reports
 from core.books.readings import Reading
-from core.books.transfer_reports import Claim
+from core.books.transfer_reports import LOOK_MOST, Claim
 from core.db.repositories import identity, policies
 from core.db.repositories import transfers as repository
 from core.db.repositories.chain import hex_of
@@ -22,7 +22,10 @@ OF_THE_CHAIN = ("idle", "in_transit", "delivered")  # what facts of the chain mo
 
 
 def report(call: Call, caller: AgentCaller, command: ReportTransfer) -> Answer:
-    """Take the report and move its amount into transit. Errors: Refusal duplicate_transfer, insufficient_idle, record_short."""
+    """Take the report and move its amount into transit.
+
+    Errors: Refusal duplicate_transfer, insufficient_idle, record_short, rate_limited.
+    """
     if command.chain_id != call.deps.chain_id:
         raise InvalidParameterError("chain_id", f"transfers are read on chain {call.deps.chain_id}")
     claim = Claim(
@@ -33,7 +36,9 @@ def report(call: Call, caller: AgentCaller, command: ReportTransfer) -> Answer:
         tx_hash=command.tx_hash,
     )
     _require_new(call, caller, claim)
-    added = transfer_reports.report(call.db, caller.account_id, claim, _override_reason(call, caller, claim), call.now)
+    override_reason = _override_reason(call, caller, claim)
+    _require_room(call, caller)
+    added = transfer_reports.report(call.db, caller.account_id, claim, override_reason, call.now)
     if added is None:
         raise _duplicate(call, caller, claim)
     balance = readings.balance_now(call.db, caller.account_id, claim.chain_id, claim.asset)
@@ -92,6 +97,23 @@ def _override_reason(call: Call, caller: AgentCaller, claim: Claim) -> str | Non
         "until it is confirmed, or ask the owner for allow_overdraft in the policy's auto_vs_approval.",
         remaining=usdc_text(idle_e6),
         next_calls=(NextCall("mandates.policy", {"id": str(caller.account_id)}),),
+    )
+
+
+def _require_room(call: Call, caller: AgentCaller) -> None:
+    """Each open report is looked up on the chain again and again. The book is held, so that of calls at once exactly the limit is taken."""
+    limit = call.deps.limits.open_transfer_reports
+    first_ends_at = transfer_reports.make_room(call.db, caller.account_id, limit)
+    if first_ends_at is None:
+        return
+    again = max(first_ends_at, call.now + LOOK_MOST)
+    raise Refusal(
+        "rate_limited",
+        f"{limit} of your transfer reports wait for the chain, the most at once; send this one when one of them is confirmed or failed, "
+        f"at the latest from {instant_text(again)} on.",
+        remaining={"open_transfer_reports": 0},
+        retry_at=again,
+        next_calls=(NextCall("transfers.balances", {"id": str(caller.account_id)}),),
     )
 
 

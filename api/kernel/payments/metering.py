@@ -4,6 +4,7 @@
 
 Laws
 - A read that was refused or failed does not come here: it costs nothing.
+- Free reads are counted for the agent and its pools in one statement (core.domain.credits.free_reads, core.db.repositories.credits).
 - A payment is not looked at while a free read or credits cover the call; it can be used for another one.
 - One call is charged at most once. With an Idempotency-Key the first answer is kept in the transaction that charges, and
   a repeated call gets it again, uncharged.
@@ -11,6 +12,7 @@ Laws
 
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from functools import partial
@@ -22,7 +24,7 @@ from x402.schemas import PaymentPayload
 from api.kernel import idempotency
 from api.kernel.caller import AgentCaller
 from api.kernel.idempotency import Slot
-from api.kernel.operation import Outcome, Refusal
+from api.kernel.operation import Limits, Outcome, Refusal
 from api.kernel.payments import exact, vault
 from api.kernel.payments.offer import EXACT, VAULT, Keep, MeteredRead, unpaid
 from api.kernel.payments.rails import Rails
@@ -31,7 +33,9 @@ from api.kernel.scopes import SPEND_SCOPE
 from core.books import credit_ledger
 from core.db.engine import WriteSession, driver_of
 from core.db.repositories import credits
+from core.db.repositories.credits import UsedUp
 from core.domain.credits.buckets import NotEnoughCreditsError
+from core.domain.credits.free_reads import FreeReads, PoolLimits, pools_of
 
 FREE_HEADER = "X-Free-Reads-Remaining"
 CREDITS_HEADER = "X-Credits-Charged"
@@ -48,6 +52,7 @@ class _Shortfall:
 
     needed: int
     available: int | None = None
+    free: FreeReads | None = None
 
 
 def charged(read: MeteredRead, slot: Slot | None, outcome: Outcome) -> Outcome | Settle:
@@ -65,30 +70,18 @@ def charged(read: MeteredRead, slot: Slot | None, outcome: Outcome) -> Outcome |
             kept = idempotency.claim(session, slot)
             if kept is not None:
                 return replace(kept, media_type=outcome.media_type)
-            paid = _free_read(driver_of(session), read) or _by_credits(read, partial(credit_ledger.spend, session))
+            slot.keep(session, outcome, read.now)  # first, since what pays holds rows that other calls wait for
+            paid = _free_read(read, lambda: nullcontext(driver_of(session))) or _by_credits(read, partial(credit_ledger.spend, session))
             if not isinstance(paid, _Shortfall):
-                slot.keep(session, outcome, read.now)
                 return _with(outcome, paid)
+            session.rollback()
     pay = _payment(read, paid, lambda serving: _keep(serving, slot, outcome, read.now))
     return lambda: _with(outcome, pay())
 
 
 def _charged_alone(read: MeteredRead) -> dict[str, str] | _Shortfall:
     """A call without an Idempotency-Key has nothing else to write: each way to pay is a statement that commits itself."""
-    return _free_read_alone(read) or _by_credits(read, partial(credit_ledger.spend_alone, read.deps.database))
-
-
-def _free_read_alone(read: MeteredRead) -> dict[str, str] | None:
-    if not isinstance(read.caller, AgentCaller):
-        return None
-    today = read.caller.account_id, read.now.date(), read.deps.limits.free_reads_per_day
-    if read.deps.used_up.has(*today):
-        return None
-    with read.deps.database.statements() as connection:
-        free = _free_read(connection, read)
-    if free is None:
-        read.deps.used_up.add(*today)
-    return free
+    return _free_read(read, read.deps.database.statements) or _by_credits(read, partial(credit_ledger.spend_alone, read.deps.database))
 
 
 def _keep(session: WriteSession, slot: Slot | None, outcome: Outcome, now: datetime) -> None:
@@ -101,13 +94,29 @@ def _with(outcome: Outcome, headers: Mapping[str, str]) -> Outcome:
     return replace(outcome, headers={**outcome.headers, **headers})
 
 
-def _free_read(connection: Connection[Any], read: MeteredRead) -> dict[str, str] | None:
-    """Take one of the agent's free reads; None: the caller is no agent, or today's are used up."""
+def _free_read(read: MeteredRead, connect: Callable[[], AbstractContextManager[Connection[Any]]]) -> dict[str, str] | None:
+    """Take one of the agent's free reads; None: the caller is no agent, or today's are used up, its own or a pool's."""
     if not isinstance(read.caller, AgentCaller):
         return None
-    limit = read.deps.limits.free_reads_per_day
-    taken = credits.take_free_read(connection, read.caller.account_id, read.now.date(), limit)
-    return None if taken is None else {FREE_HEADER: str(limit - taken), CREDITS_HEADER: "0"}
+    free, day, used_up = free_reads_of(read.caller, read.deps.limits), read.now.date(), read.deps.used_up
+    if any(used_up.has(name, day, limit) for name, limit in free.counts):
+        return None
+    with connect() as connection:
+        left = credits.take_free_read(connection, free, day)
+    if isinstance(left, UsedUp):
+        used_up.add(left.name, day, left.limit)
+        return None
+    return {FREE_HEADER: str(left), CREDITS_HEADER: "0"}
+
+
+def free_reads_of(caller: AgentCaller, limits: Limits) -> FreeReads:
+    """What the agent has free in a UTC day, and the pools that it has it from."""
+    of_pools = PoolLimits(
+        of_owner=limits.free_reads_per_owner_per_day,
+        of_address=limits.free_reads_per_address_per_day,
+        of_owners_address=limits.free_reads_per_owners_address_per_day,
+    )
+    return FreeReads(caller.account_id, limits.free_reads_per_day, pools_of(caller.owner_id, caller.came_from, of_pools))
 
 
 def _by_credits(read: MeteredRead, spend: Callable[..., object]) -> dict[str, str] | _Shortfall:
@@ -120,7 +129,7 @@ def _by_credits(read: MeteredRead, spend: Callable[..., object]) -> dict[str, st
     try:
         spend(read.caller.account_id, needed, f"read:{uuid.uuid4().hex}", payload, read.now)
     except NotEnoughCreditsError as error:
-        return _Shortfall(error.needed, error.available)
+        return _Shortfall(error.needed, error.available, free_reads_of(read.caller, read.deps.limits))
     return {FREE_HEADER: "0", CREDITS_HEADER: str(needed)}
 
 
@@ -150,24 +159,25 @@ def _unpaid(read: MeteredRead, shortfall: _Shortfall) -> Refusal:
     if read.payment.v1 is not None:
         detail = "X-PAYMENT is x402 version 1; this service speaks version 2: answer PAYMENT-REQUIRED with PAYMENT-SIGNATURE."
         return unpaid(read, "payment_invalid", detail)
-    if shortfall.available is None:
+    if shortfall.available is None or shortfall.free is None:
         detail = (
             f"This read costs {_text(shortfall.needed)} with an agent's key, or a payment as accepts says; "
             "a registered agent has free reads every day."
         )
         return unpaid(read, "payment_required", detail)
-    return _credit_insufficient(read, shortfall.needed, shortfall.available)
+    return _credit_insufficient(read, shortfall.needed, shortfall.available, shortfall.free)
 
 
 def _text(amount: int) -> str:
     return "1 credit" if amount == 1 else f"{amount} credits"
 
 
-def _credit_insufficient(read: MeteredRead, needed: int, available: int) -> Refusal:
+def _credit_insufficient(read: MeteredRead, needed: int, available: int, free: FreeReads) -> Refusal:
     again = datetime.combine(read.now.date() + timedelta(days=1), time(0), read.now.tzinfo)
     detail = (
         f"Today's free reads are used up and this read costs {_text(needed)}; you have {available}. "
-        f"Pay as accepts says, or read again from {again:%Y-%m-%dT%H:%M:%SZ} on."
+        f"Pay as accepts says, or read again from {again:%Y-%m-%dT%H:%M:%SZ} on: "
+        f"an agent has {free.says}."
     )
     counts = {"needed": needed, "available": available, "shortfall": needed - available}
     refusal = unpaid(read, "credit_insufficient", detail, block={"credit": counts})

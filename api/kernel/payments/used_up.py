@@ -1,4 +1,4 @@
-"""Whose free reads are used up, as this process saw it: until the UTC day ends they stay so, and the database need not be asked again.
+"""Which agents and pools have no free read left, as this process saw it: until the UTC day ends that stays so, and nobody asks again.
 
 Forgotten at the turn of the day and with the process; what a database lost in a crash is given back only when the day ends.
 """
@@ -9,16 +9,16 @@ from datetime import date
 
 @dataclass(slots=True)
 class UsedUp:
-    """(account, limit) of one day. Threads may share it: a race asks the database once more, no more than that."""
+    """(name of a count, its limit) of one day. Threads may share it: a race asks the database once more, no more than that."""
 
     _day: date = date.min
-    _seen: set[tuple[int, int]] = field(default_factory=set)
+    _seen: set[tuple[str, int]] = field(default_factory=set)
 
-    def has(self, account_id: int, day: date, limit: int) -> bool:
-        return day == self._day and (account_id, limit) in self._seen
+    def has(self, name: str, day: date, limit: int) -> bool:
+        return day == self._day and (name, limit) in self._seen
 
-    def add(self, account_id: int, day: date, limit: int) -> None:
+    def add(self, name: str, day: date, limit: int) -> None:
         if day > self._day:
             self._seen, self._day = set(), day
         if day == self._day:
-            self._seen.add((account_id, limit))
+            self._seen.add((name, limit))

@@ -21,8 +21,9 @@ _COUNT_CALL = """
 with caller as (
     select k.id as key_id, k.scopes, k.per_order_usdc_e6, k.per_day_usdc_e6,
            a.id as account_id, a.kind, a.name, a.owner_id, a.wallet_address, a.generation,
+           case when a.owner_id is null then a.registered_from else o.registered_from end as came_from,
            (cast(%(ceilings)s as jsonb) ->> 'free')::int as ceiling -- the plan of the key: nobody can subscribe yet
-    from api_key k join account a on a.id = k.account_id
+    from api_key k join account a on a.id = k.account_id left join account o on o.id = a.owner_id
     where k.key_hash = %(key_hash)s and k.revoked_at is null
 ), counted as (
     insert into request_count as c (key_id, day, n, last_at)
@@ -30,8 +31,8 @@ with caller as (
     on conflict (key_id, day) do update set n = c.n + 1, last_at = excluded.last_at where c.n < (select ceiling from caller)
     returning n
 )
-select key_id, account_id, kind, name, owner_id, wallet_address, scopes, per_order_usdc_e6::text, per_day_usdc_e6::text, generation,
-       ceiling, counted.n, set_config('synchronous_commit', 'off', true)
+select key_id, account_id, kind, name, owner_id, wallet_address, came_from, scopes, per_order_usdc_e6::text, per_day_usdc_e6::text,
+       generation, ceiling, counted.n, set_config('synchronous_commit', 'off', true)
 from caller left join counted on true
 """
 
@@ -46,6 +47,7 @@ class KeyCall:
     name: str
     owner_id: int | None
     wallet_address: bytes | None
+    came_from: str | None  # where its owner signed up; without one, where it registered
     scopes: list[Any] | None
     per_order: str | None  # USDC base units as text: numeric would come as Decimal
     per_day: str | None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import ColumnElement, Select, and_, exists, func, select, true
+from sqlalchemy import ColumnElement, Select, and_, exists, func, select, text, true
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -17,6 +17,17 @@ from core.db.tables.keeper import KeeperIntent, Outbox
 from core.domain.custody import SealedKey
 from core.domain.money import UsdcE6
 
+NAMED = 20
+# The versions in their order, each found from the one before by the index: what it costs is how many there are, not how many wallets.
+_KEY_VERSIONS = text("""
+with recursive version(key_version) as (
+    select min(key_version) from custodial_wallet
+    union all
+    select (select min(w.key_version) from custodial_wallet w where w.key_version > v.key_version)
+    from version v where v.key_version is not null
+)
+select key_version from version where key_version is not null
+""")
 SETTLED = ("done", "reverted", "refused")  # ends of an intent after which nothing of a request is sent any more
 
 
@@ -81,6 +92,30 @@ def reseal(session: WriteSession, key_version: str, resealed: Callable[[SealedKe
         row.ciphertext, row.key_version = sealed.ciphertext, sealed.key_version
     session.flush()
     return len(others)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownSeals:
+    """Wallets that are sealed with a key which nobody here has. `first`: (account, checksum address) of the first NAMED of them."""
+
+    key_version: str
+    wallets: int
+    first: tuple[tuple[int, str], ...]
+
+
+def unknown_seals(session: Session, known: Collection[str]) -> list[UnknownSeals]:
+    """By key version, those whose version is not among the `known`. Reads one row a version, and the wallets of unknown ones."""
+    versions = [one for one in session.scalars(_KEY_VERSIONS) if one not in known]
+    return [_of_version(session, version) for version in versions]
+
+
+def _of_version(session: Session, version: str) -> UnknownSeals:
+    of_it = CustodialWallet.key_version == version
+    rows = session.execute(
+        select(CustodialWallet.account_id, CustodialWallet.address).where(of_it).order_by(CustodialWallet.account_id).limit(NAMED)
+    )
+    count = session.scalar(select(func.count()).where(of_it)) or 0
+    return UnknownSeals(version, count, tuple((account_id, _address(address)) for account_id, address in rows))
 
 
 def _sealed(row: CustodialWallet | None) -> SealedKey | None:

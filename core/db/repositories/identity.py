@@ -68,8 +68,10 @@ def lock_owner(session: WriteSession, account_id: int) -> None:
     session.execute(select(Account.id).where(Account.id == account_id).with_for_update(key_share=True))
 
 
-def owner_of_wallet(session: WriteSession, address: str, now: datetime) -> Account | None:
+def owner_of_wallet(session: WriteSession, address: str, client: str, now: datetime) -> Account | None:
     """The owner account of a wallet, made if the wallet has no account yet; None when the wallet is someone else's.
+
+    `client`: the network address that a new one counts for.
 
     Waits for a concurrent link of the same wallet.
     """
@@ -78,7 +80,7 @@ def owner_of_wallet(session: WriteSession, address: str, now: datetime) -> Accou
         _lock_wallet(session, address)
         account = find_account_of_wallet(session, address)
     if account is None:
-        account = Account(kind="owner", name=address, wallet_address=address_bytes(address), created_at=now)
+        account = Account(kind="owner", name=address, wallet_address=address_bytes(address), registered_from=client, created_at=now)
         session.add(account)
         session.flush()
     return account if account.kind == "owner" else None
@@ -246,8 +248,22 @@ def count_unowned_registrations(session: Session, client: str, since: datetime) 
     return session.scalar(query) or 0
 
 
-def count_agents_of_owner(session: Session, owner_id: int) -> int:
-    return session.scalar(select(func.count()).where(Account.owner_id == owner_id, Account.kind == "agent")) or 0
+def count_owned_registrations(session: Session, client: str, since: datetime) -> int:
+    """How many owned agents, of whichever owner, were registered from this address from `since` on (inclusive)."""
+    query = select(func.count()).where(
+        Account.registered_from == client, Account.kind == "agent", Account.owner_id.is_not(None), Account.created_at >= since
+    )
+    return session.scalar(query) or 0
+
+
+def count_owner_sign_ups(session: Session, client: str, since: datetime) -> int:
+    """How many owners signed in for the first time from this address from `since` on (inclusive)."""
+    query = select(func.count()).where(Account.registered_from == client, Account.kind == "owner", Account.created_at >= since)
+    return session.scalar(query) or 0
+
+
+def agent_ids_of_owner(session: Session, owner_id: int) -> list[int]:
+    return list(session.scalars(select(Account.id).where(Account.owner_id == owner_id, Account.kind == "agent")))
 
 
 # Sessions

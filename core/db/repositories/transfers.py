@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import any_, cast, or_, select
+from sqlalchemy import Text, any_, cast, func, or_, select
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, insert
 from sqlalchemy.orm import Session
 
@@ -14,6 +14,9 @@ from core.db.repositories.identity import address_text
 from core.db.tables.identity import Account
 from core.db.tables.transfers import TransferReport
 from core.domain.transfers import Direction, Failure, State
+
+OPEN = (State.REPORTED.value, State.SEEN.value)
+WEIGHED = 10
 
 
 def add_report(session: WriteSession, tx_hash: str, **values: Any) -> TransferReport | None:
@@ -45,13 +48,51 @@ def reports_of(session: Session, account_id: int) -> list[TransferReport]:
     return list(session.scalars(select(TransferReport).where(TransferReport.account_id == account_id).order_by(TransferReport.id)))
 
 
+def lock_waiting_reports(session: WriteSession, account_id: int, failures: Collection[str]) -> list[TransferReport]:
+    """Reports of an account that failed so and may still come back, oldest first, held until the transaction ends.
+
+    One that the deposit watcher holds is left out: it takes the report first and the book then, the caller the book first.
+    """
+    mine = (TransferReport.account_id == account_id, TransferReport.next_look_at.is_not(None))
+    query = select(TransferReport).where(*mine, TransferReport.failure.in_(failures))
+    held = query.order_by(TransferReport.id).with_for_update(skip_locked=True)
+    return list(session.scalars(held.execution_options(populate_existing=True)))
+
+
+def open_deadlines(session: Session, account_id: int) -> list[datetime]:
+    """Until when each report of an account that is neither confirmed nor failed may wait for the chain, the soonest first."""
+    mine = (TransferReport.account_id == account_id, TransferReport.next_look_at.is_not(None), TransferReport.state.in_(OPEN))
+    return list(session.scalars(select(TransferReport.deadline_at).where(*mine).order_by(TransferReport.deadline_at)))
+
+
 def due_reports(session: Session, chain_id: int, now: datetime, limit: int) -> list[tuple[TransferReport, str | None]]:
-    """Reports to look at by now, the longest due first, each with its agent's linked wallet (None: none is linked)."""
-    query = (
-        select(TransferReport, Account.wallet_address)
+    """At most `limit` reports to look at by now, each with its agent's linked wallet (None: none is linked).
+
+    They come in two orders that take turns, so that neither many reports nor large ones keep the others waiting: the longest due first; and
+    the largest amount first, of one owner or network address one before the second of anybody. The longest due are weighed, some
+    times `limit`.
+    """
+    due = (TransferReport.chain_id == chain_id, TransferReport.next_look_at <= now)
+    longest = select(TransferReport.id).where(*due).order_by(TransferReport.next_look_at, TransferReport.id).limit(limit * WEIGHED)
+    person = func.coalesce("owner:" + cast(Account.owner_id, Text), Account.registered_from, "account:" + cast(Account.id, Text))
+    turn = func.row_number().over(partition_by=person, order_by=(TransferReport.amount_e6.desc(), TransferReport.id))
+    weighed = (
+        select(TransferReport.id, TransferReport.amount_e6, TransferReport.next_look_at, Account.wallet_address, turn.label("turn"))
         .join(Account, Account.id == TransferReport.account_id)
-        .where(TransferReport.chain_id == chain_id, TransferReport.next_look_at <= now)
-        .order_by(TransferReport.next_look_at, TransferReport.id)
+        .where(TransferReport.id.in_(longest))
+        .subquery()
+    )
+    age = (weighed.c.next_look_at, weighed.c.id)
+    ranked = select(
+        weighed.c.id,
+        weighed.c.wallet_address,
+        func.row_number().over(order_by=age).label("by_age"),
+        func.row_number().over(order_by=(weighed.c.turn, weighed.c.amount_e6.desc(), *age)).label("by_amount"),
+    ).subquery()
+    query = (
+        select(TransferReport, ranked.c.wallet_address)
+        .join(ranked, ranked.c.id == TransferReport.id)
+        .order_by(func.least(ranked.c.by_age, ranked.c.by_amount), ranked.c.by_age)
         .limit(limit)
     )
     return [(report, address_text(wallet)) for report, wallet in session.execute(query)]

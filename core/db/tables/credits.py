@@ -64,3 +64,13 @@ class FreeReadCount(Base):
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id"), primary_key=True)
     day: Mapped[date] = mapped_column(Date, primary_key=True)
     n: Mapped[int] = mapped_column(Integer)
+
+
+class FreeReadPool(Base):
+    """The same of all agents of a pool (core/domain/credits/free_reads.py): the sum of their counts."""
+
+    __tablename__ = "free_read_pool"
+
+    pool: Mapped[str] = mapped_column(Text, primary_key=True)
+    day: Mapped[date] = mapped_column(Date, primary_key=True)
+    n: Mapped[int] = mapped_column(Integer)

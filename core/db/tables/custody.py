@@ -13,6 +13,7 @@ class CustodialWallet(Base):
     """One a account. The ciphertext opens for this account and address only."""
 
     __tablename__ = "custodial_wallet"
+    __table_args__ = (Index("ix_custodial_wallet_key_version_account_id", "key_version", "account_id"),)
 
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id"), primary_key=True, autoincrement=False)
     address: Mapped[bytes] = mapped_column(BYTEA, unique=True)

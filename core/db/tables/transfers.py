@@ -92,6 +92,7 @@ class TransferReport(Base):
         Index("ix_transfer_report_next_look_at", "chain_id", "next_look_at", postgresql_where=text("next_look_at is not null")),
         Index("ix_transfer_report_block_hash", "chain_id", "block_hash", postgresql_where=text("block_hash is not null")),
         Index("ix_transfer_report_account_id_id", "account_id", "id"),
+        Index("ix_transfer_report_watched", "account_id", "id", postgresql_where=text("next_look_at is not null")),
     )
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)

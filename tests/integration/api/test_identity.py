@@ -317,12 +317,14 @@ def test_connect__counts_by_address__and_believes_trusted_proxies_only(limited: 
     connect(proxy, {"X-Forwarded-For": "198.51.100.2"})
 
 
-def test_connect__owned__is_credited_and_not_limited_by_address(limited: Limit, wallet: LocalAccount, database: Database) -> None:
+def test_connect__owned__is_not_limited_by_what_the_addresss_unowned_agents_used(
+    limited: Limit, wallet: LocalAccount, database: Database
+) -> None:
     client = limited(registrations_per_day=1, agents_per_owner=3)
     owner = login(client, wallet)
     connect(client)
     agents = [connect(client, owner) for _ in range(3)]
-    assert [agent["welcome_credit_granted"] for agent in agents] == [True, True, True]
+    assert [agent["welcome_credit_granted"] for agent in agents] == [True, False, False]
     answer = client.post("/auth/agent/connect", json={"agent_name": "x"}, headers=owner)
     assert (answer.status_code, answer.json()["service"]["reason"]) == (409, "owned_agents_limit")
     assert "retry_at" not in answer.json()["service"]
@@ -404,7 +406,9 @@ def test_link__while_the_same_wallet_signs_in_for_the_first_time__is_wallet_take
     """Only links waited for each other: the sign-in's row broke the link's transaction, 503."""
     token = connect(client)["bearer_token"]
     first = while_held(
-        database, lambda session: identity.owner_of_wallet(session, wallet.address, clock.now), lambda: link(client, token, wallet)
+        database,
+        lambda session: identity.owner_of_wallet(session, wallet.address, "203.0.113.9", clock.now),
+        lambda: link(client, token, wallet),
     )
     assert first == (409, "wallet_taken")
 

@@ -190,7 +190,7 @@ def test_fifty_at_once_by_all_three_ways__exactly_thirty_a_day(limited: Limit, d
         assert session.execute(text("select count(*), sum(welcome) from credit_head")).one() == (3, 30)
 
 
-def test_twenty_five_owned_at_once__exactly_twenty_register_and_all_are_credited(
+def test_twenty_five_owned_at_once__exactly_twenty_register_and_one_is_credited(
     client: TestClient, wallet: LocalAccount, database: Database
 ) -> None:
     owner = login(client, wallet)
@@ -198,7 +198,7 @@ def test_twenty_five_owned_at_once__exactly_twenty_register_and_all_are_credited
     assert at_once(25, call) == {200: 20, 409: 5}
     with database.read() as session:
         assert session.scalar(text("select count(*) from account where owner_id is not null")) == 20
-        assert session.execute(text("select count(*), sum(welcome) from credit_head")).one() == (20, 200)
+        assert session.execute(text("select count(*), sum(welcome) from credit_head")).one() == (1, 10)
     refused = client.post("/auth/agent/connect", json={"agent_name": "x"}, headers=owner)
     assert reason(refused) == (409, "owned_agents_limit")
     assert "retry_at" not in refused.json()["service"]
@@ -217,13 +217,13 @@ def test_a_defense_level__says_how_many_unowned_agents_a_day_are_credited(
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
-def test_a_defense_level__leaves_owned_agents_their_credit(
+def test_a_defense_level__leaves_an_owner_the_credit(
     client: TestClient, operator: dict[str, str], wallet: LocalAccount, level: int
 ) -> None:
     client.put("/admin/defense", json={"level": level}, headers=operator)
     owner = login(client, wallet)
     connect(client)
-    assert [connect(client, owner)["welcome_credit_granted"] for _ in range(2)] == [True, True]
+    assert [connect(client, owner)["welcome_credit_granted"] for _ in range(2)] == [True, False]
 
 
 def test_level_1__counts_the_agents_of_before_the_change(client: TestClient, operator: dict[str, str], clock: Clock) -> None:

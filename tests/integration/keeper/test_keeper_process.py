@@ -128,8 +128,12 @@ def test_reseal__seals_every_wallet_anew_or_none(stage: Stage, start: Start) -> 
     with stage.database.write() as session:
         for account in session.scalars(select(Account)).all():
             assert custody.add_wallet(session, KeyMaker(KeyRing([old])).new_key(account.id), stage.now())
-    said, _ = (without := start("reseal", CUSTODY_KEY=new.hex())).communicate(timeout=WITHIN_S)
-    assert (without.returncode, "CUSTODY_OLD_KEYS" in said, "Traceback" in said) == (1, True, False)
+        addresses = [wallet.address for wallet in session.scalars(select(CustodialWallet)).all()]
+    named = [f"0x{address.hex()}" for address in addresses] + [version_of(old)]
+    for command in ("reseal", "once"):
+        said, _ = (without := start(command, CUSTODY_KEY=new.hex())).communicate(timeout=WITHIN_S)
+        assert (without.returncode == 1, "CUSTODY_OLD_KEYS" in said, "Traceback" in said) == (command == "reseal", True, False)
+        assert [one for one in named if one not in said.lower()] == []
     said, _ = (process := start("reseal", CUSTODY_KEY=new.hex(), CUSTODY_OLD_KEYS=old.hex())).communicate(timeout=WITHIN_S)
     assert (process.returncode, "wallets=2" in said) == (0, True), said
     assert new.hex() not in said

@@ -1,19 +1,14 @@
-"""A statement as CSV by RFC 4180: UTF-8 without a mark, comma, CRLF, one header, the same number of cells on every line.
+"""A statement as CSV; how its cells are written, and that no spreadsheet runs one: api.kernel.csv_text.
 
-Laws
-- The first column says what a line is: about, caution, total, figure, step, disclosure. A cell that means nothing on a line is empty, and
-  so is what is unknown; money has six decimals; lists and objects are JSON.
-- A text that a spreadsheet would run as a formula gets an apostrophe in front (`'=1+1`). Numbers are left alone, negative ones too.
+The first column says what a line is: about, caution, total, figure, step, disclosure. A cell that means nothing on a line is empty.
+Money has six decimals.
 """
 
-import csv
-import io
-import json
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from api.areas.mandates.exports.figures import figures, figures_of_total, issue_of, leaves
+from api.kernel.csv_text import csv_text
 
 ABOUT = ("mandate_id", "agent_id", "vault_address", "strategy", "status", "market_mode")
 STEP = (
@@ -22,9 +17,6 @@ STEP = (
 )  # fmt: skip
 OF_WEEK = ("line", "name", "value", *STEP)
 OF_ALL = ("line", "mandate_id", "market_mode", "name", "value")
-
-_NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001 - spreadsheets run the wide ones too
 
 
 def statement_csv(statement: Mapping[str, Any], head: str, caution: str) -> bytes:
@@ -35,7 +27,7 @@ def statement_csv(statement: Mapping[str, Any], head: str, caution: str) -> byte
     lines += _issue(statement)
     lines += [{"line": "figure", "name": name, "value": value} for name, value in figures(statement)]
     lines += [{"line": "step", **{name: step[name] for name in STEP}} for step in statement["steps"]]
-    return _written(OF_WEEK, [*lines, *_disclosures(statement)])
+    return csv_text(OF_WEEK, [*lines, *_disclosures(statement)])
 
 
 def all_statements_csv(whole: Mapping[str, Any], cautions: Mapping[str, str]) -> bytes:
@@ -50,7 +42,7 @@ def all_statements_csv(whole: Mapping[str, Any], cautions: Mapping[str, str]) ->
         lines += [{"line": "about", **whose, "name": name, "value": one[name]} for name in ABOUT if name not in whose]
         lines += _issue(one, **whose)
         lines += [{"line": "figure", **whose, "name": name, "value": value} for name, value in figures(one)]
-    return _written(OF_ALL, [*lines, *_disclosures(whole)])
+    return csv_text(OF_ALL, [*lines, *_disclosures(whole)])
 
 
 def _issue(block: Mapping[str, Any], **whose: str) -> list[dict[str, str]]:
@@ -61,24 +53,3 @@ def _issue(block: Mapping[str, Any], **whose: str) -> list[dict[str, str]]:
 
 def _disclosures(statement: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"line": "disclosure", "name": one["code"], "value": one["text"]} for one in statement["disclosures"]]
-
-
-def _written(columns: tuple[str, ...], lines: Iterable[Mapping[str, Any]]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(columns)
-    writer.writerows([cell(line.get(column)) for column in columns] for line in lines)
-    return text.getvalue().encode()
-
-
-def cell(value: Any) -> str:
-    """One value as a cell; a text that would begin a formula is made plain text."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if not isinstance(value, str | int):
-        return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    text = str(value)
-    is_formula = text.lstrip().startswith(_FORMULA) or text.startswith(("\t", "\r", "\n"))
-    return f"'{text}" if is_formula and not _NUMBER.fullmatch(text) else text

@@ -20,6 +20,7 @@ def test_a_new_agents_balance__is_the_welcome_credit(client: TestClient) -> None
         "available": 10,
         "total": 10,
         "free_reads_remaining": 100,
+        "free_reads_shared_remaining": 300,
     }
 
 

@@ -7,10 +7,12 @@ from eth_account import Account
 from sqlalchemy import inspect, text, update
 from structlog.testing import capture_logs
 
-from core.chain.custody import BrokenSealError, CustodySigner, KeyRing, UnknownKeyVersionError
+from api.main import tell_unknown_seals
+from core.chain.custody import BrokenSealError, CustodySigner, KeyRing, UnknownKeyVersionError, version_of
 from core.db.repositories import custody
 from core.db.tables.custody import CustodialWallet
 from core.db.tables.identity import ApiKey
+from core.settings import DRIVER, Settings
 from tests.integration.api.custody.conftest import NEW, OLD, PROVISION, TRANSFER, TRANSFERS, USDC, Stage
 
 DIGEST = "0x" + "11" * 32
@@ -125,3 +127,11 @@ def test_a_ciphertext_in_another_row__does_not_open(stage: Stage, agent: dict[st
         session.execute(moved.values(ciphertext=other.ciphertext))
     with pytest.raises(BrokenSealError, match=mine.address):
         KeyRing([NEW]).open(stage.sealed(mine.address))
+
+
+def test_the_api_at_its_start__names_the_wallets_of_a_key_that_it_lacks(stage: Stage, agent: dict[str, str]) -> None:
+    address = stage.serve(OLD).post(PROVISION, json={}, headers=agent).json()["address"]
+    settings = Settings(database_url=DRIVER + "://x", rpc_urls="http://127.0.0.1:1", deployment_file="x", custody_key=NEW.hex())
+    with capture_logs() as logs:
+        tell_unknown_seals(settings, stage.deps)
+    assert [(one["log_level"], one["key_version"], address in one["accounts"]) for one in logs] == [("error", version_of(OLD), True)]

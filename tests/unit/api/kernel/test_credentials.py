@@ -11,7 +11,7 @@ from api.kernel.operation import Refusal
 from api.kernel.scopes import require_scope
 
 WALLET = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
-AGENT = AgentCaller(account_id=1001, key_id=1, name="a", owner_id=None, wallet_address=None, scopes=None)
+AGENT = AgentCaller(account_id=1001, key_id=1, name="a", owner_id=None, wallet_address=None, came_from=None, scopes=None)
 OWNER = OwnerCaller(account_id=1002, wallet_address=WALLET, session_id=1)
 BEARER = BearerCaller(account_id=1001, name="a", wallet_address=None)
 OPERATOR = OperatorCaller(account_id=1003, key_id=2)
@@ -96,7 +96,7 @@ def test_without_the_routes_kind_of_credential__the_call_is_refused(
 
 
 def narrowed(*scopes: str) -> AgentCaller:
-    return AgentCaller(account_id=1001, key_id=1, name="a", owner_id=None, wallet_address=None, scopes=scopes)
+    return AgentCaller(account_id=1001, key_id=1, name="a", owner_id=None, wallet_address=None, came_from=None, scopes=scopes)
 
 
 @pytest.mark.parametrize("caller", [AGENT, narrowed("tx"), OWNER])

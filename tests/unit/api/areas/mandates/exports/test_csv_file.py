@@ -5,10 +5,9 @@ import io
 import json
 from typing import Any
 
-import pytest
-
-from api.areas.mandates.exports.csv_file import STEP, all_statements_csv, cell, statement_csv
+from api.areas.mandates.exports.csv_file import STEP, all_statements_csv, statement_csv
 from api.areas.mandates.exports.figures import figures, leaves
+from api.kernel.csv_text import cell
 from tests.unit.api.areas.mandates.exports.weeks import CAUTION, HEAD, said_by_the_agent, week, whole
 
 
@@ -54,20 +53,6 @@ def test_statement__quotes_commas_and_line_breaks_of_the_agent__stay_in_their_ce
     why = 'He said "sell", then:\r\n1,2,3\n안녕'
     steps = lines_of(statement_csv(said_by_the_agent(why), HEAD, CAUTION))
     assert [step["why"] for step in steps if step["why"]] == [why]
-
-
-@pytest.mark.parametrize("text", ["=1+1", "+1-1", "-cmd|x", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "-1.5 left", "--1"])  # noqa: RUF001 - the wide sign
-def test_cell__a_text_that_would_be_a_formula__is_made_plain(text: str) -> None:
-    assert cell(text) == f"'{text}"
-
-
-@pytest.mark.parametrize("text", ["-29.990000", "-5", "1e5 is a lot", "buy 5", "a=b", "", "'=1"])
-def test_cell__a_number_or_another_text__is_left_alone(text: str) -> None:
-    assert cell(text) == text
-
-
-def test_cell__unknown_is_empty_and_objects_are_json() -> None:
-    assert [cell(one) for one in (None, True, 7, [1, 2], {"b": None, "a": "원"})] == ["", "true", "7", "[1,2]", '{"a":"원","b":null}']
 
 
 def test_all__totals_and_every_figure_of_every_mandate__are_those_of_the_json() -> None:
