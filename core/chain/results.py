@@ -87,6 +87,8 @@ class _Receipt(_Object):
     gas_used: _Number
     logs_bloom: _Bloom
     logs: list[_Log]
+    effective_gas_price: _Fee | None = None
+    l1_fee: _Wei | None = None  # of a rollup, beside its gas
 
 
 def _reader(kind: Any) -> Parse[Any]:
@@ -190,7 +192,15 @@ def _receipt(found: _Receipt) -> Receipt:
         gas_used=int(found.gas_used, 16),
         logs_bloom=int(found.logs_bloom, 16),
         logs=tuple(map(_log, found.logs)),
+        cost_wei=_cost_wei(found),
     )
+
+
+def _cost_wei(found: _Receipt) -> int | None:
+    """Source: eth_getTransactionReceipt; l1Fee of the OP stack."""
+    if found.effective_gas_price is None:
+        return None
+    return int(found.gas_used, 16) * int(found.effective_gas_price, 16) + int(found.l1_fee or "0x0", 16)
 
 
 # An address, two hashes, at most four topics and the data.
