@@ -104,8 +104,8 @@ _ACCOUNT = re.compile(r"0x[0-9a-fA-F]{40}")
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 Account = Annotated[str, AfterValidator(_account)]
 Network = Annotated[str, AfterValidator(_network)]
-HAVE_A_KEYSTORE = ("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "X402_SETTLE", "GUARD")
-HAVE_A_REMOTE_SIGNER = ("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER")
+HAVE_A_KEYSTORE = ("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS", "X402_SETTLE", "GUARD")
+HAVE_A_REMOTE_SIGNER = ("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS")
 
 
 def seconds(default: float, least: float, most: float, says: str) -> Any:
@@ -116,6 +116,11 @@ def seconds(default: float, least: float, most: float, says: str) -> Any:
 def count(default: int, says: str, least: int = 0, most: int = MOST) -> Any:
     """A field of a whole number, both bounds included."""
     return Field(default=default, ge=least, le=most, description=says)
+
+
+def wei(default: int, says: str) -> Any:
+    """A field of wei, at most 1,000 ether."""
+    return count(default, f"{says}, wei", 0, 10**21)
 
 
 def metrics_port(says: str) -> Any:
@@ -179,6 +184,19 @@ class Settings(BaseSettings):
     custody_old_keys: SecretStr | None = Field(default=None, description="former CUSTODY_KEYs, for wallets that are still sealed with them")
     custody_key_file: Path | None = Field(default=None, description="file with these keys instead, one a line, the one for new seals first")
     custodial_transfers_per_day: int = count(20, "transfers out of a starter wallet, an account and UTC day")
+    custody_queue: int = count(10_000, "requests for transfers that may be under way at once", 1)
+    custody_queue_per_owner: int = count(40, "the same of one owner's agents together, and of an account without an owner", 1)
+    custody_gas_wei_per_day: int = wei(10**17, "gas of all transfers in a UTC day")
+    custody_gas_wei_per_owner_per_day: int = wei(10**16, "the same of one owner's agents together, and of an account without an owner")
+    custody_gas_wei_per_account_per_day: int = wei(5 * 10**15, "the same of one account")
+    custody_gas_private_key: SecretStr | None = Field(default=None, description="pays that gas; accepted on a local chain only")
+    custody_gas_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the key that pays that gas")
+    custody_gas_keystore_password_file: Path | None = Field(default=None, description="file with that keystore's password")
+    custody_gas_remote_signer_url: HttpUrl | None = Field(
+        default=None, description="who signs with that key: eth_signTransaction over HTTP"
+    )
+    custody_gas_remote_signer_address: Account | None = Field(default=None, description="the account that it signs with")
+    custody_gas_remote_signer_token_file: Path | None = Field(default=None, description="file with the bearer token that it asks for")
 
     free_reads_per_day: int = count(100, "metered reads of an agent account in a UTC day that are free")
     free_reads_per_owner_per_day: int = count(300, "of these, what the agents of one owner have together")

@@ -3,7 +3,7 @@
 Laws
 - Worth is read again just before signing: a mark never says what was true a tick ago.
 - There is no stored nonce counter: the next nonce is the account's count plus what pending attempts hold.
-- A stop takes the nonce of a pending mark of the same key, or goes by a key of its own; it never queues behind one.
+- A stop takes the nonce of a pending mark or request of the same key, or goes by a key of its own; it never queues behind one.
 - A stop has more than one way: `enforceStopLine` by the key of its own, `mark` and `enforceStopLine` by the keeper's. Whatever
   bars one (the vault, ETH, the fee, a nonce that is stuck, a signer that is down), the next is tried at once.
 - Stops come first, and in small turns: each is signed, committed and sent before the next is drafted.
@@ -20,7 +20,7 @@ Laws
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import structlog
 
@@ -100,6 +100,16 @@ class Turn:
     given_up: Sequence[Slot] = ()
 
 
+class Allowance(Protocol):
+    """What requests of the outbox may cost."""
+
+    sends_stops_too: bool  # their key
+
+    def allows(self, intent: Intent, wei: int) -> bool:
+        """Whether so much is kept for the intent's request. What is about no request may cost what it costs."""
+        ...
+
+
 @dataclass(slots=True)
 class _Room:
     """What nonces and wei are left while drafts are made, one after the other."""
@@ -111,6 +121,7 @@ class _Room:
     avoided: frozenset[str]  # signers that are asked last
     is_stood_down: bool  # the factory names another keeper
     void: frozenset[int]  # intents of requests that may be done no more
+    allowance: Allowance | None  # what requests may cost
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     overtaken: set[tuple[str, int]] = field(default_factory=set)  # pending nonces that a draft of this round replaces
     heard: Heard = field(default_factory=Heard)  # of the stops of this turn
@@ -121,22 +132,23 @@ class _Room:
         for slot in self.sight.pending:
             self.held[slot.signer].add(slot.nonce)
 
-    def pending_mark(self, signer: str) -> Slot | None:
-        """The lowest nonce of this signer that a mark pends at and no draft of this round replaces."""
+    def overtakable(self, signer: str) -> Slot | None:
+        """The lowest nonce of this signer that a mark or a request pends at and no draft of this round replaces."""
         slots = (slot for slot in self.sight.pending_of(signer) if (signer, slot.nonce) not in self.overtaken)
-        return next((slot for slot in slots if self.kind_at(slot) == Kind.MARK), None)
+        return next((slot for slot in slots if self._is_overtakable(slot)), None)
 
-    def kind_at(self, slot: Slot) -> str | None:
+    def _is_overtakable(self, slot: Slot) -> bool:
+        """Requests are another loop's intents: what is live there is none of these."""
         intent = self.live.get(slot.newest.intent_id)
-        return None if intent is None else intent.kind
+        return intent is None or intent.kind == Kind.MARK
 
     def is_avoided(self, signer: str) -> bool:
-        """Its signer failed, or what holds its lowest nonce waits, and is no mark that a stop could replace."""
+        """Its signer failed, or what holds its lowest nonce waits, and is nothing that a stop could replace."""
         if signer in self.avoided:
             return True
         lowest = self.sight.lowest_of(signer)
         is_stuck = lowest is not None and self.sight.head.number >= lowest.newest.offered_block + STUCK_BLOCKS
-        return is_stuck and self.pending_mark(signer) is None
+        return is_stuck and self.overtakable(signer) is None
 
     def stop_signers(self, vault: str | None) -> set[str]:
         """Whose keys have a stop of this vault pending."""
@@ -174,10 +186,12 @@ class _Room:
     def paid(self, trial: Trial, offer: Offer, stop_cap_wei: int) -> tuple[Fees, int] | None:
         """What the signer can pay of an offer, with the gas limit; None when it is too little.
 
-        A stop goes for less rather than not at all. A mark leaves what STOPS_WANTED stops may cost.
+        A stop goes for less rather than not at all. A mark leaves what STOPS_WANTED stops may cost, and so does a request of a key that
+        sends stops too.
         """
         left_wei = self.market.balances_wei[trial.signer]
-        if trial.intent.kind == Kind.MARK:
+        is_request = trial.intent.outbox_id is not None
+        if trial.intent.kind == Kind.MARK or (is_request and self.allowance is not None and self.allowance.sends_stops_too):
             left_wei = self.market.sure_wei[trial.signer] - STOPS_WANTED * STOP_GAS * self.market.cap_wei(stop_cap_wei)
         for gas in trial.gas_limits():
             if left_wei >= gas * offer.fees.max_fee_wei:
@@ -190,11 +204,14 @@ class _Room:
 class Drafter:
     """Makes drafts of planned intents and of attempts that wait too long. `addresses`: whose keys this process holds."""
 
-    def __init__(self, reader: ChainReader, observer: Observer, addresses: Mapping[str, str], caps: Caps) -> None:
+    def __init__(
+        self, reader: ChainReader, observer: Observer, addresses: Mapping[str, str], caps: Caps, allowance: Allowance | None = None
+    ) -> None:
         self._reader = reader
         self._observer = observer
         self._addresses = addresses
         self._caps = caps
+        self._allowance = allowance
         self._agreement = Agreement(observer.witnesses)
 
     def turns(
@@ -221,7 +238,16 @@ class Drafter:
         unknown = {} if urgent_alone else dict(self._unknown(live, sight))
         if not urgent and (urgent_alone or not (planned or overdue or unknown)):
             return
-        room = _Room(sight, self._market(sight), {i.id: i for i in live}, reverted, frozenset(avoided), is_stood_down, frozenset(void))
+        room = _Room(
+            sight,
+            self._market(sight),
+            {i.id: i for i in live},
+            reverted,
+            frozenset(avoided),
+            is_stood_down,
+            frozenset(void),
+            self._allowance,
+        )
         room.out_of_reach = {n: slot for n, slot in unknown.items() if not room.can_fill(slot)}
         overdue |= room.out_of_reach
         for group in _groups(urgent, STOPS_A_TURN):
@@ -286,9 +312,9 @@ class Drafter:
 
     def _ways(self, intent: Intent, room: _Room) -> list[tuple[Intent, str]]:
         """Forms of an intent with their signers, best first; none for a second stop when no other key can send one."""
-        keeper, own = self._addresses[Role.KEEPER], self._addresses.get(Role.STOP)
         if intent.kind not in STOPS:
             return [(intent, self._addresses[intent.role])]
+        keeper, own = self._addresses[Role.KEEPER], self._addresses.get(Role.STOP)
         if intent.vault in room.heard.denied:
             _wait(intent, "other nodes say that it has not fallen")
             return []
@@ -314,7 +340,7 @@ class Drafter:
         if claimants is not None and not self._agreement.may_try(intent.to, claimants, trial.passed_at, room.reverted.get(intent.to, 0)):
             _wait(intent, "it was tried in vain, and no other node lets it pass", tell, nodes=sorted(claimants))
             return None
-        slot = room.pending_mark(signer) if is_stop else None
+        slot = room.overtakable(signer) if is_stop else None
         market = room.market
         offer = market.offered(cap, is_stop=is_stop) if slot is None else market.raised(slot.fees, cap, is_stop=is_stop)
         if offer is None:
@@ -325,6 +351,8 @@ class Drafter:
             _wait(intent, "the key is short of ETH", tell, signer=signer, balance_wei=market.balances_wei[signer])
             return None
         fees, gas = paid
+        if not self._is_allowed(intent, gas * fees.max_fee_wei, tell):
+            return None
         market.pay(signer, gas * fees.max_fee_wei)
         if slot is not None:
             room.overtaken.add((signer, slot.nonce))
@@ -392,12 +420,21 @@ class Drafter:
             _wait(intent, "its fee is at the cap", nonce=slot.nonce, max_fee_wei=slot.fees.max_fee_wei, cap_wei=room.market.cap_wei(cap))
             return None
         if trial is None or trial.gas is None:
-            return Draft(intent, slot.signer, slot.nonce, offer.fees, FILLER_GAS, is_filler=True)
+            is_allowed = self._is_allowed(intent, FILLER_GAS * offer.fees.max_fee_wei)
+            return Draft(intent, slot.signer, slot.nonce, offer.fees, FILLER_GAS, is_filler=True) if is_allowed else None
         paid = room.paid(trial, offer, self._caps.stops_wei)
         if paid is None:
             _wait(intent, "the key is short of ETH", signer=slot.signer, balance_wei=room.market.balances_wei[slot.signer])
             return None
+        if not self._is_allowed(intent, paid[1] * paid[0].max_fee_wei):
+            return None
         return Draft(trial.intent, slot.signer, slot.nonce, *paid)
+
+    def _is_allowed(self, intent: Intent, wei: int, tell: Callable[..., object] | None = None) -> bool:
+        is_allowed = self._allowance is None or self._allowance.allows(intent, wei)
+        if not is_allowed:
+            _wait(intent, "more gas than is kept for it", tell, most_wei=wei)
+        return is_allowed
 
 
 def _groups(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

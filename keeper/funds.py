@@ -35,7 +35,7 @@ WEI_PER_MICROETHER = 10**12
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """What one role can pay. `stop_cost_wei` None: the layer-1 fee is not known."""
+    """What one role can pay. `stop_cost_wei` None: the layer-1 fee is not known, or it sends no stops."""
 
     role: str
     address: str
@@ -91,13 +91,16 @@ def ether_up(amount_wei: int) -> str:
 
 
 class Funds:
-    """Give `run` to a Job. `max_fee_wei` is the cap of maxFeePerGas."""
+    """Give `run` to a Job. `max_fee_wei` is the cap of maxFeePerGas; `gas_a_day_wei`: what requests may cost in a day."""
 
-    def __init__(self, reader: ChainReader, database: Database, signers: Mapping[Role, Signer], max_fee_wei: int) -> None:
+    def __init__(
+        self, reader: ChainReader, database: Database, signers: Mapping[Role, Signer], max_fee_wei: int, gas_a_day_wei: int = 0
+    ) -> None:
         self._reader = reader
         self._database = database
         self._signers = signers
         self._max_fee_wei = max_fee_wei
+        self._gas_a_day_wei = gas_a_day_wei
 
     def run(self, now: datetime) -> Mapping[str, Any]:
         """A purse a role, whether the factory knows the keeper's and the pauser's accounts, and what asks for attention.
@@ -107,7 +110,9 @@ class Funds:
         if not self._signers:
             raise JobSkippedError("a dry run has no accounts")
         cost = stop_cost_wei(self._max_fee_wei, layer_1_fee_wei(self._reader, UNSIGNED_STOP_BYTES))
-        purses = [self._purse(role, signer, cost) for role, signer in self._signers.items()]
+        purses = [self._purse(role, signer, cost) for role, signer in self._signers.items() if role is not Role.CUSTODY]
+        custody = self._signers.get(Role.CUSTODY)
+        gas = None if custody is None else self._purse(Role.CUSTODY, custody, None)
         named, own = self._reader.keeper(), self._signers[Role.KEEPER].address
         pauser = self._signers.get(Role.PAUSER)
         is_pauser = None if pauser is None else self._reader.is_pauser(pauser.address)
@@ -117,9 +122,13 @@ class Funds:
             no_pauser,
             *(_key(signer) for signer in self._signers.values()),
             *(purse.attention() for purse in purses),
+            None if gas is None else self._short_of_gas(gas),
         ]
         attention = " ".join(sentence for sentence in said if sentence is not None)
-        did = {"signers": [purse.as_json() for purse in purses], "is_named_by_factory": named == own}
+        did = {
+            "signers": [purse.as_json() for purse in (*purses, *([gas] if gas is not None else []))],
+            "is_named_by_factory": named == own,
+        }
         did |= {} if is_pauser is None else {"is_pauser": is_pauser}
         return did | ({ATTENTION: attention} if attention else {})
 
@@ -128,6 +137,12 @@ class Funds:
             held = keeper_metrics.held_nonces(session, signer.address)
         gap = nonce_gap(self._reader.transaction_count(signer.address), held)
         return Purse(role, signer.address, self._reader.balance_wei(signer.address), cost_wei, gap)
+
+    def _short_of_gas(self, gas: Purse) -> str | None:
+        missing_wei = self._gas_a_day_wei - gas.balance_wei
+        if missing_wei <= 0:
+            return None
+        return f"Send at least {ether_up(missing_wei)} ETH to {gas.address} ({gas.role}): it holds less than requests may cost in a day."
 
     @staticmethod
     def _named(named: str, own: str) -> str | None:

@@ -22,6 +22,7 @@ Laws
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import timedelta
 from enum import StrEnum
 
 from core.chain import calldata
@@ -59,6 +60,7 @@ NEXT: dict[State, frozenset[State]] = {
     State.REFUSED: frozenset(),
 }
 PENDING = (State.SIGNED, State.BROADCAST)
+REQUEST_PATIENCE = timedelta(hours=1)  # with a request of the outbox that the chain refuses
 ON_CHAIN = (State.MINED, State.SAFE)
 _ORDER = [kind.value for kind in Kind]
 

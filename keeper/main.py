@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import structlog
@@ -23,9 +24,11 @@ from core.chain import right_chain
 from core.chain.custody import CustodySigner, KeyRing
 from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc, RpcError
+from core.chain.signer import Signer
 from core.db.engine import Bounds, Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.db.repositories import custody as custody_rows
+from core.db.repositories.gas import GasBudgets
 from core.domain.errors import InvalidParameterError, OutsideError, text_of
 from core.exporter import Server, serve_or_tell
 from core.seals import tell_unknown
@@ -38,16 +41,19 @@ from keeper.market import GWEI
 from keeper.metrics import Metrics
 from keeper.observe import Observer
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
+from keeper.precedence import Precedence
+from keeper.requests.opened import Requests, RequestsPlace, opened, request_signers
 from keeper.schedule import Schedule
 from keeper.sender import Sender
 from keeper.signers import PREFIXES, KeyPlace, plain_variable, signers_of
-from keeper.signing import SignerRefusedError, require_allowed
+from keeper.signing import SignerRefusedError, require_allowed, require_gas_key
 from keeper.slow_jobs import Place, jobs_of
 from keeper.state import Role
 from keeper.tick import Tick, TickReport
 
 NAME = "keeper"
 HEAD_POLL_S = 0.2
+REQUESTS_SHARE = 0.05  # of RPC_REQUESTS_PER_S, for the loop of requests; the rest is the tick's
 ANSWER_S = 5.0  # a node that takes longer is as good as gone: the next one is asked
 SCRAPE = Bounds(pool_size=1, overflow=1, pool_wait_s=2, connect_s=2, statement_s=3, lock_s=1)
 
@@ -100,12 +106,17 @@ class Keeper:
         self._signers = signers_of(self._key_places)
         custody = custody_signer_of(settings)
         builders = {} if custody is None else {CUSTODIAL_TRANSFER: custodial_transfers(custody, deployment.contracts["usdc"])}
-        self._outbox = OutboxPlanner(builders)
+        self._planner = OutboxPlanner(builders)
         self._database = Database(settings.database_url, application_name=NAME)
         self._leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
-        rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=settings.rpc_requests_per_s)
+        self._contracts = deployment.contracts
+        self._serves_requests = bool(self._signers) and (custody is not None or Role.CUSTODY in self._signers)
+        share = settings.rpc_requests_per_s * REQUESTS_SHARE if self._serves_requests else 0
+        rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=settings.rpc_requests_per_s - share)
         metrics.count_rpc(rpc)
         self._reader = ChainReader(rpc, deployment.contracts)
+        self._precedence = Precedence()
+        self._requests: Requests | None = None
         self._watchdog = Watchdog(settings.keeper_watchdog_s)
         self._tick: Tick | None = None
         self._head_number: int | None = None
@@ -128,6 +139,8 @@ class Keeper:
             self._await_block()
         if self._schedule is not None:
             self._schedule.stop()
+        if self._requests is not None:
+            self._requests.loop.stop()
         self.close()
 
     def _await_block(self) -> None:
@@ -153,6 +166,7 @@ class Keeper:
         try:
             if not self._ended.is_set() and self.once(patience_s=self._settings.keeper_tick_s) is not None:
                 self._schedule = self._schedule or self._started_jobs()
+                self._start_requests()
         except LeadershipLostError as error:
             # The supervisor starts a fresh process, which waits for its turn.
             log.error("no longer leading", error=str(error))
@@ -194,6 +208,8 @@ class Keeper:
             if database is not None:
                 database.close()
         self._reader.rpc.close()
+        if self._requests is not None:
+            self._requests.close()
 
     def _lead_within(self, seconds: float) -> bool:
         """A spare tries every TRY_S, not only once a tick."""
@@ -207,7 +223,8 @@ class Keeper:
         chain_id = self._settings.chain_id
         right_chain.keep_to(self._reader, chain_id)
         observer = Observer(self._reader, chain_id, self._settings.keeper_max_head_age_s)
-        sender = self._sender(observer) if self._signers else None
+        own: dict[Role, Signer] = {role: signer for role, signer in self._signers.items() if role is not Role.CUSTODY}
+        sender = self._sender(observer, own) if own else None
         accounts = {role.value: signer.address for role, signer in self._signers.items()}
         tick = Tick(
             database=self._database,
@@ -215,7 +232,6 @@ class Keeper:
             leadership=self._leadership,
             sender=sender,
             own=accounts.get(Role.KEEPER),
-            outbox=self._outbox,
             marks_a_day=self._settings.keeper_marks_a_day,
             removes=Role.PAUSER in self._signers,
             sign=self._got_on,
@@ -223,21 +239,65 @@ class Keeper:
         log.info("watching", chain_id=chain_id, mode=tick.mode, accounts=accounts, epoch=self._leadership.epoch)
         return tick
 
-    def _sender(self, observer: Observer) -> Sender:
+    def _sender(self, observer: Observer, signers: Mapping[Role, Signer]) -> Sender:
         client = str(self._reader.rpc.call("web3_clientVersion"))
         for role, signer in self._signers.items():
             require_allowed(signer.address, client, plain_variable=plain_variable(role, self._key_places[role]))
+        require_gas_key(client, has_custody=self._serves_requests, has_gas_key=Role.CUSTODY in self._signers)
         return Sender(
             reader=self._reader,
             observer=observer,
             database=self._database,
-            signers={role.value: signer for role, signer in self._signers.items()},
+            signers={role.value: signer for role, signer in signers.items()},
             epoch=lambda: self._leadership.epoch,
             fence=self._fence,
             max_head_age_s=self._settings.keeper_max_head_age_s,
             caps=self._caps,
             sign=self._got_on,
+            precedence=self._precedence,
         )
+
+    def _start_requests(self) -> None:
+        if self._serves_requests and self._requests is None:
+            self._requests = self._opened_requests()
+            self._requests.loop.start()
+
+    def requests_once(self) -> None:
+        """One round of the requests, after `once`."""
+        if self._serves_requests:
+            self._requests = self._opened_requests()
+            self._requests.loop.once()
+
+    def _opened_requests(self) -> Requests:
+        settings = self._settings
+        place = RequestsPlace(
+            database_url=settings.database_url,
+            rpc_urls=tuple(settings.rpc_urls),
+            calls_per_s=settings.rpc_requests_per_s * REQUESTS_SHARE,
+            answer_s=ANSWER_S,
+            contracts=self._contracts,
+            chain_id=settings.chain_id,
+            max_head_age_s=settings.keeper_max_head_age_s,
+            caps=self._caps,
+            budgets=GasBudgets(
+                total_wei=settings.custody_gas_wei_per_day,
+                owner_wei=settings.custody_gas_wei_per_owner_per_day,
+                account_wei=settings.custody_gas_wei_per_account_per_day,
+            ),
+            every_s=settings.keeper_tick_s,
+        )
+        leadership = self._leadership
+        requests = opened(
+            place,
+            self._planner,
+            signers=request_signers(self._signers),
+            epoch=lambda: leadership.epoch,
+            fence=leadership.fence_beside,
+            precedence=None if Role.CUSTODY in self._signers else self._precedence,
+            clock=now_utc,
+        )
+        self._metrics.count_rpc_of_requests(requests.reader.rpc)
+        return requests
 
     def _got_on(self) -> None:
         """A slice of the vaults was judged, or a turn of stops was over: the tick gets on."""
@@ -262,6 +322,7 @@ class Keeper:
             signers=self._signers,
             fence=fence,
             max_fee_wei=self._caps.stops_wei,
+            gas_a_day_wei=self._settings.custody_gas_wei_per_day,
             mark_retention_days=self._settings.keeper_mark_retention_days,
             intent_retention_days=self._settings.keeper_intent_retention_days,
         )
@@ -335,6 +396,8 @@ def once() -> None:
     keeper = _keeper()
     try:
         report = keeper.once()
+        if report is not None:
+            keeper.requests_once()
     except (OutsideError, InvalidParameterError, SignerRefusedError, OperationalError) as error:
         log.error("tick failed", error=str(error), kind=type(error).__name__)
         raise typer.Exit(1) from None

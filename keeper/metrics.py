@@ -96,6 +96,10 @@ class Metrics:
         """Show what the pool of nodes counts."""
         self.registry.register(RpcFigures(PREFIX, rpc))
 
+    def count_rpc_of_requests(self, rpc: Rpc) -> None:
+        """Show what the loop of requests asks of nodes, beside what the tick does."""
+        self.registry.register(RpcFigures(f"{PREFIX}requests_", rpc))
+
     def read_rows(self, database: Database, chain_id: int, now: Callable[[], datetime]) -> None:
         """Show what Postgres knows. `database`: with bounds that a scrape can wait for."""
         self.registry.register(_RowFigures(database, chain_id, now))

@@ -27,8 +27,8 @@ class Move:
 
 
 def moves_by(verdict: Verdict, live: Mapping[int, Intent], head_number: int) -> Iterator[Move]:
-    """What a verdict on a nonce means for every intent that has an attempt there."""
-    for intent_id in dict.fromkeys(tx.intent_id for tx in verdict.slot.attempts):
+    """What a verdict on a nonce means for each of these intents that has an attempt there."""
+    for intent_id in dict.fromkeys(tx.intent_id for tx in verdict.slot.attempts if tx.intent_id in live):
         move = _move_by(verdict, live[intent_id], head_number)
         if move is not None:
             yield move
@@ -42,7 +42,8 @@ def _move_by(verdict: Verdict, intent: Intent, head_number: int) -> Move | None:
         case Pending():
             return _pending_move(verdict, intent, own, head_number)
     if verdict.tx.intent_id != intent.id or verdict.tx.is_filler:
-        return Move(intent, State.SUPERSEDED, tuple((tx, "mined" if tx is verdict.tx else "lost", None) for tx in own))
+        ends = (("mined", verdict.receipt) if tx is verdict.tx else ("lost", None) for tx in own)
+        return Move(intent, State.SUPERSEDED, tuple((tx, *end) for tx, end in zip(own, ends, strict=True)))
     return _mined_move(verdict, intent, own)
 
 

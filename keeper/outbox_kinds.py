@@ -2,11 +2,11 @@
 
 Laws
 - A builder answers the same bytes for the same request, whenever it is asked: a request that is planned again is no second one.
-- A request that cannot be built holds nothing up: it waits and is told once, and it ends `refused` when it can never be built.
+- A request that cannot be built holds nothing up: it waits and is reported once, and it ends `refused` when it can never be built.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -17,12 +17,11 @@ from core.chain import calldata, typed_data
 from core.chain.abi import hex_bytes
 from core.chain.custody import CustodySigner, authorization_nonce
 from core.db.repositories import custody
-from core.db.repositories import keeper as rows
 from core.db.repositories.keeper import NewIntent, Request
 from core.domain.errors import OutsideError
 from keeper.intents import State, intent_of_request
 from keeper.spared import spared
-from keeper.state import Head
+from keeper.state import Head, Role
 
 CUSTODIAL_TRANSFER = "custodial_transfer"
 
@@ -39,18 +38,18 @@ Builder = Callable[[Session, Request, datetime], bytes]
 
 @dataclass(slots=True)
 class OutboxPlanner:
-    """`builders` by kind. Requests that brought their call data need none."""
+    """`builders` by kind. Requests that brought their call data need none, and are signed by the key of the role that they name."""
 
     builders: Mapping[str, Builder] = field(default_factory=dict)
     _told: set[int] = field(default_factory=set)
 
-    def intents(self, session: Session, chain_id: int, head: Head, now: datetime) -> list[tuple[NewIntent, State]]:
-        """What is to be written down: planned requests, and those that end before they began."""
-        requests = rows.requests_to_plan(session, chain_id)
-        found = (spared(partial(self._intent, session, request, head, now), request=request.id, kind=request.kind) for request in requests)
-        return [one for one in found if one is not None]
+    def intent(self, session: Session, request: Request, head: Head, now: datetime) -> tuple[NewIntent, State] | None:
+        """What is to be written down of a request: planned, or ended before it began. None: it cannot be built now."""
+        return spared(partial(self._intent, session, request, head, now), request=request.id, kind=request.kind)
 
     def _intent(self, session: Session, request: Request, head: Head, now: datetime) -> tuple[NewIntent, State] | None:
+        if request.data is None:
+            request = replace(request, role=Role.CUSTODY)
         try:
             return intent_of_request(request, self._data(session, request, now), head), State.PLANNED
         except LapsedError as error:
@@ -72,7 +71,7 @@ class OutboxPlanner:
 
 
 def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
-    """Builds a transfer as the wallet's own EIP-3009 authorization, which the keeper's key sends and pays the gas of."""
+    """Builds a transfer as the wallet's own EIP-3009 authorization, which the custody's gas key sends and pays for."""
 
     def build(session: Session, request: Request, now: datetime) -> bytes:
         found = custody.payment_of_request(session, request.id)

@@ -18,6 +18,7 @@ Laws
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -38,10 +39,11 @@ from core.domain.money import UnixSeconds
 from keeper.apart import settled_apart
 from keeper.attempts import Pending, Slot
 from keeper.counts import Counts
-from keeper.drafts import URGENT, Caps, Draft, Drafter
-from keeper.intents import NEXT, ON_CHAIN, PENDING, State, filling, second_of
+from keeper.drafts import URGENT, Allowance, Caps, Draft, Drafter
+from keeper.intents import NEXT, ON_CHAIN, PENDING, REQUEST_PATIENCE, State, filling, second_of
 from keeper.moves import EFFECT, Move, confirmed, moves_by
 from keeper.observe import Observer
+from keeper.precedence import Precedence
 from keeper.sight import OTHERS_S, Sight, look
 from keeper.state import STOPS, Kind, Role, VaultStatus
 from keeper.swallowed import Taken
@@ -52,7 +54,7 @@ SWALLOWER_REST_S = 60.0
 REVERTS_A_DAY = 3  # that are paid for of one settlement or acceptance
 UNSIGNED = (MandateError, OutsideError, OSError, ValueError, TypeError)  # what a signer that cannot sign may raise
 SILENT_S = 5.0  # for so long a signer that failed is asked last
-REQUEST_PATIENCE = timedelta(hours=1)  # of a request of the outbox that the chain refuses
+REPEATABLE = ("custodial_transfer",)  # kinds of requests that the chain carries out once, however often they are sent
 
 log = structlog.get_logger("keeper")
 
@@ -66,7 +68,10 @@ class VoidRequestError(RuntimeError):
 
 
 class Sender:
-    """Moves every intent that is under way. `signers`: by role, the keeper's among them. `sign`: the tick gets on."""
+    """Moves the intents of one loop. `signers`: by role; the keeper's among them where stops are sent. `sign`: the loop gets on.
+
+    `allowance`: of the loop of requests. `precedence`: what it shares with the loop of the stops where both have one key.
+    """
 
     def __init__(
         self,
@@ -81,6 +86,8 @@ class Sender:
         caps: Caps,
         sign: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
+        allowance: Allowance | None = None,
+        precedence: Precedence | None = None,
     ) -> None:
         self._reader = reader
         self._observer = observer
@@ -90,7 +97,10 @@ class Sender:
         self._fence = fence
         self._max_head_age_s = max_head_age_s
         self._addresses = {role: signer.address for role, signer in signers.items()}
-        self._drafter = Drafter(reader, observer, self._addresses, caps)
+        self._drafter = Drafter(reader, observer, self._addresses, caps, allowance)
+        self._is_first = allowance is None
+        self._precedence = precedence or Precedence()
+        self._turns = 0  # of the stops' loop, when this one looked
         self._sign = sign
         self._clock = clock
         self._counts = Counts()
@@ -104,7 +114,7 @@ class Sender:
         """
         if not live:
             return []
-        with self._reader.rpc.pinned():
+        with self._reader.rpc.pinned(), self._turn():
             sight, live = self._settled(live, now)
             self._judge_node(live, sight)
             live = self._with_fillings(live, sight, now)
@@ -116,14 +126,18 @@ class Sender:
 
     def rush(self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]:
         """Sign and send the planned stops among `live`, and nothing else. Errors: as `advance`."""
-        with self._reader.rpc.pinned():
+        with self._reader.rpc.pinned(), self._turn():
             sight = self._look(live)
             return self._signed_in_turns(live, sight, now, urgent_alone=True, is_stood_down=is_stood_down)[0]
+
+    def _turn(self) -> AbstractContextManager[None]:
+        return self._precedence.first() if self._is_first else nullcontext()
 
     # What the chain decided
 
     def _look(self, live: Sequence[Intent]) -> Sight:
-        once = {intent.id for intent in live if intent.outbox_id is not None}
+        self._turns = self._precedence.turns
+        once = {intent.id for intent in live if intent.outbox_id is not None and intent.kind not in REPEATABLE}
         return look(self._reader.rpc, self._observer.heads, self._signers, self._attempts(live), self._counts, once)
 
     def _settled(self, live: Sequence[Intent], now: datetime) -> tuple[Sight, list[Intent]]:
@@ -236,11 +250,13 @@ class Sender:
             signed = list(self._bytes_of(turn.drafts, sight, failed))
             drafted |= {draft.intent.id for draft in turn.drafts}
             moves = [*(Move(intent, State.SUPERSEDED) for intent in turn.unneeded), *_given_up(turn.given_up, after)]
-            try:
-                after = self._committed(after, moves, now, signed)
-            except VoidRequestError as error:
-                log.warning("a turn is drafted again at the next tick", requests=error.args[0])
-                break  # what follows was drafted on top of the nonces of this turn
+            with self._commit() as may:
+                signed = signed if may else []
+                try:
+                    after = self._committed(after, moves, now, signed)
+                except VoidRequestError as error:
+                    log.warning("a turn is drafted again at the next tick", requests=error.args[0])
+                    break  # what follows was drafted on top of the nonces of this turn
             has_sent |= self._sent_new(signed, sight)
             self._sign()
         if urgent_alone:
@@ -255,6 +271,10 @@ class Sender:
             return frozenset()
         with self._database.read() as session:
             return frozenset(by_request[request] for request in custody.void_requests(session, by_request.keys()))
+
+    def _commit(self) -> AbstractContextManager[bool]:
+        """Whether what was signed may be committed."""
+        return nullcontext(True) if self._is_first else self._precedence.second(self._turns)
 
     def _without_hopeless(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
         """Without what is planned once more although it reverted so often in a day: whose word it was must not burn the keeper's ETH."""
@@ -361,8 +381,10 @@ class Sender:
     # Rows
 
     def _attempts(self, live: Iterable[Intent]) -> list[Tx]:
+        """Of these, and what pends of our accounts for the other loop: it holds nonces too."""
+        ids = [intent.id for intent in live]
         with self._database.read() as session:
-            return rows.attempts_of(session, [intent.id for intent in live])
+            return [*rows.attempts_of(session, ids), *rows.pending_beside(session, self._signers, ids)]
 
     def _committed(
         self, live: Sequence[Intent], moves: Sequence[Move], now: datetime, signed: Sequence[tuple[Draft, NewTx]] = ()
@@ -395,7 +417,7 @@ class Sender:
             assert move.state in NEXT[State(move.intent.state)], (move.intent.state, move.state)
             self._change(session, replace(move.intent, state=move.state.value), move.intent.state, now)
         for tx, state, receipt in move.attempts:
-            rows.move_tx(session, tx, state, now, None if receipt is None else (receipt.block_number, receipt.block_hash))
+            rows.move_tx(session, tx, state, now, receipt)
         return replace(move.intent, state=move.state.value)
 
     def _keep(self, session: WriteSession, draft: Draft, tx: NewTx, now: datetime) -> Intent:

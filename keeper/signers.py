@@ -1,5 +1,5 @@
 """The keeper's keys, by role: `keeper` for everything, `stop` for stops that must not wait behind anything else, `pauser` to
-remove agents that cannot be stopped.
+remove agents that cannot be stopped, `custody` to send what the API asks for.
 
 A role's key stands in the environment (a local chain only), in an encrypted keystore, or with a remote signer; in one of
 these places, never two. No role has one = dry run. Built by keeper.main alone (law 4).
@@ -19,8 +19,17 @@ from core.domain.errors import InvalidParameterError
 from keeper.state import Role
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-PREFIXES = {Role.KEEPER: "KEEPER", Role.STOP: "KEEPER_STOP", Role.PAUSER: "KEEPER_PAUSER"}  # of the settings' names
-ALONE = {Role.STOP: "a key for stops alone can't mark", Role.PAUSER: "a pauser's key alone can neither mark nor stop"}
+PREFIXES = {
+    Role.KEEPER: "KEEPER",
+    Role.STOP: "KEEPER_STOP",
+    Role.PAUSER: "KEEPER_PAUSER",
+    Role.CUSTODY: "CUSTODY_GAS",
+}  # of the settings' names
+ALONE = {
+    Role.STOP: "a key for stops alone can't mark",
+    Role.PAUSER: "a pauser's key alone can neither mark nor stop",
+    Role.CUSTODY: "a key for the gas of requests alone can neither mark nor stop",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +53,17 @@ def plain_variable(role: Role, place: KeyPlace) -> str | None:
 def signers_of(places: Mapping[Role, KeyPlace]) -> dict[Role, Signer]:
     """The roles that have a key. Nothing is asked over the network. Errors: InvalidParameterError naming the variable."""
     signers = {role: signer for role, place in places.items() if (signer := _signer_of(PREFIXES[role], place)) is not None}
-    for role in (Role.STOP, Role.PAUSER):
+    for role in ALONE:
         _require_beside_keeper(signers, role)
-    addresses = [signer.address for signer in signers.values()]
-    if len(set(addresses)) < len(addresses):
-        raise InvalidParameterError("KEEPER_PAUSER_*", "this is the account of the stops; two keys of one account share its nonces")
+    _require_own_account(signers, Role.PAUSER, Role.STOP, "this is the account of the stops")
+    _require_own_account(signers, Role.CUSTODY, Role.STOP, "this is the account of the stops")
+    _require_own_account(signers, Role.CUSTODY, Role.PAUSER, "this is the pauser's account")
     return signers
+
+
+def _require_own_account(signers: Mapping[Role, Signer], role: Role, other: Role, why: str) -> None:
+    if role in signers and other in signers and signers[role].address == signers[other].address:
+        raise InvalidParameterError(f"{PREFIXES[role]}_*", f"{why}; two keys of one account share its nonces")
 
 
 def _require_beside_keeper(signers: Mapping[Role, Signer], role: Role) -> None:

@@ -24,6 +24,7 @@ class Place:
     signers: Mapping[Role, Signer]
     fence: Callable[[Session], None]
     max_fee_wei: int
+    gas_a_day_wei: int
     mark_retention_days: int
     intent_retention_days: int
 
@@ -33,5 +34,5 @@ def jobs_of(place: Place) -> tuple[Job, ...]:
     pruning = Prune(place.database, place.fence, place.mark_retention_days, place.intent_retention_days)
     return (
         Job(prune.NAME, prune.EVERY_S, pruning.run),
-        Job(funds.NAME, funds.EVERY_S, Funds(place.reader, place.database, place.signers, place.max_fee_wei).run),
+        Job(funds.NAME, funds.EVERY_S, Funds(place.reader, place.database, place.signers, place.max_fee_wei, place.gas_a_day_wei).run),
     )

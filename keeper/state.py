@@ -50,11 +50,12 @@ STOPS = (Kind.STOP, Kind.SECOND)
 
 class Role(StrEnum):
     """Whose key signs. KEEPER is the one that the factory names; STOP sends stops past everything that KEEPER has pending; PAUSER
-    is a pauser of the factory, and removes agents where nothing else can stop them."""
+    is a pauser of the factory, and removes agents where nothing else can stop them; CUSTODY sends what the API asks for."""
 
     KEEPER = "keeper"
     STOP = "stop"
     PAUSER = "pauser"
+    CUSTODY = "custody"
 
 
 @dataclass(frozen=True, slots=True)

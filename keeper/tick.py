@@ -7,7 +7,8 @@
 
 Laws
 - Stops go first: what else a tick has to do comes after the last batch's stops. Each batch that was answered is a sign of the tick.
-- One vault's trouble, and one request's, is its own: it is told, and the others go on.
+- One vault's trouble is its own: it is told, and the others go on.
+- Requests of the outbox are another loop's (keeper/requests/loop.py): a tick reads, signs and sends none of them.
 
 Without a signer it is a dry run: everything is judged and written down, nothing is planned or sent. A keeper that the
 factory does not name stands down: it judges, and plans nothing but its own acceptance and the stops that anyone may send.
@@ -38,7 +39,6 @@ from keeper.jobs import keeper_change, mark, settle, stop_line
 from keeper.last_resort import LastResort
 from keeper.observe import VAULTS_A_BATCH, Observer
 from keeper.order import Order
-from keeper.outbox_kinds import OutboxPlanner
 from keeper.spared import spared
 from keeper.state import STOPS, Action, Head, KeeperState, Kind, VaultReading, VaultStatus
 
@@ -110,7 +110,6 @@ class Tick:
         leadership: Leadership,
         sender: Moves | None,
         own: str | None,
-        outbox: OutboxPlanner | None = None,
         marks_a_day: int = MARKS_A_DAY,
         removes: bool = False,
         sign: Callable[[], None] = lambda: None,
@@ -122,7 +121,6 @@ class Tick:
         self._chain_id = observer.chain_id
         self._sender = sender
         self._own = own
-        self._outbox = outbox or OutboxPlanner()
         self._marks_a_day = marks_a_day
         self._last_resort = LastResort(database, observer.chain_id, observer.witnesses, clock) if removes else None
         self._ended = Ended(database, observer)
@@ -200,7 +198,7 @@ class Tick:
             return []
         with self._database.write() as session:
             self._leadership.fence(session)
-            return self._added(session, [(intent, State.PLANNED) for intent in _intents(actions, self._chain_id)], now)
+            return self._added(session, _intents(actions, self._chain_id), now)
 
     def _removed(
         self, state: KeeperState, live: Sequence[Intent], seconds: UnixSeconds, now: datetime
@@ -227,7 +225,7 @@ class Tick:
 
     def _live(self) -> list[Intent]:
         with self._database.read() as session:
-            return rows.live_intents(session, self._chain_id)
+            return rows.live_intents(session, self._chain_id, of_requests=False)
 
     def _others(self, state: KeeperState, seconds: UnixSeconds, now: datetime) -> list[Action]:
         """Everything that is due but what saves a vault."""
@@ -252,11 +250,7 @@ class Tick:
         for reading in filter(_is_unknown, readings):
             log.warning("worth unknown", vault=reading.vault, mandate=reading.public_id, source=reading.source)
         self._tell(actions)
-        planned: list[tuple[NewIntent, State]] = []
-        if self._sender is not None:
-            with self._database.read() as session:
-                requested = self._outbox.intents(session, self._chain_id, state.head, now)
-            planned = [*((intent, State.PLANNED) for intent in _intents(actions, self._chain_id)), *requested]
+        planned = list(_intents(actions, self._chain_id)) if self._sender is not None else []
         if not readings and not planned:
             return []
         with self._database.write() as session:
@@ -264,10 +258,10 @@ class Tick:
             rows.add_vault_marks(session, [_row(state, reading) for reading in readings], now)
             return self._added(session, planned, now)
 
-    def _added(self, session: WriteSession, planned: Iterable[tuple[NewIntent, State]], now: datetime) -> list[Intent]:
-        """Those that were taken and are to be sent."""
-        added = [rows.add_intent(session, intent, self._leadership.epoch, now, to) for intent, to in planned]
-        return [intent for intent in added if intent is not None and intent.state == State.PLANNED]
+    def _added(self, session: WriteSession, planned: Iterable[NewIntent], now: datetime) -> list[Intent]:
+        """Those that were taken."""
+        added = [rows.add_intent(session, intent, self._leadership.epoch, now) for intent in planned]
+        return [intent for intent in added if intent is not None]
 
     def _tell(self, actions: Sequence[Action]) -> None:
         for action in actions:

@@ -38,7 +38,7 @@ CHAIN_ID = 84532
 TEST_PHRASE = "test test test test test test test test test test test junk"
 PERSONAS = ("deployer", "owner", "agent", "keeper", "guard", "operator", "stranger")
 # Further accounts of the phrase: who settles payments sends its own transactions, so that nobody else may.
-SETTLER_NUMBER, TREASURY_NUMBER = 7, 8
+SETTLER_NUMBER, TREASURY_NUMBER, GAS_NUMBER = 7, 8, 9
 PROCESSES = ("indexer", "keeper", "api")
 MINT_SELECTOR = keccak(b"mint(address,uint256)")[:4]  # MockUSDC's, which anyone may call
 OWNER_USDC = 100_000
@@ -299,6 +299,7 @@ class Stack:
             "KEEPER_METRICS_PORT": str(urlsplit(self.facts["keeper_metrics_url"]).port),
             "KEY_PEPPER": secrets.token_hex(32),
             "CUSTODY_KEY": self.custody_key,
+            "CUSTODY_GAS_PRIVATE_KEY": _test_wallet(GAS_NUMBER)["private_key"],
             "OPERATOR_KEY": self.facts["operator_key"],
             "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],
             "GUARD_PRIVATE_KEY": self.facts["accounts"]["guard"]["private_key"],

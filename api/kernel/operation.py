@@ -121,6 +121,11 @@ class Limits:
     welcome_per_address_per_day: int = 3
     recovery_failures_per_hour: int = 10  # wrong recovery codes, a network address, sliding hour
     custodial_transfers_per_day: int = 20  # an account and UTC day; the service pays their gas
+    custody_queue: int = 10_000  # requests for transfers under way
+    custody_queue_per_owner: int = 40  # an account without an owner is its own
+    custody_gas_wei_per_day: int = 10**17  # UTC day
+    custody_gas_wei_per_owner_per_day: int = 10**16
+    custody_gas_wei_per_account_per_day: int = 5 * 10**15
     owner_session_s: int = 24 * 3600
     agent_bearer_s: int = 24 * 3600  # connect's token
     link_wait_s: int = 24 * 3600  # an owned agent's new wallet, before its starter wallet pays it, unless the owner confirms it

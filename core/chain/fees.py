@@ -1,10 +1,9 @@
 """What a transaction costs who sends it: gas on this chain, and on an OP chain the fee of layer 1 beside it. Wei throughout."""
 
-from core.chain import calldata, results
+from core.chain import calldata
 from core.chain.abi import WORD_BYTES
 from core.chain.reader import ChainReader
 from core.chain.rpc import RpcRefusedError
-from core.domain.blocks import TxCost
 
 GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"
 
@@ -21,10 +20,3 @@ def layer_1_fee_wei(reader: ChainReader, unsigned_bytes: int) -> int | None:
     except RpcRefusedError:
         return None
     return int.from_bytes(answer, "big") if len(answer) == WORD_BYTES else None
-
-
-def cost_of(reader: ChainReader, tx_hash: str) -> TxCost | None:
-    """What a mined transaction has cost; None: not mined, as far as this node knows. Errors: those of all reads."""
-    parse = results.only(results.cost, lambda found: found.tx_hash == tx_hash.lower())
-    found: TxCost | None = reader.rpc.call("eth_getTransactionReceipt", [tx_hash], parse)
-    return found

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from core.chain.abi import checksum_address, hex_bytes
-from core.domain.blocks import BlockHeader, RawLog, Receipt, TxCost
+from core.domain.blocks import BlockHeader, RawLog, Receipt
 
 T = TypeVar("T")
 Parse = Callable[[bytes], T]  # the JSON of a result -> its value. Errors: ValueError
@@ -87,16 +87,8 @@ class _Receipt(_Object):
     gas_used: _Number
     logs_bloom: _Bloom
     logs: list[_Log]
-
-
-class _Cost(_Object):
-    """As far as a receipt says what was paid. `l1_fee` is on OP chains alone."""
-
-    transaction_hash: _Hash
-    status: _Status
-    gas_used: _Number
-    effective_gas_price: _Fee
-    l1_fee: _Fee | None = None
+    effective_gas_price: _Fee | None = None
+    l1_fee: _Wei | None = None  # of a rollup, beside its gas
 
 
 def _reader(kind: Any) -> Parse[Any]:
@@ -105,7 +97,7 @@ def _reader(kind: Any) -> Parse[Any]:
 
 _read_number, _read_wei, _read_fee, _read_hex = map(_reader, (_Number, _Wei, _Fee, _Hex))
 _read_block, _read_receipt, _read_receipts = map(_reader, (_Block | None, _Receipt | None, list[_Receipt] | None))
-_read_logs, _read_sent, _read_cost = map(_reader, (list[_Log], _Sent | None, _Cost | None))
+_read_logs, _read_sent = map(_reader, (list[_Log], _Sent | None))
 
 
 def only(parse: Parse[T | None], is_asked: Callable[[T], bool]) -> Parse[T | None]:
@@ -161,16 +153,6 @@ def receipts(content: bytes) -> tuple[Receipt, ...] | None:
     return None if found is None else tuple(map(_receipt, found))
 
 
-def cost(content: bytes) -> TxCost | None:
-    """Of a receipt; None: not mined."""
-    found = _read_cost(content)
-    if found is None:
-        return None
-    layer_1 = 0 if found.l1_fee is None else int(found.l1_fee, 16)
-    wei_ = int(found.gas_used, 16) * int(found.effective_gas_price, 16) + layer_1
-    return TxCost(found.transaction_hash.lower(), int(found.status, 16), wei_)
-
-
 def logs(content: bytes) -> list[RawLog]:
     return [_log(found) for found in _read_logs(content)]
 
@@ -210,7 +192,15 @@ def _receipt(found: _Receipt) -> Receipt:
         gas_used=int(found.gas_used, 16),
         logs_bloom=int(found.logs_bloom, 16),
         logs=tuple(map(_log, found.logs)),
+        cost_wei=_cost_wei(found),
     )
+
+
+def _cost_wei(found: _Receipt) -> int | None:
+    """Source: eth_getTransactionReceipt; l1Fee of the OP stack."""
+    if found.effective_gas_price is None:
+        return None
+    return int(found.gas_used, 16) * int(found.effective_gas_price, 16) + int(found.l1_fee or "0x0", 16)
 
 
 # An address, two hashes, at most four topics and the data.

@@ -32,7 +32,8 @@ class RawLog:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """`status` 1 is success, 0 a revert. `to` is None for a contract creation."""
+    """`status` 1 is success, 0 a revert. `to` is None for a contract creation. `cost_wei`: what its sender paid, the fee of layer 1
+    included; None where the node names no price."""
 
     tx_hash: str
     tx_index: int
@@ -44,12 +45,4 @@ class Receipt:
     gas_used: int
     logs_bloom: int
     logs: tuple[RawLog, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TxCost:
-    """What a mined transaction has cost its sender, the fee of layer 1 included. `status` as of its receipt."""
-
-    tx_hash: str
-    status: int
-    wei: int
+    cost_wei: int | None = None

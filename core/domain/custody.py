@@ -12,6 +12,14 @@ from enum import StrEnum
 
 from core.domain.money import UnixSeconds, UsdcE6
 
+LEAST_TRANSFER_USDC_E6 = UsdcE6(1_000_000)
+TRANSFER_GAS = 200_000  # the most that a transfer may use; about half of it is used
+
+
+def gas_kept_wei(base_fee_wei: int) -> int:
+    """What is kept of the day's gas when a transfer is asked for: at twice the base fee of now. The keeper keeps more where needed."""
+    return TRANSFER_GAS * 2 * base_fee_wei
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedKey:

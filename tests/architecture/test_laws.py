@@ -127,6 +127,7 @@ def test_every_broad_except_stands_at_a_processs_edge_and_says_why() -> None:
         "indexer/loop.py",
         "keeper/main.py",
         "keeper/spared.py",
+        "keeper/requests/loop.py",
         "core/db/engine.py",
         "api/kernel/http.py",
         "api/client/verify/main.py",

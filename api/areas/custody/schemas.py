@@ -15,7 +15,7 @@ class StarterWallet(BaseModel):
 
 
 class TransferOut(Command):
-    amount_usdc: PositiveUsdc | None = Field(default=None, description="null: all that is available")
+    amount_usdc: PositiveUsdc | None = Field(default=None, description="at least 1.000000; null: all that is available")
 
 
 class StarterTransfer(BaseModel):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Any, NoReturn
 
+from api.areas.custody import room
 from api.areas.custody.schemas import TransferOut, TransfersQuery
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal
@@ -22,14 +23,15 @@ from api.kernel.sessions import lock_caller
 from core.chain.custody import KeyMaker, UnknownKeyVersionError, authorization_nonce
 from core.db.repositories import custody, evictions, identity, outbox
 from core.db.repositories.custody import Transfer
+from core.db.repositories.keeper import OF_REQUESTS
+from core.db.repositories.outbox_queue import Payer
 from core.db.tables.identity import Account
-from core.domain.custody import Authorized, SealedKey, available_usdc_e6, transfer_state
+from core.domain.custody import LEAST_TRANSFER_USDC_E6, Authorized, SealedKey, available_usdc_e6, gas_kept_wei, transfer_state
 from core.domain.errors import OutsideError
 from core.domain.money import UnixSeconds, UsdcE6, usdc_text
 from core.domain.times import instant_text
 
 KIND = "custodial_transfer"
-ROLE = "keeper"  # whose key sends it and pays the gas
 GOOD_FOR = timedelta(days=1)
 ID_BYTES = 16
 
@@ -41,6 +43,7 @@ class _Funds:
     balance_usdc_e6: UsdcE6
     available_usdc_e6: UsdcE6
     used: frozenset[str]
+    base_fee_wei: int
 
 
 def provision(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
@@ -55,19 +58,20 @@ def provision(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
 def transfer(call: Call, caller: AgentCaller, command: TransferOut) -> Answer:
     """Ask for a transfer to the linked wallet.
 
-    Errors: Refusal not_found, wallet_not_linked, wallet_waits, tw_feature_disabled, temporarily_unavailable, rate_limited,
-    insufficient_idle; auth_invalid when the account's secrets were replaced meanwhile.
+    Errors: Refusal not_found, wallet_not_linked, wallet_waits, invalid_parameter, tw_feature_disabled, temporarily_unavailable,
+    rate_limited, insufficient_idle; auth_invalid when the account's secrets were replaced meanwhile.
     """
     wallet = _wallet(custody.lock_wallet(call.db, caller.account_id))
     _require_payee(call, identity.find_account(call.db, caller.account_id))
+    _require_worth_its_gas(command.amount_usdc)
     _require_openable(call, wallet)
     _require_place_today(call, caller)
     funds = _funds(call, wallet, ())
     amount = funds.available_usdc_e6 if command.amount_usdc is None else command.amount_usdc
-    if amount == 0 or amount > funds.available_usdc_e6:
-        _refuse_amount(amount, funds)
+    if amount < LEAST_TRANSFER_USDC_E6 or amount > funds.available_usdc_e6:
+        _refuse_amount(command.amount_usdc, funds)
     account = lock_caller(call, caller)
-    asked = _ask(call, wallet, account, _require_payee(call, account), amount)
+    asked = _ask(call, wallet, account, _require_payee(call, account), amount, gas_kept_wei(funds.base_fee_wei))
     left = usdc_text(funds.available_usdc_e6 - amount)
     return Answer({"transfer": _views(call, wallet, [asked], funds.used)[0], "available_usdc": left}, 202)
 
@@ -106,28 +110,32 @@ def _funds(call: Call, wallet: SealedKey, shown: Sequence[Transfer]) -> _Funds:
         raise OutsideError("the node names no newest block")
     balance = UsdcE6(chain.usdc_balance(wallet.address, header.hash))
     used = chain.used_authorizations(wallet.address, list(nonces), header.hash)
-    return _Funds(balance, available_usdc_e6(balance, under_way, used, UnixSeconds(header.timestamp)), used)
+    free = available_usdc_e6(balance, under_way, used, UnixSeconds(header.timestamp))
+    return _Funds(balance, free, used, header.base_fee_wei or 0)
 
 
 def _authorized(one: Transfer) -> Authorized:
     return Authorized(authorization_nonce(one.key), one.amount_usdc_e6, UnixSeconds(int(one.expires_at.timestamp())))
 
 
-def _ask(call: Call, wallet: SealedKey, account: Account, to: str, amount: UsdcE6) -> Transfer:
+def _ask(call: Call, wallet: SealedKey, account: Account, to: str, amount: UsdcE6, kept_wei: int) -> Transfer:
+    """Write it down. What all callers count in comes last, so that it is locked for as short as can be."""
     key = f"{KIND}:{secrets.token_hex(ID_BYTES)}"
     request = outbox.NewRequest(
         key=key,
         chain_id=call.deps.chain_id,
         kind=KIND,
-        role=ROLE,
+        role=OF_REQUESTS,
         to=call.deps.contracts["usdc"],
         data=None,
         reason={"account_id": wallet.account_id, "from": wallet.address, "to": to, "amount_usdc": usdc_text(amount)},
     )
     expires_at = (call.now + GOOD_FOR).replace(microsecond=0)
-    outbox_id = outbox.ask(call.db, request, call.now)
+    payer = Payer(account_id=account.id, owner_id=account.owner_id)
+    outbox_id = outbox.ask(call.db, request, call.now, payer)
     asked = Transfer(outbox_id=outbox_id, key=key, to=to, amount_usdc_e6=amount, expires_at=expires_at, created_at=call.now)
     custody.add_transfer(call.db, wallet.account_id, asked, account.generation)
+    room.take(call, payer, outbox_id, kept_wei)
     return asked
 
 
@@ -183,6 +191,13 @@ def _require_payee(call: Call, account: Account | None) -> str:
     return linked
 
 
+def _require_worth_its_gas(amount: UsdcE6 | None) -> None:
+    if amount is not None and amount < LEAST_TRANSFER_USDC_E6:
+        least = usdc_text(LEAST_TRANSFER_USDC_E6)
+        detail = f"amount_usdc: write at least {least}, or null for all; the service pays the gas, and less than that is not worth it."
+        raise Refusal("invalid_parameter", detail, next_calls=("custody.transfers",))
+
+
 def _refuse_unlinked() -> NoReturn:
     raise Refusal(
         "wallet_not_linked",
@@ -192,11 +207,13 @@ def _refuse_unlinked() -> NoReturn:
     )
 
 
-def _refuse_amount(amount: UsdcE6, funds: _Funds) -> NoReturn:
-    available = usdc_text(funds.available_usdc_e6)
-    wanted = "all" if amount == 0 else usdc_text(amount)
+def _refuse_amount(asked: UsdcE6 | None, funds: _Funds) -> NoReturn:
+    """`asked` None: all."""
+    available, least = usdc_text(funds.available_usdc_e6), usdc_text(LEAST_TRANSFER_USDC_E6)
+    wanted = "all" if asked is None else usdc_text(asked)
     detail = (
-        f"{available} is available and {wanted} was asked for; the balance is {usdc_text(funds.balance_usdc_e6)}, the rest is under way."
+        f"amount_usdc: {available} is available and {wanted} was asked for; the balance is {usdc_text(funds.balance_usdc_e6)}, the rest is "
+        f"under way. A transfer moves at least {least}."
     )
     raise Refusal("insufficient_idle", detail, remaining=available, next_calls=("custody.transfers",))
 

@@ -21,12 +21,11 @@ from x402.schemas import SettleResponse
 from api.kernel.operation import Refusal
 from api.kernel.payments.judged import Payment
 from core.chain.abi import hex_bytes, hex_text
-from core.chain.fees import cost_of
 from core.chain.x402 import Authorization, settlement_of
 from core.db.repositories import payments, settlements
 from core.db.repositories.settlements import Budget
 from core.db.tables.payments import X402Settlement
-from core.domain.blocks import TxCost
+from core.domain.blocks import Receipt
 from core.domain.times import instant_text, start_of_day
 
 TX_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
@@ -101,18 +100,18 @@ def account_for_late_ones(payment: Payment) -> None:
     payment.session.commit()  # no transaction is open while a node is asked
     for one in found:
         assert one.tx_hash is not None  # asked for so
-        cost = cost_of(payment.read.deps.chain, hex_text(one.tx_hash))
-        if cost is not None:
-            _close(payment, one, cost)
+        receipt = payment.read.deps.chain.receipt(hex_text(one.tx_hash))
+        if receipt is not None and receipt.cost_wei is not None:
+            _close(payment, one, receipt, receipt.cost_wei)
 
 
-def _close(payment: Payment, one: X402Settlement, cost: TxCost) -> None:
+def _close(payment: Payment, one: X402Settlement, receipt: Receipt, cost_wei: int) -> None:
     """A revert counts against the payer, unless somebody else's transaction has paid before ours."""
     chain = payment.read.deps.chain
-    is_reverted = cost.status == 0 and not _is_paid(payment, one)
+    is_reverted = receipt.status == 0 and not _is_paid(payment, one)
     bars = is_reverted and (one.is_contract or bool(chain.code_at(payment.signed.authorization.payer)))
-    if settlements.close(payment.session, one.id, cost.wei, is_reverted=is_reverted, bars_payer=bars) and is_reverted:
-        log.warning("settlement_reverted", payer=payment.signed.authorization.payer, cost_wei=cost.wei, bars_payer=bars)
+    if settlements.close(payment.session, one.id, cost_wei, is_reverted=is_reverted, bars_payer=bars) and is_reverted:
+        log.warning("settlement_reverted", payer=payment.signed.authorization.payer, cost_wei=cost_wei, bars_payer=bars)
     payment.session.commit()
 
 

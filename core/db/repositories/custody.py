@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.db.repositories.identity import address_bytes
+from core.db.repositories.outbox_queue import SETTLED
 from core.db.tables.custody import CustodialTransfer, CustodialWallet
 from core.db.tables.identity import Account
 from core.db.tables.keeper import KeeperIntent, Outbox
@@ -28,7 +29,6 @@ with recursive version(key_version) as (
 )
 select key_version from version where key_version is not null
 """)
-SETTLED = ("done", "reverted", "refused")  # ends of an intent after which nothing of a request is sent any more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

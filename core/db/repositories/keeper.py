@@ -24,14 +24,17 @@ from core.db.repositories.chain import not_orphaned
 from core.db.repositories.quarantine import IS_HELD, MANDATE
 from core.db.repositories.unregistered import unregistered_vaults
 from core.db.tables.chain import Vault
-from core.db.tables.keeper import LIVE_STATES, KeeperIntent, KeeperTx, Outbox, VaultMark
+from core.db.tables.keeper import LIVE_STATES, KeeperIntent, KeeperTx, VaultMark
 from core.db.tables.mandate import MandateHead
 from core.db.tables.quarantine import QuarantinedFact
+from core.domain.blocks import Receipt
 from core.domain.money import UsdcE6
 
 TERMINAL = ("done", "reverted", "superseded", "nonce_lost", "refused")
 NOT_SENT = ("reverted", "superseded", "nonce_lost", "refused")  # ends in which a mark never reached the chain's record
-ASKED_AGAIN = ("superseded", "nonce_lost")  # ends after which a request of the outbox is planned anew
+PENDING = ("signed", "broadcast")
+OF_REQUESTS = "custody"  # the role whose key is for requests alone: what else it signs, a filling, goes with them
+LIVE = text(f"keeper_intent.{LIVE_STATES}")  # word for word the predicate of the partial index, so that Postgres uses it
 SHORT = "short"  # what a ledger that lacks facts says of its vault
 NOT_KEPT = "not_kept"  # source of a judgement whose worth the database did not take
 
@@ -172,9 +175,12 @@ def marks_sent(session: Session, chain_id: int, vaults: Collection[str], since: 
 # Intents
 
 
-def live_intents(session: Session, chain_id: int) -> list[Intent]:
-    """Every intent that is not finished, oldest first."""
-    query = select(KeeperIntent).where(KeeperIntent.chain_id == chain_id, KeeperIntent.state.not_in(TERMINAL))
+def live_intents(session: Session, chain_id: int, *, of_requests: bool | None = None) -> list[Intent]:
+    """Every intent that is not finished, oldest first; with `of_requests` those alone that requests of the outbox led to, or all others."""
+    query = select(KeeperIntent).where(KeeperIntent.chain_id == chain_id, LIVE)
+    if of_requests is not None:
+        is_of_requests = or_(KeeperIntent.outbox_id.is_not(None), KeeperIntent.role == OF_REQUESTS)
+        query = query.where(is_of_requests if of_requests else ~is_of_requests)
     return [_intent(row) for row in session.scalars(query.order_by(KeeperIntent.id))]
 
 
@@ -264,27 +270,6 @@ def _intent(row: KeeperIntent) -> Intent:
     )
 
 
-# Outbox
-
-
-def requests_to_plan(session: Session, chain_id: int) -> list[Request]:
-    """Requests of the outbox, oldest first, that have no intent, or only ones that ended before the chain had them."""
-    taken = exists().where(KeeperIntent.outbox_id == Outbox.id, KeeperIntent.state.not_in(ASKED_AGAIN))
-    query = select(Outbox).where(Outbox.chain_id == chain_id, ~taken).order_by(Outbox.id)
-    return [
-        Request(
-            id=row.id,
-            chain_id=row.chain_id,
-            kind=row.kind,
-            role=row.role,
-            to=to_checksum_address(row.to),
-            data=row.data,
-            reason=row.reason,
-        )
-        for row in session.scalars(query)
-    ]
-
-
 # Transactions
 
 
@@ -292,6 +277,13 @@ def attempts_of(session: Session, intent_ids: Collection[int]) -> list[Tx]:
     """Every signed attempt of these intents that was not given up, oldest first."""
     query = select(KeeperTx).where(KeeperTx.intent_id.in_(intent_ids), KeeperTx.state != "lost")
     return [_tx(row) for row in session.scalars(query.order_by(KeeperTx.id))]
+
+
+def pending_beside(session: Session, accounts: Collection[str], intent_ids: Collection[int]) -> list[Tx]:
+    """Attempts of these accounts that pend for other intents than these: another loop of the process sent them."""
+    pending = select(KeeperIntent.id).where(LIVE, KeeperIntent.state.in_(PENDING), KeeperIntent.id.not_in(intent_ids))
+    ids = session.scalars(pending).all()
+    return [tx for tx in attempts_of(session, ids) if tx.signer in accounts] if ids else []
 
 
 def bytes_at(session: Session, signer: str, first_nonce: int, last_nonce: int) -> list[Tx]:
@@ -323,19 +315,19 @@ def add_tx(session: WriteSession, tx: NewTx, now: datetime) -> None:
     session.execute(insert(KeeperTx).values(**values, attempt=attempt, state="signed", created_at=now))
 
 
-def move_tx(session: WriteSession, tx: Tx, state: str, now: datetime, mined_in: tuple[int, str] | None = None) -> None:
+def move_tx(session: WriteSession, tx: Tx, state: str, now: datetime, receipt: Receipt | None = None) -> None:
     """Set the state and the offered block of an attempt; the first move to `broadcast` is when it was first sent.
 
-    `mined_in`: height and hash of its block.
+    `receipt`: of the block that it is mined in.
     """
     first_sent_at = func.coalesce(KeeperTx.first_sent_at, now) if state == "broadcast" else KeeperTx.first_sent_at
-    height, block_hash = (None, None) if mined_in is None else (mined_in[0], _bytes(mined_in[1]))
     values = {
         "state": state,
         "offered_block": tx.offered_block,
         "first_sent_at": first_sent_at,
-        "mined_block": height,
-        "mined_block_hash": block_hash,
+        "mined_block": None if receipt is None else receipt.block_number,
+        "mined_block_hash": None if receipt is None else _bytes(receipt.block_hash),
+        "cost_wei": None if receipt is None else receipt.cost_wei,
     }
     session.execute(update(KeeperTx).where(KeeperTx.id == tx.id).values(**values))
 

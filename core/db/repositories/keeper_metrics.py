@@ -7,9 +7,9 @@ from datetime import datetime
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
-from core.db.tables.keeper import LIVE_STATES, KeeperIntent, KeeperTx
+from core.db.repositories.keeper import LIVE
+from core.db.tables.keeper import KeeperIntent, KeeperTx
 
-LIVE = text(f"keeper_intent.{LIVE_STATES}")  # word for word the predicate of the partial index, so that Postgres uses it
 IS_STOP = text("keeper_intent.kind = 'stop'")
 MINED = ("mined", "safe", "done")
 HOLDING = ("signed", "broadcast", "mined")  # states of a transaction whose nonce is taken while its intent is under way

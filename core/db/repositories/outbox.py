@@ -15,6 +15,8 @@ from sqlalchemy.dialects.postgresql import distinct_on, insert
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
+from core.db.repositories import outbox_queue
+from core.db.repositories.outbox_queue import Payer
 from core.db.tables.keeper import KeeperIntent, KeeperTx, Outbox
 
 QUEUED = "queued"
@@ -45,8 +47,11 @@ class RequestState:
     tx_hash: str | None
 
 
-def ask(session: WriteSession, request: NewRequest, now: datetime) -> int:
-    """Write the request down; the id of the first one with this key."""
+def ask(session: WriteSession, request: NewRequest, now: datetime, payer: Payer | None = None) -> int:
+    """Write the request down and queue it; the id of the first one with this key.
+
+    The caller has counted the requests of a `payer` (outbox_queue.count_in); one of nobody's is counted here.
+    """
     values = {
         "key": request.key,
         "chain_id": request.chain_id,
@@ -57,8 +62,14 @@ def ask(session: WriteSession, request: NewRequest, now: datetime) -> int:
         "reason": request.reason,
         "created_at": now,
     }
-    session.execute(insert(Outbox).values(**values).on_conflict_do_nothing(index_elements=[Outbox.key]))
-    return session.execute(select(Outbox.id).where(Outbox.key == request.key)).scalar_one()
+    statement = insert(Outbox).values(**values).on_conflict_do_nothing(index_elements=[Outbox.key]).returning(Outbox.id)
+    added = session.execute(statement).scalar_one_or_none()
+    if added is None:
+        return session.execute(select(Outbox.id).where(Outbox.key == request.key)).scalar_one()
+    outbox_queue.add(session, added, request.chain_id, payer, now)
+    if payer is None:
+        outbox_queue.count_in_uncapped(session)
+    return added
 
 
 def states_of(session: Session, keys: Collection[str]) -> dict[str, RequestState]:

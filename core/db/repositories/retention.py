@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
 from core.db.repositories.keeper import NOT_SENT, TERMINAL
+from core.db.repositories.outbox_queue import SETTLED
 from core.db.tables.custody import CustodialTransfer
 from core.db.tables.identity import IdempotencyRecord
-from core.db.tables.keeper import KeeperIntent, KeeperTx, Outbox, VaultMark
+from core.db.tables.keeper import KeeperIntent, KeeperTx, Outbox, OutboxQueue, VaultMark
 
-ANSWERED = ("done", "reverted", "refused")  # ends after which a request is not planned anew
 KEPT_KINDS = ("stop", "second_stop")  # why a mandate was stopped is owed to its owner for as long as there is a record
 
 
@@ -80,10 +80,10 @@ def drop_finished_requests(session: WriteSession, before: datetime, limit: int) 
     an account's history, and stay.
     """
     of_it = KeeperIntent.outbox_id == Outbox.id
-    is_answered = exists().where(of_it, KeeperIntent.state.in_(ANSWERED))
+    is_answered = exists().where(of_it, KeeperIntent.state.in_(SETTLED))
     is_recent = exists().where(of_it, or_(KeeperIntent.state.not_in(TERMINAL), KeeperIntent.updated_at >= before))
-    is_transfer = exists().where(CustodialTransfer.outbox_id == Outbox.id)
-    old = select(Outbox.id).where(Outbox.created_at < before, is_answered, ~is_recent, ~is_transfer).order_by(Outbox.id).limit(limit)
+    is_kept = or_(exists().where(CustodialTransfer.outbox_id == Outbox.id), exists().where(OutboxQueue.outbox_id == Outbox.id))
+    old = select(Outbox.id).where(Outbox.created_at < before, is_answered, ~is_recent, ~is_kept).order_by(Outbox.id).limit(limit)
     ids = session.scalars(old).all()
     _drop_intents(session, session.scalars(select(KeeperIntent.id).where(KeeperIntent.outbox_id.in_(ids))).all())
     return len(session.scalars(delete(Outbox).where(Outbox.id.in_(ids)).returning(Outbox.id)).all())

@@ -1,6 +1,6 @@
 """What the keeper means to do and what it sent: a restart finds both here and goes on."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Integer, Text, UniqueConstraint, text
@@ -26,6 +26,47 @@ class Outbox(Base):
     data: Mapped[bytes | None] = mapped_column(BYTEA)  # null: the keeper builds it, by kind (keeper/outbox_kinds.py)
     reason: Mapped[dict[str, Any]]  # what it is for, without secrets
     created_at: Mapped[datetime]
+
+
+class OutboxQueue(Base):
+    """A request that nothing has ended yet; the row goes with its end. Whose it is, when it is looked at, and what gas is kept for it."""
+
+    __tablename__ = "outbox_queue"
+    __table_args__ = (
+        Index("ix_outbox_queue_due", "due_at", "outbox_id", postgresql_where=text("not is_taken")),
+        Index("ix_outbox_queue_taken", "outbox_id", postgresql_where=text("is_taken")),
+    )
+
+    outbox_id: Mapped[int] = mapped_column(ForeignKey("outbox.id"), primary_key=True, autoincrement=False)
+    chain_id: Mapped[int]
+    account_id: Mapped[int | None]  # null: no account's
+    owner_id: Mapped[int | None]  # of the account, when it asked
+    due_at: Mapped[datetime]  # not looked at before
+    tries: Mapped[int]  # how often it could not be sent
+    refused_at: Mapped[datetime | None]  # since when the chain refuses it
+    is_taken: Mapped[bool]  # an intent of it is live
+    gas_day: Mapped[date | None]  # whose gas is kept for it
+    reserved_wei: Mapped[int] = mapped_column(Uint256)
+
+
+class OutboxCount(Base):
+    """How many requests of an owner, of an account without one, or of all (`total`) are in the queue."""
+
+    __tablename__ = "outbox_count"
+
+    scope: Mapped[str] = mapped_column(Text, primary_key=True)
+    waiting: Mapped[int]
+
+
+class GasDay(Base):
+    """What requests of a UTC day cost the service in gas, and may still cost: of an account, an owner, or all (`total`)."""
+
+    __tablename__ = "gas_day"
+
+    day: Mapped[date] = mapped_column(primary_key=True)
+    scope: Mapped[str] = mapped_column(Text, primary_key=True)
+    spent_wei: Mapped[int] = mapped_column(Uint256)
+    reserved_wei: Mapped[int] = mapped_column(Uint256)
 
 
 class KeeperIntent(Base):
@@ -84,6 +125,7 @@ class KeeperTx(Base):
     first_sent_at: Mapped[datetime | None]
     mined_block_hash: Mapped[bytes | None] = mapped_column(Hash32)
     mined_block: Mapped[int | None]
+    cost_wei: Mapped[int | None] = mapped_column(Uint256)  # by the receipt: gas, and the fee of layer 1; null: not mined, or not told
     created_at: Mapped[datetime]
 
 

@@ -20,6 +20,7 @@ from core.chain.rpc import Rpc
 from core.chain.signer import Signer
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
+from core.db.repositories.gas import GasBudgets
 from core.db.tables.chain import Vault
 from core.db.tables.identity import Account
 from core.db.tables.keeper import KeeperIntent, KeeperTx, VaultMark
@@ -29,6 +30,9 @@ from core.domain.mandate.terms import Rule
 from keeper.drafts import Caps
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
+from keeper.precedence import Precedence
+from keeper.requests.opened import round_of
+from keeper.requests.round import Round
 from keeper.sender import Sender
 from keeper.state import Role
 from keeper.tick import MARKS_A_DAY, Tick, TickReport
@@ -42,6 +46,7 @@ GWEI = 10**9
 LEAD_WITHIN_S = 10.0
 TOTALS = ("cash", "deposited", "spent", "received", "withdrawn", "paid_out")
 EMPTY_HEAD: dict[str, Any] = {"seq": 1, "row_hash": b"\0" * 32, "paused": False, "state": {}, **{f"{name}_usdc_e6": 0 for name in TOTALS}}
+BUDGETS = GasBudgets(total_wei=10**18, owner_wei=10**18, account_wei=10**18)
 CAPS = Caps(others_wei=50 * GWEI, stops_wei=500 * GWEI)
 
 
@@ -134,8 +139,18 @@ class KeeperProcess:
     wire: Wire
     now: Callable[[], datetime]
     rpc: Rpc
+    requests: Round | None
+    requests_rpc: Rpc
 
     def run(self) -> TickReport:
+        """A tick, and then a round of the requests, which `keeper.main` runs beside it."""
+        report = self.judge()
+        if self.requests is not None:
+            self.requests.run(self.now())
+        return report
+
+    def judge(self) -> TickReport:
+        """A tick alone."""
         until = time.monotonic() + LEAD_WITHIN_S
         while not self.leadership.try_take(self.now()):  # the server notices a closed connection in its own time
             assert time.monotonic() < until, "another process leads"
@@ -146,6 +161,7 @@ class KeeperProcess:
         """Its connections go away, as a killed process's do."""
         self.leadership.release()
         self.rpc.close()
+        self.requests_rpc.close()
 
 
 @dataclass
@@ -177,9 +193,12 @@ class Stage:
         wire: Wire | None = None,
         clock: Callable[[], float] | None = None,
         age: Callable[[], float] = time.monotonic,
+        gas_signer: Signer | None = None,
+        budgets: GasBudgets = BUDGETS,
     ) -> KeeperProcess:
         """Start one. `die_after`: it is killed as soon as an intent's new state was committed. Signer None: a dry run.
-        `before_signing` happens once, between the decision and the signature. `age`: the clock of everything but the tick's own `clock`."""
+        `before_signing` happens once, between the decision and the signature. `age`: the clock of everything but the tick's own `clock`.
+        `gas_signer`: for requests of the outbox; the keeper's own key when none is named, as on a local chain."""
         wire = wire or Wire()
         rpc = Rpc([self.chain.anvil.url + path for path in paths], transport=wire, clock=age)
         reader = ChainReader(rpc, self.chain.contracts)
@@ -198,6 +217,28 @@ class Stage:
             max_head_age_s=10,
             caps=caps,
             clock=age,
+            precedence=(precedence := Precedence()),
+        )
+        own: dict[str, Signer] = {}
+        if signer is not None:
+            own = {Role.CUSTODY: signer, Role.KEEPER: signer} if gas_signer is None else {Role.CUSTODY: gas_signer}
+        requests_rpc = Rpc([self.chain.anvil.url + path for path in paths], transport=wire, clock=age)
+        requests_reader = ChainReader(requests_rpc, self.chain.contracts)
+        requests = (
+            round_of(
+                database,
+                Observer(requests_reader, self.chain.chain_id, 10, age),
+                requests_reader,
+                outbox or OutboxPlanner(),
+                caps,
+                budgets,
+                signers=own,
+                epoch=lambda: leadership.epoch,
+                fence=leadership.fence_beside,
+                precedence=precedence if gas_signer is None else None,
+            )
+            if own
+            else None
         )
         tick = Tick(
             database=database,
@@ -205,12 +246,11 @@ class Stage:
             leadership=leadership,
             sender=None if signer is None else sender,
             own=None if signer is None else signer.address,
-            outbox=outbox,
             removes=pauser is not None,
             marks_a_day=marks_a_day,
             clock=clock or age,
         )
-        process = KeeperProcess(tick, leadership, wire, self.now, rpc)
+        process = KeeperProcess(tick, leadership, wire, self.now, rpc, requests, requests_rpc)
         self.processes.append(process)
         return process
 

@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy import text
 
 revision = "0012"
-down_revision = "0009"
+down_revision = "0011"
 branch_labels = None
 depends_on = None
 

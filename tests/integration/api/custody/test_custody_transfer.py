@@ -219,6 +219,7 @@ def test_a_keeper_without_the_wallets_key__waits_and_the_next_one_with_it_sends(
     assert (len(told), stage.sealed(starter).key_version in told[0]["why"]) == (1, True)
     assert (stage.states(agent), wrong.wire.sent, stage.balance(starter)) == (["queued"], [], 100 * USDC)
     wrong.die()
+    stage.keepers.pass_time(stage.chain.now + 60)
     stage.keeper(OLD, NEW).run()
     assert stage.balance(stage.wallet.address) == 100 * USDC
 

@@ -1,0 +1,58 @@
+"""Room for one more transfer: a place in the queue, and a part of the day's gas.
+
+Both are counted by one statement a scope, under the row's own lock, so that however many calls come at once they take what there is and no
+more; what is refused is rolled back with its call.
+"""
+
+from datetime import timedelta
+from typing import NoReturn
+
+from api.kernel.operation import Call, Limits, Refusal
+from core.db.repositories import gas, outbox_queue
+from core.db.repositories.gas import TOTAL, GasBudgets
+from core.db.repositories.outbox_queue import Payer
+
+SOON = timedelta(minutes=1)  # the queue moves each second
+MEANWHILE = (
+    "Nothing was moved, and the money stays in the starter wallet. What is paid to your linked wallet from now on needs none of this gas: "
+    "you move it with your own."
+)
+NEXT = ("custody.transfers", "identity.wallet_status")
+
+
+def take(call: Call, payer: Payer, outbox_id: int, kept_wei: int) -> None:
+    """A place and gas for the request of this id. Errors: Refusal temporarily_unavailable, rate_limited."""
+    limits = call.deps.limits
+    full = outbox_queue.count_in(call.db, {TOTAL: limits.custody_queue, payer.scope: limits.custody_queue_per_owner})
+    if full is not None:
+        _refuse_queue(call, full, limits)
+    budgets = GasBudgets(
+        total_wei=limits.custody_gas_wei_per_day,
+        owner_wei=limits.custody_gas_wei_per_owner_per_day,
+        account_wei=limits.custody_gas_wei_per_account_per_day,
+    )
+    day = gas.day_of(call.now)
+    used_up = gas.reserve(call.db, day, budgets.of(payer.account_id, payer.owner_id), kept_wei)
+    if used_up is not None:
+        _refuse_gas(call, used_up)
+    outbox_queue.keep_gas(call.db, outbox_id, day, kept_wei)
+
+
+def _refuse_queue(call: Call, scope: str, limits: Limits) -> NoReturn:
+    at = call.now + SOON
+    if scope == TOTAL:
+        detail = f"{limits.custody_queue} transfers are under way, and no more are taken now; ask again in a minute. {MEANWHILE}"
+        raise Refusal("temporarily_unavailable", detail, retry_at=at, next_calls=NEXT)
+    whose = "your owner's agents" if scope.startswith("owner:") else "this account"
+    detail = f"{limits.custody_queue_per_owner} transfers of {whose} are under way; ask again when one of them is confirmed. {MEANWHILE}"
+    raise Refusal("rate_limited", detail, retry_at=at, next_calls=NEXT)
+
+
+def _refuse_gas(call: Call, scope: str) -> NoReturn:
+    at = gas.next_day(call.now)
+    if scope == TOTAL:
+        detail = f"The gas that the service pays for transfers in a day is used up; ask again from 00:00 UTC on. {MEANWHILE}"
+        raise Refusal("temporarily_unavailable", detail, retry_at=at, next_calls=NEXT)
+    whose = "your owner's agents" if scope.startswith("owner:") else "this account"
+    detail = f"The gas that the service pays for transfers of {whose} in a day is used up; ask again from 00:00 UTC on. {MEANWHILE}"
+    raise Refusal("rate_limited", detail, retry_at=at, next_calls=NEXT)

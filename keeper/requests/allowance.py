@@ -1,0 +1,79 @@
+"""What requests of the outbox may cost: a part of the day's gas is kept for each before it is signed.
+
+most that one may cost = TRANSFER_GAS * maxFeePerGas + upper bound of the fee for its bytes on layer 1
+maxFeePerGas           = twice the first offer of the market, within the caps: room for replacements
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from core.chain.fees import layer_1_fee_wei
+from core.chain.reader import ChainReader
+from core.db.repositories.keeper import Intent
+from core.domain.custody import TRANSFER_GAS
+from keeper.drafts import Caps
+from keeper.funds import STOP_GAS, STOPS_WANTED
+from keeper.market import market
+from keeper.state import Head
+
+UNSIGNED_REQUEST_BYTES = 450  # upper bound of an unsigned type 2 transaction with such a transfer's 292 bytes
+ROOM_FOR_REPLACEMENTS = 2
+
+
+class Kept:
+    """The gas that is kept for requests that are under way, by outbox id. `sends_stops_too`: their key does."""
+
+    def __init__(self, *, sends_stops_too: bool) -> None:
+        self.sends_stops_too = sends_stops_too
+        self._kept_wei: dict[int, int] = {}
+        self._layer_1_wei = 0
+
+    def keep(self, kept_wei: Mapping[int, int]) -> None:
+        self._kept_wei = dict(kept_wei)
+
+    def add(self, outbox_id: int, wei: int) -> None:
+        self._kept_wei[outbox_id] = wei
+
+    def note_layer_1(self, wei: int) -> None:
+        """What each transaction pays beside its gas."""
+        self._layer_1_wei = wei
+
+    def allows(self, intent: Intent, wei: int) -> bool:
+        """See keeper.drafts.Allowance."""
+        return intent.outbox_id is None or wei + self._layer_1_wei <= self._kept_wei.get(intent.outbox_id, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a request may cost. `most_wei` None: not known, or above the cap. `barred`: why nothing new is planned. `affordable`: how many
+    more requests the key can pay for."""
+
+    most_wei: int | None
+    layer_1_wei: int
+    barred: str | None
+    affordable: int = 0
+
+
+class Prices:
+    """What a request may cost now. `account`: whose key pays."""
+
+    def __init__(self, reader: ChainReader, account: str, caps: Caps, *, sends_stops_too: bool) -> None:
+        self._reader = reader
+        self._account = account
+        self._caps = caps
+        self._sends_stops_too = sends_stops_too
+
+    def most_wei(self, head: Head, kept_wei: Sequence[int]) -> Price:
+        """`kept_wei`: for those under way. Errors: RpcError."""
+        now = market(self._reader.rpc, [self._account], head)
+        cap_wei = now.cap_wei(self._caps.others_wei)
+        offer = now.offered(self._caps.others_wei, is_stop=False)
+        layer_1_wei = layer_1_fee_wei(self._reader, UNSIGNED_REQUEST_BYTES)
+        if offer is None:
+            return Price(None, 0, "the fee is above the cap")
+        if layer_1_wei is None:
+            return Price(None, 0, "the gas price oracle refuses to name the fee of layer 1")
+        most_wei = TRANSFER_GAS * min(cap_wei, ROOM_FOR_REPLACEMENTS * offer.fees.max_fee_wei) + layer_1_wei
+        spared_wei = STOPS_WANTED * STOP_GAS * now.cap_wei(self._caps.stops_wei) if self._sends_stops_too else 0
+        left_wei = now.sure_wei[self._account] - sum(kept_wei) - spared_wei
+        return Price(most_wei, layer_1_wei, None if left_wei >= most_wei else "the key is short of ETH", max(0, left_wei // most_wei))

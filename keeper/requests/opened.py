@@ -1,0 +1,131 @@
+"""The loop of requests as the process runs it: its own pool of nodes, its own database connections, its own key."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from core.chain import right_chain
+from core.chain.reader import ChainReader
+from core.chain.rpc import Rpc
+from core.chain.signer import Signer
+from core.db.engine import Bounds, Database
+from core.db.repositories.gas import GasBudgets
+from core.watchdog import Watchdog
+from keeper.drafts import Caps
+from keeper.observe import Observer
+from keeper.outbox_kinds import OutboxPlanner
+from keeper.precedence import Precedence
+from keeper.requests.allowance import Kept, Prices
+from keeper.requests.loop import HANGS_S, RequestLoop
+from keeper.requests.round import Round
+from keeper.sender import Sender
+from keeper.state import Role
+
+DEADLINE_S = 120.0  # of a call: half of it may be waited for the budget, which is a small one
+BOUNDS = Bounds(pool_size=2, overflow=2, pool_wait_s=5, statement_s=10, lock_s=2, idle_in_transaction_s=20)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestsPlace:
+    """What the loop stands on. `calls_per_s`: its share of what each node is asked."""
+
+    database_url: str
+    rpc_urls: tuple[str, ...]
+    calls_per_s: float
+    answer_s: float
+    contracts: Mapping[str, str]
+    chain_id: int
+    max_head_age_s: int
+    caps: Caps
+    budgets: GasBudgets
+    every_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """The loop, and what it holds open."""
+
+    loop: RequestLoop
+    reader: ChainReader
+    database: Database
+
+    def close(self) -> None:
+        self.database.close()
+        self.reader.rpc.close()
+
+
+def request_signers(signers: Mapping[Role, Signer]) -> dict[str, Signer]:
+    """By role: the key of requests. Where there is none, on a local chain, the keeper's signs them."""
+    own = signers.get(Role.CUSTODY)
+    keeper = signers[Role.KEEPER]
+    return {Role.CUSTODY: own} if own is not None else {Role.CUSTODY: keeper, Role.KEEPER: keeper}
+
+
+def opened(
+    place: RequestsPlace,
+    planner: OutboxPlanner,
+    *,
+    signers: Mapping[str, Signer],
+    epoch: Callable[[], int],
+    fence: Callable[[Session], None],
+    precedence: Precedence | None,
+    clock: Callable[[], datetime],
+) -> Requests:
+    """`precedence`: what it shares with the loop of the stops when both have one key. Nothing is asked over the network yet."""
+    rpc = Rpc(place.rpc_urls, answer_s=place.answer_s, deadline_s=DEADLINE_S, calls_per_s=place.calls_per_s)
+    reader = ChainReader(rpc, place.contracts)
+    observer = Observer(reader, place.chain_id, place.max_head_age_s)
+    database = Database(place.database_url, application_name="keeper requests", bounds=BOUNDS)
+    watchdog = Watchdog(HANGS_S)
+    one_round = round_of(
+        database, observer, reader, planner, place.caps, place.budgets, signers=signers, epoch=epoch, fence=fence,
+        precedence=precedence, sign=watchdog.sign,
+    )  # fmt: skip
+    loop = RequestLoop(one_round, place.every_s, clock, watchdog, prepare=lambda: right_chain.keep_to(reader, place.chain_id))
+    return Requests(loop, reader, database)
+
+
+def round_of(
+    database: Database,
+    observer: Observer,
+    reader: ChainReader,
+    planner: OutboxPlanner,
+    caps: Caps,
+    budgets: GasBudgets,
+    *,
+    signers: Mapping[str, Signer],
+    epoch: Callable[[], int],
+    fence: Callable[[Session], None],
+    precedence: Precedence | None = None,
+    sign: Callable[[], None] = lambda: None,
+) -> Round:
+    """A round with its sender, by this key."""
+    is_shared = precedence is not None
+    kept = Kept(sends_stops_too=is_shared)
+    sender = Sender(
+        reader=reader,
+        observer=observer,
+        database=database,
+        signers=signers,
+        epoch=epoch,
+        fence=fence,
+        max_head_age_s=observer.max_head_age_s,
+        caps=caps,
+        sign=sign,
+        allowance=kept,
+        precedence=precedence,
+    )
+    return Round(
+        database=database,
+        observer=observer,
+        sender=sender,
+        planner=planner,
+        prices=Prices(reader, signers[Role.CUSTODY].address, caps, sends_stops_too=is_shared),
+        kept=kept,
+        budgets=budgets,
+        epoch=epoch,
+        fence=fence,
+        sign=sign,
+    )

@@ -1,0 +1,198 @@
+"""One round of the requests of the outbox: settle what ended, plan a few, take them as far as they go.
+
+    queue: what ended leaves it, what it cost is counted --> at most REQUESTS_A_ROUND that are due: gas kept, signed by the wallet's key,
+    written down --> sender: as far as each goes now --> what could not be sent waits, twice as long each time
+
+Laws
+- A round costs what is under way and what is due, however many wait: at most REQUESTS_A_ROUND are planned, MOST_UNDER_WAY are live.
+- Gas is kept before a request is signed. Where its account or owner has used up the day's gas, it waits for the next UTC day; where all
+  have, all wait.
+- A request that cannot be built or sent holds up no other one; what the chain refuses for an hour ends.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import structlog
+from sqlalchemy.orm import Session
+
+from core.db.engine import Database
+from core.db.repositories import gas
+from core.db.repositories import keeper as rows
+from core.db.repositories import outbox_queue as queue
+from core.db.repositories.gas import TOTAL, GasBudgets
+from core.db.repositories.keeper import Intent, NewIntent, Request
+from core.db.repositories.outbox_queue import Place
+from core.domain.money import UnixSeconds
+from keeper.intents import ON_CHAIN, REQUEST_PATIENCE, State
+from keeper.observe import Observer
+from keeper.outbox_kinds import OutboxPlanner
+from keeper.requests.allowance import Kept, Price, Prices
+from keeper.state import Head
+
+REQUESTS_A_ROUND = 20
+MOST_UNDER_WAY = 200
+PUT_BACK_AFTER = timedelta(seconds=10)
+UNBUILT_WAITS = timedelta(minutes=1)
+
+log = structlog.get_logger("keeper")
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A request, and what is to be written down of it; None: it cannot be built now."""
+
+    place: Place
+    intent: tuple[NewIntent, State] | None
+
+
+class Moves(Protocol):
+    """What a round asks of a Sender."""
+
+    def advance(self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]: ...
+
+
+class Round:
+    """`fence`: of the leader's epoch, called first in each writing transaction. `sign`: the loop gets on."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        observer: Observer,
+        sender: Moves,
+        planner: OutboxPlanner,
+        prices: Prices,
+        kept: Kept,
+        budgets: GasBudgets,
+        epoch: Callable[[], int],
+        fence: Callable[[Session], None],
+        sign: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._database = database
+        self._observer = observer
+        self._sender = sender
+        self._planner = planner
+        self._prices = prices
+        self._kept = kept
+        self._budgets = budgets
+        self._epoch = epoch
+        self._fence = fence
+        self._sign = sign
+        self._told: str | None = None
+
+    def run(self, now: datetime) -> None:
+        """Errors: RpcError and NoHeadError (what was committed stays), LeadershipLostError, the database's."""
+        self._settle()
+        with self._database.read() as session:
+            live = rows.live_intents(session, self._observer.chain_id, of_requests=True)
+            places = queue.taken(session, self._observer.chain_id)
+            room = max(0, min(REQUESTS_A_ROUND, MOST_UNDER_WAY - len(live)))
+            due = queue.due(session, self._observer.chain_id, now, room)
+        self._sign()
+        self._kept.keep({place.outbox_id: place.reserved_wei for place in places.values()})
+        planned = self._planned(live, places, due, now)
+        live = self._sender.advance([*live, *planned], now, is_stood_down=False)
+        self._put_back(live, now)
+
+    def _settle(self) -> None:
+        with self._database.read() as session:
+            if not queue.has_ended(session, self._observer.chain_id):
+                return
+        with self._database.write() as session:
+            self._fence(session)
+            queue.settle(session, self._observer.chain_id)
+
+    # What is planned
+
+    def _planned(
+        self, live: Sequence[Intent], places: dict[int, Place], due: Sequence[tuple[Request, Place]], now: datetime
+    ) -> list[Intent]:
+        waiting = [places[i.outbox_id] for i in live if i.outbox_id in places and i.state not in ON_CHAIN]
+        if not due and not waiting:
+            return []
+        seconds = UnixSeconds(int(now.timestamp()))
+        head = self._observer.head(seconds)
+        if head.age_s(seconds) > self._observer.max_head_age_s:
+            self._tell("the head is stale")
+            return []
+        price = self._prices.most_wei(head, [place.reserved_wei for place in places.values()])
+        self._tell(price.barred if due else None)
+        if price.most_wei is None:
+            return []
+        self._kept.note_layer_1(price.layer_1_wei)
+        self._top_up(waiting, price.most_wei, now)
+        new = due[: price.affordable]
+        return self._written(self._built(new, head, now), price, now) if new else []
+
+    def _top_up(self, waiting: Sequence[Place], wei: int, now: datetime) -> None:
+        """More gas is kept for what waits, where the market asks for more by now and the day has it."""
+        short = [place for place in waiting if place.reserved_wei < wei]
+        if not short:
+            return
+        with self._database.write() as session:
+            self._fence(session)
+            for place in short:
+                if queue.reserve(session, place, self._budgets, gas.day_of(now), wei) is None:
+                    self._kept.add(place.outbox_id, wei)
+
+    def _built(self, due: Sequence[tuple[Request, Place]], head: Head, now: datetime) -> list[_Planned]:
+        """Signed by the wallets' keys; each is a sign that the loop gets on."""
+        built = list[_Planned]()
+        with self._database.read() as session:
+            for request, place in due:
+                built.append(_Planned(place, self._planner.intent(session, request, head, now)))
+                self._sign()
+        return built
+
+    def _written(self, built: Sequence[_Planned], price: Price, now: datetime) -> list[Intent]:
+        """In one transaction: gas kept, intents planned, places taken. Answers the intents to be sent."""
+        added = list[Intent]()
+        with self._database.write() as session:
+            self._fence(session)
+            for one in built:
+                if one.intent is None:
+                    queue.wait_until(session, [one.place.outbox_id], now + UNBUILT_WAITS)
+                    continue
+                intent, state = one.intent
+                if state is State.PLANNED:
+                    assert price.most_wei is not None
+                    used_up = queue.reserve(session, one.place, self._budgets, gas.day_of(now), price.most_wei)
+                    if used_up == TOTAL:
+                        self._tell("the day's gas of all is used up")
+                        break
+                    if used_up is not None:
+                        queue.wait_until(session, [one.place.outbox_id], gas.next_day(now))
+                        continue
+                    self._kept.add(one.place.outbox_id, price.most_wei)
+                made = rows.add_intent(session, intent, self._epoch(), now, state)
+                if made is None:
+                    queue.wait_until(session, [one.place.outbox_id], now + UNBUILT_WAITS)
+                    continue
+                queue.take(session, [one.place.outbox_id])
+                added += [made] if state is State.PLANNED else []
+        return added
+
+    # What could not be sent
+
+    def _put_back(self, live: Sequence[Intent], now: datetime) -> None:
+        """What is still planned waits for its next turn, so that it holds up no other one."""
+        late = [i for i in live if i.state == State.PLANNED and i.outbox_id is not None and now - i.created_at >= PUT_BACK_AFTER]
+        if not late:
+            return
+        with self._database.write() as session:
+            self._fence(session)
+            places = queue.taken(session, self._observer.chain_id)
+            for place, intent in [(places[i.outbox_id], i) for i in late if i.outbox_id in places]:
+                since = place.refused_at or intent.created_at
+                ends = State.REFUSED if now - since >= REQUEST_PATIENCE else State.SUPERSEDED
+                rows.move_intent(session, replace(intent, state=ends.value), intent.state, self._epoch(), now)
+                queue.postpone(session, place, now, since)
+
+    def _tell(self, why: str | None) -> None:
+        """Once: it may last for hours."""
+        if why != self._told and why is not None:
+            log.warning("requests wait", why=why)
+        self._told = why
