@@ -15,11 +15,13 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 
+from coincurve import PrivateKey
 from Crypto.Cipher import AES
 from eth_account import Account
 from eth_utils.crypto import keccak
 
-from core.chain.abi import hex_text
+from core.chain.abi import hex_bytes, hex_text
+from core.chain.signatures import V_OFFSET
 from core.chain.signer import LocalKeySigner
 from core.domain.custody import SealedKey
 from core.domain.errors import OutsideError
@@ -125,7 +127,9 @@ class CustodySigner:
 
     def sign_digest(self, sealed: SealedKey, digest: str) -> str:
         """As Signer.sign_digest, by the wallet's key. Errors: UnknownKeyVersionError, BrokenSealError."""
-        return LocalKeySigner(self._ring.open(sealed)).sign_digest(digest)
+        # Straight by libsecp256k1: eth_account would derive the public key and the address of each key anew, which the seal vouches for.
+        signature = PrivateKey(self._ring.open(sealed)).sign_recoverable(hex_bytes(digest), hasher=None)
+        return hex_text(signature[:-1] + bytes([signature[-1] + V_OFFSET]))
 
     def resealed(self, sealed: SealedKey) -> SealedKey:
         """The same key under the newest key-encryption key. Errors: as sign_digest."""

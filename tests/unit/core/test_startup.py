@@ -87,7 +87,7 @@ def is_asked_for(process: str, variable: str) -> bool:
     """A key, its file and an account of payments are looked at by the process that needs them; all else by each."""
     if variable.endswith(("_URL", "_URLS", "_ADDRESS", "_ADDRESSES", "_TOKEN_FILE", "PASSWORD_FILE")):
         return True
-    if variable.startswith("KEEPER_"):
+    if variable.startswith(("KEEPER_", "CUSTODY_GAS_")):
         return process == "keeper"
     if variable.startswith(("X402_", "GUARD_")):
         return process == "api"

@@ -56,6 +56,17 @@ def test_signers_of__one_account_for_both_roles__is_refused() -> None:
     assert "share its nonces" in refusal_of(keeper=plain(STRANGER.private_key), stop=remote(remote_address=STRANGER.address.lower())).rule
 
 
+def test_signers_of__a_gas_key_alone__is_refused() -> None:
+    assert "set the keeper's own key too" in refusal_of(custody=plain()).rule
+
+
+@pytest.mark.parametrize("other", ["keeper", "stop", "pauser"])
+def test_signers_of__a_gas_key_of_another_roles_account__is_refused(other: str) -> None:
+    places = {"keeper": plain()} | {other: plain(STRANGER.private_key), "custody": remote()}
+    refused = refusal_of(**places)
+    assert (refused.field, "share its nonces" in refused.rule) == ("CUSTODY_GAS_*", True)
+
+
 @pytest.mark.parametrize(("role", "prefix"), [("keeper", "KEEPER"), ("stop", "KEEPER_STOP")])
 def test_signers_of__two_places_for_one_role__names_both(role: str, prefix: str) -> None:
     error = refusal_of(**{role: KeyPlace(private_key=SecretStr(KEEPER.private_key), remote_url=URL, remote_address=KEEPER.address)})

@@ -3,8 +3,9 @@
 import pytest
 from eth_account import Account
 
+from core.domain.errors import InvalidParameterError
 from core.domain.public_accounts import PUBLIC_ACCOUNTS
-from keeper.signing import SignerRefusedError, require_allowed
+from keeper.signing import SignerRefusedError, require_allowed, require_gas_key
 
 PHRASE = "test test test test test test test test test test test junk"
 OWN = "0x000000000000000000000000000000000000dEaD"
@@ -34,3 +35,16 @@ def test_require_allowed__public_account_in_a_keystore_elsewhere__is_refused() -
 
 def test_require_allowed__own_keystore_elsewhere__is_taken() -> None:
     require_allowed(OWN, "op-geth/v1.101", plain_variable=None)
+
+
+def test_require_gas_key__custody_without_one_off_a_local_chain__is_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="set CUSTODY_GAS_KEYSTORE or CUSTODY_GAS_REMOTE_SIGNER_URL"):
+        require_gas_key("op-geth/v1.101", has_custody=True, has_gas_key=False)
+
+
+@pytest.mark.parametrize(
+    ("client", "has_custody", "has_gas_key"),
+    [("anvil/v1.7.1", True, False), ("op-geth/v1.101", False, False), ("op-geth/v1.101", True, True)],
+)
+def test_require_gas_key__a_local_chain_no_custody_or_a_key__is_taken(client: str, has_custody: bool, has_gas_key: bool) -> None:
+    require_gas_key(client, has_custody=has_custody, has_gas_key=has_gas_key)

@@ -1,5 +1,6 @@
 """Seals of custodial keys: what opens them, and that nothing else does."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -7,6 +8,7 @@ from eth_account import Account
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.chain import calldata, typed_data
 from core.chain.custody import (
     BrokenSealError,
     CustodySigner,
@@ -107,3 +109,17 @@ def test_authorization_nonce__is_the_requests_own() -> None:
     assert authorization_nonce("custodial_transfer:a") == authorization_nonce("custodial_transfer:a")
     assert authorization_nonce("custodial_transfer:a") != authorization_nonce("custodial_transfer:b")
     assert len(authorization_nonce("custodial_transfer:a")) == 66
+
+
+def test_a_thousand_authorizations__take_two_seconds_of_this_process_at_most() -> None:
+    """Key opened, digest, signature, call data: all that a request needs before its transaction is signed."""
+    maker, signer = KeyMaker(RING), CustodySigner(RING)
+    sealed = maker.new_key(7)
+    begun = time.process_time()
+    for n in range(1_000):
+        message = (sealed.address, ADDRESS, 1_000_000, 0, 2_000_000_000, authorization_nonce(str(n)))
+        signature = signer.sign_digest(sealed, typed_data.transfer_authorization_digest(ADDRESS, 84532, *message))
+        calldata.transfer_with_authorization(*message, signature)
+    took_s = time.process_time() - begun
+    print(f"1,000 custodial signatures: {took_s:.2f} s")
+    assert took_s <= 2.0
