@@ -8,7 +8,10 @@ import pytest
 
 from api.kernel.metrics import PREFIX, Metrics
 from api.kernel.operation import Deps
+from api.kernel.payments.figures import SettlerGas
+from api.kernel.payments.rails import GasBudget
 from core.db.engine import Database
+from core.db.tables.payments import X402GasDay
 from core.domain.errors import InvalidParameterError
 from tests.integration.api.conftest import KEY, TestClient, connect
 from tests.integration.api.probe import PATH
@@ -49,3 +52,19 @@ def test_metrics__are_served_on_a_port_of_their_own(database: Database) -> None:
         assert b"mandate_api_calls_in_flight 0.0" in answer.read()
     with pytest.raises(InvalidParameterError, match=f"API_METRICS_PORT: 127.0.0.1:{port} cannot be listened on"):
         Metrics(database).listen("127.0.0.1", port)
+
+
+def test_the_settlers_gas__is_what_all_processes_have_used_today(deps: Deps, database: Database) -> None:
+    gas = GasBudget(wei_per_usdc=1, wei_per_day=10**16, contract_wei_per_day=10**15)
+    deps.metrics.registry.register(SettlerGas(database, gas, deps.clock))
+    with database.write() as session:
+        session.add(X402GasDay(day=deps.clock().date(), used_wei=7, contract_wei=3))
+    assert [value(deps, "settler_gas_wei", of=of) for of in ("all", "contracts")] == [7, 3]
+    assert [value(deps, "settler_gas_budget_wei", of=of) for of in ("all", "contracts")] == [10**16, 10**15]
+
+
+def test_the_settlers_gas__without_a_database__is_absent(deps: Deps) -> None:
+    nowhere = Database("postgresql+psycopg://nobody@127.0.0.1:1/none")
+    deps.metrics.registry.register(SettlerGas(nowhere, GasBudget(wei_per_usdc=1, wei_per_day=2, contract_wei_per_day=1), deps.clock))
+    assert value(deps, "settler_gas_wei", of="all") is None
+    assert value(deps, "settler_gas_budget_wei", of="all") == 2

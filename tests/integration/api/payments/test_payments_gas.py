@@ -15,6 +15,7 @@ from api.kernel.operation import Deps
 from api.kernel.payments.own_settler import MOST_GAS, OwnSettler
 from api.kernel.payments.rails import GasBudget
 from core.chain import calldata
+from core.chain.fees import GAS_PRICE_ORACLE
 from core.db.engine import Database
 from core.db.repositories import settlements
 from core.db.tables.payments import X402Settlement
@@ -150,6 +151,19 @@ def test_gas_that_costs_more_than_the_payment_earns__is_not_bought(shop: Shop) -
     assert answer.json()["detail"].startswith("Gas costs ")
     assert answer.json()["service"]["retry_at"] and answer.headers["Retry-After"] in ("59", "60")
     assert (wallet_before - ether(poor), poor.states(), settlement_rows(poor)) == (0, [], [])
+
+
+def test_the_fee_of_layer_1__is_part_of_what_gas_costs(shop: Shop) -> None:
+    answers_with = "0x7f" + f"{GAS.most_wei(PRICE):064x}" + "5f5260205ff3"  # a contract whose every answer is that number
+    payment = shop.payment()
+    shop.chain.rpc.call("anvil_setCode", [GAS_PRICE_ORACLE, answers_with])
+    try:
+        answer = shop.get(payment)
+    finally:
+        shop.chain.rpc.call("anvil_setCode", [GAS_PRICE_ORACLE, "0x"])
+    assert reason(answer) == (503, "temporarily_unavailable")
+    assert "settling this payment is worth 0" in answer.json()["detail"]
+    assert shop.get(payment).status_code == 200
 
 
 def replace_gas(shop: Shop, gas: GasBudget) -> Shop:
