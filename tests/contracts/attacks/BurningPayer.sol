@@ -33,8 +33,6 @@ contract BurningPayer is IERC1271 {
         if (TELL == Tell.Gas) return gasleft() < AT;
         if (TELL == Tell.Fee) return block.basefee + tx.gasprice > 0;
         if (TELL == Tell.Number) return block.number > AT;
-        // Who sent the transaction is what this wallet looks at.
-        // forge-lint: disable-next-line(tx-origin)
         return uint256(uint160(tx.origin)) == AT;
     }
 }
