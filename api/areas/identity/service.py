@@ -106,8 +106,8 @@ def link(call: Call, caller: BearerCaller, command: Link) -> Answer:
 
 
 def _link(call: Call, account: Account, address: str) -> None:
-    wait = timedelta(0) if account.owner_id is None else timedelta(seconds=call.deps.limits.link_wait_s)
-    payable_at = whole_second(call.now + wait)
+    waits_until = whole_second(call.now + timedelta(seconds=call.deps.limits.link_wait_s))
+    payable_at = call.now if account.owner_id is None else waits_until
     if not identity.link_wallet(call.db, account.id, address, call.now, payable_at):
         raise Refusal("wallet_taken", f"{address} belongs to another account; link a wallet of your own.")
     if account.owner_id is not None:

@@ -115,6 +115,8 @@ def test_mine__lists_the_owners_agents_with_scopes_wallet_and_last_call(client: 
         "per_order_usd": None,
         "per_day_usd": None,
         "wallet_address": None,
+        "wallet_payable_at": None,
+        "recovery_can_be_undone": False,
         "accepts_mandates": False,
         "registered_at": "2026-11-21T12:00:00Z",
         "last_call_at": "2026-11-21T12:03:00Z",

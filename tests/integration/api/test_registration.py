@@ -47,7 +47,7 @@ def test_register__links_the_wallet_that_signed__and_credits_ten(client: TestCli
     status = client.get("/agent/status", headers={KEY: answer.json()["api_key"]}).json()
     assert (status["wallet_address"], status["credit_balance"], status["owned"]) == (wallet.address, 10, False)
     linked = client.get("/auth/wallet/status", headers=bearer(answer.json()["bearer_token"])).json()
-    assert linked == {"registered": True, "wallet_address": wallet.address}
+    assert linked == {"registered": True, "wallet_address": wallet.address, "wallet_payable_at": "2026-11-21T12:00:00Z"}
 
 
 def test_register__with_another_wallets_signature__registers_nobody(client: TestClient, wallet: LocalAccount, database: Database) -> None:

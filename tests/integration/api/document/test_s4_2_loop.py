@@ -101,7 +101,7 @@ def test_factory_events__are_notes_with_their_arguments_on_live_mandates_with_a_
     assert notes[0]["args"] == {"proposedKeeper": STRANGER.address, "eta": str(eta)}
     assert notes[3]["args"] == {"previousKeeper": KEEPER.address, "newKeeper": STRANGER.address}
     assert notes[4]["args"] == notes[5]["args"] == {"role": "PAUSER_ROLE", "account": STRANGER.address, "sender": DEPLOYER.address}
-    alerts = [one["event"] for one in world.stage.get("/me/alerts", world.stage.owner)["alerts"]]
+    alerts = [one["event"] for one in world.stage.get("/me/alerts", world.stage.owner)["alerts"] if one["chain_id"] is not None]
     assert alerts[::-1] == ["KeeperProposed", "KeeperProposalCancelled", "KeeperProposed", "KeeperChanged", "RoleGranted"]
     other = world.stage.get(f"/mandates/{without_vault}/ledger", world.stage.owner)["events"]
     assert [one["kind"] for one in other] == ["signed"]

@@ -57,7 +57,7 @@ def held(live: Live) -> Held:  # noqa: F811
 
 
 def test_the_alert__says_what_it_means_and_what_to_do(held: Held) -> None:
-    (alert,) = held.stage.get("/me/alerts", held.stage.owner)["alerts"]
+    alert, *_ = held.stage.get("/me/alerts", held.stage.owner)["alerts"]  # before it, that the agent linked its wallet
     assert (alert["kind"], alert["mandate_id"]) == ("record_held", held.mandate_id)
     assert "Your money is in the vault" in alert["message"]
     assert "withdraw-call as always" in alert["next_step"]
