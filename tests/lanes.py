@@ -15,13 +15,18 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 
 TOGETHER = ("tests/contracts/", "tests/acceptance/stacks/")  # one run of forge; two stacks
 SLOW = (
-    "tests/contracts/",
     "tests/acceptance/stacks/",
+    "tests/integration/indexer/test_auditor.py",
     "tests/integration/indexer/chaos/test_chaos.py",
-    "tests/integration/indexer/chaos/test_lies.py",
-    "tests/integration/keeper/chaos/test_keeper_chaos.py",
     "tests/acceptance/test_deploy.py",
     "tests/acceptance/test_demo.py",
+    "tests/contracts/",
+    "tests/integration/indexer/chaos/test_lies.py",
+    "tests/integration/keeper/chaos/test_keeper_chaos.py",
+    "tests/integration/indexer/test_backfill.py",
+    "tests/integration/indexer/test_alerts.py",
+    "tests/integration/api/document/test_s2_10_events.py",
+    "tests/integration/api/custody/test_custody_transfer.py",
 )
 LINE_EVERY_S = 30.0
 SLOWEST = 15
