@@ -255,8 +255,12 @@ def deploy_contracts(anvil: Anvil) -> DeployedChain:
 
 @dataclass(slots=True)
 class Ground:
-    """The chain that a worker's tests stand on one after the other: each finds the contracts as they were deployed, and a new block."""
+    """The chain that a worker's tests stand on one after the other: each finds the contracts as they were deployed, and a new block.
 
+    `slots`: of an epoch; what is that many blocks below the head is safe, and what is twice as many below it final.
+    """
+
+    slots: int = 32
     anvil: Anvil | None = None
     contracts: dict[str, str] = field(default_factory=dict)
     start_block: int = 0
@@ -284,7 +288,7 @@ class Ground:
             self.anvil = None
 
     def _deploy(self) -> None:
-        self.anvil = start_anvil()
+        self.anvil = start_anvil("--slots-in-an-epoch", str(self.slots))
         made = deploy_contracts(self.anvil)
         self.contracts, self.start_block = dict(made.contracts), made.start_block
         head = self._head()
