@@ -8,6 +8,8 @@ FORGE := $(CURDIR)/node_modules/.bin/forge-native
 export PYTHONPATH := $(CURDIR)
 export SOLCX_BINARY_PATH := $(CURDIR)/scripts/solc
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.build/pycache
+# Written even where the environment forbids it: else each process that a test starts compiles all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -55,8 +57,8 @@ demo: build ## the whole story of a mandate, told and checked step by step on a 
 up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API; writes .local/stack.json
 	@$(PY) -m scripts.devstack
 
-test: build ## all tests, LANES at once, or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
-	@$(if $(T),$(PY) -m pytest $(T),$(PY) -m scripts.run_tests)
+test: build ## all tests, on LANES workers (default: a core each), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
+	@$(PY) -m pytest $(or $(T),tests --ignore=tests/deep -p tests.lanes -n $(or $(LANES),logical))
 
 check: build .venv-audit/.ready ## format, lint, types, import laws, migrations, ABIs, OpenAPI, Slither
 	@$(PY) -m ruff format --check .

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ import pytest
 from scripts.devstack import Ports
 
 ROOT = Path(__file__).resolve().parents[2]
-OUTSIDE = {"OPERATOR_KEY": "op_local_of_the_environment", "REGISTRATIONS_PER_MINUTE": "7", "REGISTRATIONS_PER_DAY": ""}
 WITHIN_S = 120  # whatever else the machine does
 
 
@@ -79,26 +77,3 @@ class RunningStack:
         self.process.wait(timeout=WITHIN_S)
         self._reader.join(timeout=WITHIN_S)
         return "".join(self.lines)
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two stacks side by side and what each wrote of itself."""
-
-    stacks: tuple[RunningStack, RunningStack]
-    facts: tuple[dict[str, Any], dict[str, Any]]
-
-
-@pytest.fixture(scope="session")
-def pair() -> Iterator[Pair]:
-    """Two stacks of one machine. Both must end on an interrupt and leave no stack.json."""
-    with stack_folder() as folder:
-        stacks = (RunningStack(folder / "one", Ports.free()), RunningStack(folder / "two", Ports.free(), **OUTSIDE))
-        try:
-            yield Pair(stacks, (stacks[0].await_ready(), stacks[1].await_ready()))
-        finally:
-            for stack in stacks:
-                stack.interrupt()
-            outputs = [stack.output() for stack in stacks]
-        assert all("stopped" in output for output in outputs)
-        assert not any((stack.directory / "stack.json").exists() for stack in stacks)

@@ -1,4 +1,4 @@
-"""A real chain for tests: an anvil of the test's own, the contracts on it, and people who send transactions.
+"""A real chain for tests: an anvil of the worker's own, taken back after each, the contracts on it, and people who send transactions.
 
 anvil mines a block for each transaction (`automine`), so a test says exactly what stands in which block. The contracts
 come from forge's build, which is made first when it is missing.
@@ -20,12 +20,12 @@ from core.chain import calldata, typed_data
 from core.chain.abi import Parameter, encode_values, hex_text
 from core.chain.calldata import Call, Funding
 from core.chain.reader import ChainReader
-from core.chain.rpc import Rpc, RpcUnreachableError
+from core.chain.rpc import Rpc, RpcError, RpcUnreachableError
 from core.domain.blocks import Receipt
 from core.domain.mandate.terms import MandateTerms, Rule
 from tests.personas import AGENT, DEPLOYER, GUARD, KEEPER, OPERATOR, OWNER, Persona
 
-__all__ = ["anvil", "deployed"]
+__all__ = ["deployed", "ground"]
 
 ROOT = Path(__file__).parents[2]
 ARTIFACTS = ROOT / ".build" / "forge"
@@ -33,8 +33,8 @@ ANVIL = ROOT / "node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
 FORGE = ROOT / "node_modules/@foundry-rs/forge-linux-amd64/bin/forge"
 CHAIN_ID = 84532
 START_S = 10.0
-FRESH_S = 4.0  # blocks come every 2 s: nobody takes a chain of that age for one that stands still
 GAS = 12_000_000
+MOST_BLOCKS = 450  # that one anvil mines; it holds the states of 500 in memory
 USDC = 1_000_000
 BUDGET = 1_000 * USDC
 HORIZON_S = 30 * 24 * 3600
@@ -253,37 +253,76 @@ def deploy_contracts(anvil: Anvil) -> DeployedChain:
     return chain
 
 
-@pytest.fixture
-def anvil() -> Iterator[Anvil]:
-    """A chain of the test's own, one block a transaction."""
-    started = start_anvil()
-    yield started
-    started.stop()
-
-
 @dataclass(slots=True)
-class _LastDeployment:
-    """What a chain holds after `deploy_contracts`, for chains that begin within FRESH_S: loading it takes a tenth of deploying."""
+class Ground:
+    """The chain that a worker's tests stand on one after the other: each finds the contracts as they were deployed, and a new block.
 
-    state: str = ""
+    `slots`: of an epoch; what is that many blocks below the head is safe, and what is twice as many below it final.
+    """
+
+    slots: int = 32
+    anvil: Anvil | None = None
     contracts: dict[str, str] = field(default_factory=dict)
     start_block: int = 0
-    made_at: float = float("-inf")
+    deployed_at: str = ""  # the hash of the last block of the deployment
+    base_fee: str = ""
+    snapshot: str = ""
+    mined: int = 0
 
-    def on(self, anvil: Anvil) -> DeployedChain:
-        if time.monotonic() - self.made_at > FRESH_S:
-            made = deploy_contracts(anvil)
-            self.state, self.contracts = anvil.rpc.call("anvil_dumpState", [True]), dict(made.contracts)
-            self.start_block, self.made_at = made.start_block, time.monotonic()
-            return made
-        assert anvil.rpc.call("anvil_loadState", [self.state])
-        return DeployedChain(anvil, dict(self.contracts), self.start_block)
+    def fresh(self) -> DeployedChain:
+        """For one test, which may do with its node what it likes: what cannot be taken back is left behind, and all is deployed anew."""
+        if self.anvil is None or not self._took_back():
+            self.stop()
+            self._deploy()
+        assert self.anvil is not None
+        self.snapshot = self.anvil.snapshot()
+        self.anvil.rpc.call("anvil_setNextBlockBaseFeePerGas", [self.base_fee])
+        self.anvil.rpc.call("evm_setTime", [int(time.time())])
+        self.anvil.mine()  # nobody takes it for a chain that stands still
+        of_the_test = Anvil(self.anvil.url, self.anvil.process, Rpc([self.anvil.url]))
+        return DeployedChain(of_the_test, dict(self.contracts), self.start_block)
+
+    def stop(self) -> None:
+        if self.anvil is not None:
+            self.anvil.stop()
+            self.anvil = None
+
+    def _deploy(self) -> None:
+        self.anvil = start_anvil("--slots-in-an-epoch", str(self.slots))
+        made = deploy_contracts(self.anvil)
+        self.contracts, self.start_block = dict(made.contracts), made.start_block
+        head = self._head()
+        self.deployed_at, self.base_fee, self.mined = head["hash"], head["baseFeePerGas"], 0
+
+    def _took_back(self) -> bool:
+        """False: it cannot, or anvil would soon write the states of its oldest blocks to the disk, and later forget them."""
+        assert self.anvil is not None
+        try:
+            self.mined += int(self._head()["number"], 16)
+            if self.mined > MOST_BLOCKS:
+                return False
+            self.anvil.rpc.call("evm_setAutomine", [True])
+            self.anvil.rpc.call("anvil_dropAllTransactions")
+            return bool(self.anvil.rpc.call("evm_revert", [self.snapshot])) and self._head()["hash"] == self.deployed_at
+        except RpcError:
+            return False
+
+    def _head(self) -> Mapping[str, Any]:
+        assert self.anvil is not None
+        head: Mapping[str, Any] = self.anvil.rpc.call("eth_getBlockByNumber", ["latest", False])
+        return head
 
 
-_last_deployment = _LastDeployment()
+@pytest.fixture(scope="session")
+def ground() -> Iterator[Ground]:
+    ground = Ground()
+    yield ground
+    ground.stop()
 
 
 @pytest.fixture
-def deployed(anvil: Anvil) -> DeployedChain:
-    """The contracts on that chain; its last block is at most FRESH_S old."""
-    return _last_deployment.on(anvil)
+def deployed(ground: Ground) -> Iterator[DeployedChain]:
+    """The contracts on a chain that is the test's own while it runs, one block a transaction; its last block is new."""
+    chain = ground.fresh()
+    yield chain
+    chain.rpc.close()

@@ -4,12 +4,14 @@ The server lives in mandate-tests/<process id>, in memory where there is room (a
 /tmp: its own account must be able to reach it. What a killed run left there is stopped and removed by the next one.
 """
 
+import functools
 import itertools
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import psycopg
 import pytest
 from psycopg import sql
@@ -25,6 +27,9 @@ RUNS = (MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM_BYTE
 TEMPLATE = "mandate_template"
 
 _count = itertools.count(1)
+
+# Clients of HTTP share what they trust: to read the authorities' certificates takes 30 ms, and tests make thousands of clients.
+httpx._transports.default.create_ssl_context = functools.cache(httpx.create_ssl_context)
 
 
 @pytest.fixture(scope="session")

@@ -22,13 +22,16 @@ from core.domain.mandate.terms import MandateTerms, Rule, rules_to_json, terms_t
 from core.domain.mandate.unvalued import PositionRules
 from indexer.chain.context import ChainContext
 from indexer.chain.tip import Round, TipLoop
-from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
+from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain, Ground
 from tests.integration.indexer.refusing import Refusals
 from tests.personas import OWNER
 
 Book = tuple["Issued", str]  # a mandate and its vault
 DRAFTED_AT = datetime(2026, 11, 1, tzinfo=UTC)
 SAFE_DEPTH = 32  # slots of an epoch, as anvil counts them
+FINAL_BEHIND = 64
+FEW_SLOTS = 4
+FINAL_SOON = 2 * FEW_SLOTS
 
 
 def now_utc() -> datetime:
@@ -195,6 +198,14 @@ class Follower:
 def _word(row: LedgerRow) -> str:
     """`note` beside another key is only its text."""
     return next(key for key in row.payload if key != "note") if row.kind == "note" else str(row.kind.value)
+
+
+@pytest.fixture(scope="session")
+def short_epochs() -> Iterator[Ground]:
+    """A `ground` for files whose tests make blocks final and do not leave them again: FINAL_SOON below the head they are."""
+    ground = Ground(FEW_SLOTS)
+    yield ground
+    ground.stop()
 
 
 @pytest.fixture

@@ -22,14 +22,19 @@ from indexer.chain import auditor as auditor_module
 from indexer.chain.auditor import Auditor, Looked
 from indexer.chain.completeness import RangeProof
 from indexer.chain.context import ChainContext
-from tests.integration.chain_fixtures import CHAIN_ID, USDC
-from tests.integration.indexer.conftest import Follower, Issued, now_utc
-from tests.integration.indexer.test_backfill import FINAL_BEHIND, forget, make_final, settle
+from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
+from tests.integration.indexer.conftest import FINAL_SOON, Follower, Issued, now_utc
+from tests.integration.indexer.test_backfill import forget, make_final, settle
 from tests.personas import DEPLOYER, OWNER
 
 Working = tuple[Issued, str]
 Audit = Callable[..., Looked]
-ALL = 1_000  # more blocks than there are: all of them
+ALL = 200  # more than twice as many blocks as there are: all of them
+
+
+@pytest.fixture
+def ground(short_epochs: Ground) -> Ground:
+    return short_epochs
 
 
 class LogDropper(httpx.BaseTransport):
@@ -102,7 +107,7 @@ def live_a_little(follower: Follower, vault: str) -> str:
     assert chain.buy(vault, 101 * USDC).status == 0
     chain.sell(vault, 4 * USDC)
     chain.mint(vault, 3 * USDC)
-    chain.anvil.mine(FINAL_BEHIND + 1)
+    chain.anvil.mine(FINAL_SOON + 1)
     follower.catch_up()
     follower.catch_up()
     return tx_hash
@@ -114,7 +119,7 @@ def test_a_sound_record__has_no_findings(follower: Follower, working: Working, a
     looked = audit()
     head = follower.tip.cursor.number
     first = follower.deployed.start_block - 1
-    assert looked == Looked(blocks=head - FINAL_BEHIND - first, books=1, findings=())
+    assert looked == Looked(blocks=head - FINAL_SOON - first, books=1, findings=())
     with follower.database.read() as session:
         position = findings.audit_position(session, CHAIN_ID)
         assert position is not None
@@ -134,7 +139,7 @@ def test_a_log_that_a_range_left_out__is_found_with_the_book_that_misses_it(foll
     mine = [log for log in bought.logs if log.address in (vault, follower.deployed.contracts["test_venue_adapter"])]
     assert lacks == sorted(f"the record lacks log {log.log_index} of {log.address} in block {bought.block_number}" for log in mine)
     others = [what for kind, what in whats(looked) if kind != "log"]
-    height = follower.tip.cursor.number - FINAL_BEHIND
+    height = follower.tip.cursor.number - FINAL_SOON
     assert others == [
         f"the book of {mandate.public_id} has 1000.000000 USDC in the vault at block {height}, the chain 975.000000",
         f"the book of {mandate.public_id} has 0.000000 USDC spent at block {height}, its vault 25.000000",

@@ -19,18 +19,22 @@ from core.domain.blocks import BlockHeader
 from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.patience import Patience
-from tests.integration.chain_fixtures import CHAIN_ID, USDC
-from tests.integration.indexer.conftest import Follower, Issued
+from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
+from tests.integration.indexer.conftest import FINAL_SOON, Follower, Issued
 from tests.personas import AGENT, DEPLOYER, OWNER, STRANGER
 
-FINAL_BEHIND = 64  # anvil: finalized is the head minus 64
 REBUILDABLE = (RawLog, RevertedTx, Vault, VaultAgent, Adapter, ChainBlock, ChainCursor, Reorg)
 Working = tuple[Issued, str]
 
 
+@pytest.fixture
+def ground(short_epochs: Ground) -> Ground:
+    return short_epochs
+
+
 def make_final(follower: Follower) -> None:
     """So far that a range is worth it."""
-    follower.deployed.anvil.mine(FINAL_BEHIND + WORTH_IT)
+    follower.deployed.anvil.mine(FINAL_SOON + WORTH_IT)
 
 
 def forget(follower: Follower) -> None:
@@ -202,7 +206,7 @@ def test_at_first_sight__the_last_blocks_that_are_looked_at__end_with_the_newest
     mandate = follower.issue()
     vault = follower.deployed.create_vault(mandate.terms)
     assert follower.deployed.buy(vault, 101 * USDC).status == 0
-    follower.deployed.anvil.mine(back + FINAL_BEHIND)
+    follower.deployed.anvil.mine(back + FINAL_SOON)
     follower.catch_up()
     settle(follower)
     assert reasons(follower) == expected

@@ -14,7 +14,7 @@ from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.db.repositories import chain as repository
 from indexer.chain.completeness import MOST_RECEIPTS
-from tests.integration.chain_fixtures import USDC, DeployedChain
+from tests.integration.chain_fixtures import USDC, DeployedChain, Ground
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.integration.indexer.test_lies import TOPICS, Nodes, make_final, without
 from tests.integration.indexer.test_quarantine import FORGING
@@ -23,6 +23,11 @@ from tests.personas import OWNER, STRANGER
 Working = tuple[Issued, str]
 DECOY = "0x0000000000000000000000000000000000626262"
 NAME, NO_UTF8 = b"m_AAAAAAAAAA", b"\xff\xfeAAAAAAAAAA"
+
+
+@pytest.fixture
+def ground(short_epochs: Ground) -> Ground:
+    return short_epochs
 
 
 @pytest.fixture

@@ -15,14 +15,18 @@ from core.chain.rpc import Rpc, RpcUnreachableError
 from indexer.chain import completeness
 from indexer.chain.backfill import WORTH_IT
 from indexer.chain.fetch import BlockContradictionError
-from tests.integration.chain_fixtures import USDC
-from tests.integration.indexer.conftest import Follower, Issued
+from tests.integration.chain_fixtures import USDC, Ground
+from tests.integration.indexer.conftest import FINAL_SOON, Follower, Issued
 
-FINAL_BEHIND = 64  # anvil: finalized is the head minus 64
 WORDS = 11  # of a position as the lens tells it
 TOPICS = {event.name: topic for topic, event in events_by_topic().items()}
 Working = tuple[Issued, str]
 Lie = Callable[[str, Any], Any]  # (method, result) -> what it says instead
+
+
+@pytest.fixture
+def ground(short_epochs: Ground) -> Ground:
+    return short_epochs
 
 
 class Liar(httpx.BaseTransport):
@@ -80,7 +84,7 @@ def two(follower: Follower) -> Iterator[Nodes]:
 
 
 def make_final(follower: Follower) -> None:
-    follower.deployed.anvil.mine(FINAL_BEHIND + WORTH_IT)
+    follower.deployed.anvil.mine(FINAL_SOON + WORTH_IT)
 
 
 def without(wanted: Callable[[dict[str, Any]], bool]) -> Lie:

@@ -24,7 +24,7 @@ from core.db.repositories.chain_view import canonical_view
 from core.db.tables.chain import Adapter, ChainBlock, ChainCursor, RawLog, RevertedTx, Vault, VaultAgent
 from core.domain.audit import Finding, FindingKind
 from indexer.chain.rebuild import Rebuild, RebuildRefusedError
-from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC
+from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, Ground
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.integration.indexer.test_auditor import believe_a_liar
 from tests.integration.indexer.test_backfill import make_final, settle
@@ -35,6 +35,11 @@ REBUILDABLE = (RawLog, RevertedTx, Vault, VaultAgent, Adapter, ChainBlock, Chain
 RUN_S = 60
 Working = tuple[Issued, str]
 Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def ground(short_epochs: Ground) -> Ground:
+    return short_epochs
 
 
 def live(follower: Follower, vault: str) -> None:

@@ -10,9 +10,9 @@ from indexer.chain.payments import deposit_key
 from indexer.chain.retry import BLOCK_UNKNOWN, retry_all
 from indexer.held import retry_held
 from tests.integration.chain_fixtures import USDC
-from tests.integration.indexer.conftest import Book, Follower, Issued, now_utc
+from tests.integration.indexer.conftest import FINAL_BEHIND, Book, Follower, Issued, now_utc
 from tests.integration.indexer.refusing import Refusals, facts, held
-from tests.integration.indexer.test_backfill import FINAL_BEHIND, forget
+from tests.integration.indexer.test_backfill import forget
 from tests.integration.indexer.test_deposits import Watched
 from tests.integration.indexer.test_payments import link
 from tests.integration.indexer.test_quarantine import buy, key_of, moves, reasons

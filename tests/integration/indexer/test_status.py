@@ -19,8 +19,7 @@ from core.db.repositories.audit import AuditPosition
 from core.db.repositories.chain import FINALIZED, Cursor, cursor
 from core.domain.mandate.refusals import NOT_SEEN
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain, deploy_contracts, free_port, start_anvil
-from tests.integration.indexer.conftest import Follower, Issued
-from tests.integration.indexer.test_backfill import FINAL_BEHIND
+from tests.integration.indexer.conftest import FINAL_BEHIND, Follower, Issued
 from tests.integration.indexer.test_process import START_S, status_of, until
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]

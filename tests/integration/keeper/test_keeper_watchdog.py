@@ -69,7 +69,7 @@ def test_a_keeper_whose_node_never_answers__ends_before_the_nodes_own_time_is_up
     deployment = tmp_path / "deployment.json"
     deployment.write_text(json.dumps({"chain_id": 84532, "block": 1, "commit": "test", "contracts": []}))
     environment = {
-        **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+        **{name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPYCACHEPREFIX") if name in os.environ},
         "DATABASE_URL": database_url,
         "RPC_URLS": silent_node,
         "DEPLOYMENT_FILE": str(deployment),

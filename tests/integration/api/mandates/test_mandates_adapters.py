@@ -15,7 +15,7 @@ from core.chain.rpc import RpcCodeFailedError, RpcRevertedError, RpcUnreachableE
 from core.domain.mandate.terms import Rule, RuleKind
 from tests.integration.api.conftest import Clock
 from tests.integration.api.mandates.stage import ADAPTER, BUY, CONTRACTS, DRAFT, SELL, USDC, Stage, StageChain, address, reason
-from tests.integration.chain_fixtures import DeployedChain, anvil, deployed  # noqa: F401 (fixtures)
+from tests.integration.chain_fixtures import DeployedChain, deployed, ground  # noqa: F401 (fixtures)
 
 OTHER, CLOSED, SILENT = address(0x1007), address(0x1008), address(0x1009)
 HELD = AdapterReading(units=40 * USDC, worth_usdc_e6=44 * USDC, unit_price_e6=1_100_000, is_linear=True)

@@ -12,7 +12,8 @@ import httpx
 import psycopg
 
 from scripts.devstack import Ports
-from tests.acceptance.conftest import OUTSIDE, ROOT, WITHIN_S, Pair, RunningStack
+from tests.acceptance.conftest import ROOT, WITHIN_S, RunningStack
+from tests.acceptance.stacks.conftest import OUTSIDE, Pair
 
 
 def test_two_stacks__run_side_by_side(pair: Pair) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from api.client import Client, Wallet
 from api.client.examples.owner import sign_in
-from tests.acceptance.conftest import ROOT, Pair
+from tests.acceptance.conftest import ROOT
+from tests.acceptance.stacks.conftest import Pair
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,97 @@
+"""How `make test` runs all tests: workers of pytest-xdist, LANES of them, each with a Postgres and chains of its own.
+
+A file stays on one worker, and so do the files of a folder in TOGETHER. What takes longest begins first, so that no
+worker ends with it alone. A line tells now and then how far the run is, and the last ones which files took longest:
+when one of them is missing in SLOW, it belongs there.
+"""
+
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+from xdist.remote import Producer
+from xdist.scheduler.loadscope import LoadScopeScheduling
+
+TOGETHER = ("tests/contracts/", "tests/acceptance/stacks/")  # one run of forge; two stacks
+SLOW = (
+    "tests/acceptance/stacks/",
+    "tests/integration/indexer/test_auditor.py",
+    "tests/integration/indexer/chaos/test_chaos.py",
+    "tests/acceptance/test_deploy.py",
+    "tests/acceptance/test_demo.py",
+    "tests/contracts/",
+    "tests/integration/indexer/chaos/test_lies.py",
+    "tests/integration/keeper/chaos/test_keeper_chaos.py",
+    "tests/integration/indexer/test_backfill.py",
+    "tests/integration/indexer/test_alerts.py",
+    "tests/integration/api/document/test_s2_10_events.py",
+    "tests/integration/api/custody/test_custody_transfer.py",
+)
+LINE_EVERY_S = 30.0
+SLOWEST = 15
+
+
+def unit_of(nodeid: str) -> str:
+    """What is given to a worker as a whole: the test's file, or its folder of TOGETHER."""
+    file = nodeid.partition("::")[0]
+    return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+
+
+class Scheduler(LoadScopeScheduling):
+    """Units in the order of the collection."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit_of(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduler:
+    config.option.loadscopereorder = False
+    return Scheduler(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rank = {unit: place for place, unit in enumerate(SLOW)}
+    items.sort(key=lambda item: rank.get(unit_of(item.nodeid), len(SLOW)))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Progress(config))
+
+
+class Progress:
+    """What the run says, in place of a dot a test."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._begun = self._said = time.monotonic()
+        self._seconds: Counter[str] = Counter()
+        self._ended: Counter[str] = Counter()
+        self._total = 0
+
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        self._total = len(ids)
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        return ("passed" if report.when == "call" else "", "", "") if report.passed else None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._seconds[unit_of(report.nodeid)] += report.duration
+        if report.failed:
+            self._say(f"FAILED {report.nodeid} ({report.when})")
+        if report.when == "teardown":
+            self._ended["failed" if report.failed else "ended"] += 1
+        if time.monotonic() > self._said + LINE_EVERY_S:
+            self._say(f"{self._ended.total():,} of {self._total:,} tests")
+
+    def pytest_terminal_summary(self) -> None:
+        self._say("slowest:")
+        for unit, seconds in self._seconds.most_common(SLOWEST):
+            self._say(f"{seconds:6.0f} s  {unit}")
+
+    def _say(self, line: str) -> None:
+        self._said = time.monotonic()
+        reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        reporter.write_line(f"{self._said - self._begun:5.0f} s  {line}")
