@@ -16,10 +16,12 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 TOGETHER = ("tests/contracts/", "tests/acceptance/stacks/")  # one run of forge; two stacks
 SLOW = (
     "tests/acceptance/stacks/",
-    "tests/integration/indexer/test_auditor.py",
-    "tests/integration/indexer/chaos/test_chaos.py",
+    "tests/integration/api/mandates/test_credential_matrix.py",
+    "tests/integration/api/mandates/test_fuzz.py",
     "tests/acceptance/test_deploy.py",
+    "tests/integration/indexer/chaos/test_chaos.py",
     "tests/acceptance/test_demo.py",
+    "tests/integration/indexer/test_auditor.py",
     "tests/contracts/",
     "tests/integration/indexer/chaos/test_lies.py",
     "tests/integration/keeper/chaos/test_keeper_chaos.py",
@@ -68,30 +70,33 @@ class Progress:
         self._config = config
         self._begun = self._said = time.monotonic()
         self._seconds: Counter[str] = Counter()
-        self._ended: Counter[str] = Counter()
+        self._ended = 0
         self._total = 0
 
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
         self._total = len(ids)
 
-    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        return ("passed" if report.when == "call" else "", "", "") if report.passed else None
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str]:
+        """Counted as pytest counts it, without a letter."""
+        if report.failed:
+            return ("failed", "", "FAILED") if report.when == "call" else ("error", "", "ERROR")
+        return (report.outcome if report.when == "call" or report.skipped else "", "", report.outcome.upper())
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._seconds[unit_of(report.nodeid)] += report.duration
         if report.failed:
             self._say(f"FAILED {report.nodeid} ({report.when})")
         if report.when == "teardown":
-            self._ended["failed" if report.failed else "ended"] += 1
+            self._ended += 1
         if time.monotonic() > self._said + LINE_EVERY_S:
-            self._say(f"{self._ended.total():,} of {self._total:,} tests")
+            self._say(f"{self._ended:,} of {self._total:,} tests")
 
-    def pytest_terminal_summary(self) -> None:
-        self._say("slowest:")
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        terminalreporter.write_line("Slowest:")
         for unit, seconds in self._seconds.most_common(SLOWEST):
-            self._say(f"{seconds:6.0f} s  {unit}")
+            terminalreporter.write_line(f"{seconds:7.0f} s  {unit}")
 
     def _say(self, line: str) -> None:
         self._said = time.monotonic()
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
-        reporter.write_line(f"{self._said - self._begun:5.0f} s  {line}")
+        reporter.write_line(f"{self._said - self._begun:7.0f} s  {line}")

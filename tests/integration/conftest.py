@@ -1,4 +1,4 @@
-"""What integration tests stand on: one embedded Postgres a run, and a fresh, migrated database a test.
+"""What integration tests stand on: one embedded Postgres a worker, and a fresh, migrated database a test.
 
 The server lives in mandate-tests/<process id>, in memory where there is room (a clone is ten times faster), else in
 /tmp: its own account must be able to reach it. What a killed run left there is stopped and removed by the next one.
@@ -9,6 +9,7 @@ import itertools
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -95,5 +96,6 @@ def remove_dead_runs(runs: Path) -> None:
     """Stop and remove the servers of killed runs; each stands in a folder named by its process."""
     for run in runs.glob("[0-9]*"):
         if not Path(f"/proc/{run.name}").exists():
-            EmbeddedPostgres(url="", data_dir=run).stop()
+            with suppress(FileNotFoundError):  # another worker is removing it too
+                EmbeddedPostgres(url="", data_dir=run).stop()
             shutil.rmtree(run, ignore_errors=True)
