@@ -18,6 +18,7 @@ from keeper.state import Head
 
 UNSIGNED_REQUEST_BYTES = 450  # upper bound of an unsigned type 2 transaction with such a transfer's 292 bytes
 ROOM_FOR_REPLACEMENTS = 2
+LEAST_GAS = 150_000  # with which a transfer is sent once: more than it is estimated at
 
 
 class Kept:
@@ -46,12 +47,13 @@ class Kept:
 @dataclass(frozen=True, slots=True)
 class Price:
     """What a request may cost. `most_wei` None: not known, or above the cap. `barred`: why nothing new is planned. `affordable`: how many
-    more requests the key can pay for."""
+    more requests the key can pay for. `least_wei`: what one needs to be sent once, without room for replacements."""
 
     most_wei: int | None
     layer_1_wei: int
     barred: str | None
     affordable: int = 0
+    least_wei: int = 0
 
 
 class Prices:
@@ -76,4 +78,6 @@ class Prices:
         most_wei = TRANSFER_GAS * min(cap_wei, ROOM_FOR_REPLACEMENTS * offer.fees.max_fee_wei) + layer_1_wei
         spared_wei = STOPS_WANTED * STOP_GAS * now.cap_wei(self._caps.stops_wei) if self._sends_stops_too else 0
         left_wei = now.sure_wei[self._account] - sum(kept_wei) - spared_wei
-        return Price(most_wei, layer_1_wei, None if left_wei >= most_wei else "the key is short of ETH", max(0, left_wei // most_wei))
+        barred = None if left_wei >= most_wei else "the key is short of ETH"
+        least_wei = min(most_wei, LEAST_GAS * offer.fees.max_fee_wei + layer_1_wei)
+        return Price(most_wei, layer_1_wei, barred, max(0, left_wei // most_wei), least_wei)

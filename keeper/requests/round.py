@@ -5,8 +5,9 @@
 
 Laws
 - A round costs what is under way and what is due, however many wait: at most REQUESTS_A_ROUND are planned, MOST_UNDER_WAY are live.
-- Gas is kept before a request is signed. Where its account or owner has used up the day's gas, it waits for the next UTC day; where all
-  have, all wait.
+- Gas is kept before a request is signed. Where the day has no more, a request is sent within what is kept for it since it was asked for, so
+  that the gas kept for many keeps none of them from being sent. Where that is too little, it waits for the next UTC day if its account or
+  owner has used up the day's gas, and for a minute if all have.
 - A request that cannot be built or sent holds up no other one; what the chain refuses for an hour ends.
 """
 
@@ -18,7 +19,7 @@ from typing import Protocol
 import structlog
 from sqlalchemy.orm import Session
 
-from core.db.engine import Database
+from core.db.engine import Database, WriteSession
 from core.db.repositories import gas
 from core.db.repositories import keeper as rows
 from core.db.repositories import outbox_queue as queue
@@ -134,6 +135,7 @@ class Round:
             return
         with self._database.write() as session:
             self._fence(session)
+            queue.hold_gas(session, short, gas.day_of(now))
             for place in short:
                 if queue.reserve(session, place, self._budgets, gas.day_of(now), wei) is None:
                     self._kept.add(place.outbox_id, wei)
@@ -152,21 +154,17 @@ class Round:
         added = list[Intent]()
         with self._database.write() as session:
             self._fence(session)
+            queue.hold_gas(session, [one.place for one in built], gas.day_of(now))
             for one in built:
                 if one.intent is None:
                     queue.wait_until(session, [one.place.outbox_id], now + UNBUILT_WAITS)
                     continue
                 intent, state = one.intent
                 if state is State.PLANNED:
-                    assert price.most_wei is not None
-                    used_up = queue.reserve(session, one.place, self._budgets, gas.day_of(now), price.most_wei)
-                    if used_up == TOTAL:
-                        self._tell("the day's gas of all is used up")
-                        break
-                    if used_up is not None:
-                        queue.wait_until(session, [one.place.outbox_id], gas.next_day(now))
+                    kept_wei = self._kept_for(session, one.place, price, now)
+                    if kept_wei is None:
                         continue
-                    self._kept.add(one.place.outbox_id, price.most_wei)
+                    self._kept.add(one.place.outbox_id, kept_wei)
                 made = rows.add_intent(session, intent, self._epoch(), now, state)
                 if made is None:
                     queue.wait_until(session, [one.place.outbox_id], now + UNBUILT_WAITS)
@@ -174,6 +172,21 @@ class Round:
                 queue.take(session, [one.place.outbox_id])
                 added += [made] if state is State.PLANNED else []
         return added
+
+    def _kept_for(self, session: WriteSession, place: Place, price: Price, now: datetime) -> int | None:
+        """What a request may cost: the most that it may need; where the day has no more, what is kept for it already, if that sends it.
+        None: it waits, and those behind it do not."""
+        assert price.most_wei is not None
+        day = gas.day_of(now)
+        used_up = queue.reserve(session, place, self._budgets, day, price.most_wei)
+        if used_up is None:
+            return price.most_wei
+        if place.kept_wei(day) >= price.least_wei:
+            return place.kept_wei(day)
+        if used_up == TOTAL:
+            self._tell("the day's gas of all is used up")
+        queue.wait_until(session, [place.outbox_id], now + UNBUILT_WAITS if used_up == TOTAL else gas.next_day(now))
+        return None
 
     # What could not be sent
 

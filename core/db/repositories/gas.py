@@ -5,7 +5,8 @@
 Laws
 - A scope is an account, an owner, or everybody (TOTAL). What is spent and reserved of a day and scope never passes its budget, however many
   ask at once: one guarded statement decides, under the row's own lock.
-- Rows are locked in the order of their scopes, TOTAL last, so that nobody waits for somebody who waits for them.
+- Rows are locked in the order of their scopes, TOTAL last, so that nobody waits for somebody who waits for them. Who keeps gas for several
+  requests in one transaction holds the rows of all of them first (`hold`).
 """
 
 from collections import defaultdict
@@ -67,6 +68,15 @@ def day_of(now: datetime) -> date:
 def next_day(now: datetime) -> datetime:
     """00:00 UTC, when every budget is whole again."""
     return datetime.combine(now.date(), time(0), now.tzinfo) + timedelta(days=1)
+
+
+def hold(session: WriteSession, rows: Iterable[tuple[str, date]]) -> None:
+    """Lock these scopes and days in order, until the transaction ends; call it before gas is kept for several requests in turn."""
+    values = [{"day": day, "scope": scope, "spent_wei": 0, "reserved_wei": 0} for scope, day in sorted(set(rows))]
+    if values:
+        as_it_is = {"reserved_wei": GasDay.reserved_wei}
+        statement = insert(GasDay).values(values)
+        session.execute(statement.on_conflict_do_update(index_elements=[GasDay.day, GasDay.scope], set_=as_it_is))
 
 
 def reserve(session: WriteSession, day: date, budgets: Mapping[str, int], wei: int) -> str | None:

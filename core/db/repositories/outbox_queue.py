@@ -10,7 +10,7 @@ Laws
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -57,6 +57,17 @@ class Place:
     @property
     def payer(self) -> Payer | None:
         return None if self.account_id is None else Payer(account_id=self.account_id, owner_id=self.owner_id)
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """Whose gas it uses, in the order in which rows are locked."""
+        owner = [] if self.owner_id is None else [gas.owner_scope(self.owner_id)]
+        account = [] if self.account_id is None else [gas.account_scope(self.account_id)]
+        return tuple(sorted([TOTAL, *account, *owner]))
+
+    def kept_wei(self, day: date) -> int:
+        """What is kept of that day's gas."""
+        return self.reserved_wei if self.gas_day == day else 0
 
     def budgets(self, budgets: GasBudgets) -> dict[str, int]:
         return budgets.of(self.account_id, self.owner_id)
@@ -194,16 +205,18 @@ def _count_out(session: WriteSession, places: Sequence[Place]) -> None:
 def _settled(place: Place, cost_wei: int) -> Settled | None:
     if place.gas_day is None:
         return None
-    scopes = [TOTAL]
-    scopes += [] if place.account_id is None else [gas.account_scope(place.account_id)]
-    scopes += [] if place.owner_id is None else [gas.owner_scope(place.owner_id)]
-    return Settled(place.gas_day, tuple(sorted(scopes)), place.reserved_wei, cost_wei)
+    return Settled(place.gas_day, place.scopes, place.reserved_wei, cost_wei)
+
+
+def hold_gas(session: WriteSession, places: Iterable[Place], day: date) -> None:
+    """Lock the gas of all these requests in order; call it before `reserve` for several of them in one transaction."""
+    gas.hold(session, ((scope, held) for place in places for scope in place.scopes for held in (day, place.gas_day or day)))
 
 
 def reserve(session: WriteSession, place: Place, budgets: GasBudgets, day: date, wei: int) -> str | None:
     """Keep so much of that day's gas for a request, with what is kept for it already; the scope whose day is used up, and then nothing
     changes. On a new day what was kept on the old one is given back."""
-    has = place.reserved_wei if place.gas_day == day else 0
+    has = place.kept_wei(day)
     if has >= wei > 0:
         return None
     with session.begin_nested() as attempt:

@@ -42,7 +42,9 @@ def flood(chain: DeployedChain, database: Database, count: int, *, wallets: int 
 
 def _starter(session: Session, n: int, at: datetime) -> Starter:
     linked = Keys.create().address
-    account = Account(kind="agent", name=f"agent {n}", wallet_address=bytes.fromhex(linked[2:]), created_at=at)
+    account = Account(
+        kind="agent", name=f"agent {n}", wallet_address=bytes.fromhex(linked[2:]), wallet_linked_at=at, wallet_payable_at=at, created_at=at
+    )
     session.add(account)
     session.flush()
     sealed = KeyMaker(KeyRing([SEALING_KEY])).new_key(account.id)

@@ -40,6 +40,8 @@ def test_with_ten_thousand_requests_queued__a_stop_is_mined_within_one_block(sta
     rpc.call("evm_mine")
     rpc.call("evm_setAutomine", [True])
     assert stage.status() == "stopped"
+    sent = [kind for kind, state in stage.states() if kind == "custodial_transfer" and state not in ("planned", "refused")]
+    assert sent, "no request was sent beside it"
     process.terminate()
     said, _ = process.communicate(timeout=20)
     assert process.returncode == 0, said
