@@ -41,7 +41,7 @@ ENVELOPE_BYTES: Final = 130  # of an unsigned type 2 transaction beside its data
 ENDS_AFTER_S: Final = 6  # what ends sooner may end before it is mined
 CONFIRM_WITHIN_S: Final = 20.0
 LOOK_EVERY_S: Final = 0.2
-BELIEVED_S: Final = 30.0  # for so long after it took a transaction, a node that knows nothing of it lags
+BELIEVED_S: Final = 30.0  # for so long a node that knows nothing of what was sent lags; after that it was lost
 KEY_SIGNATURE_BYTES: Final = 65
 
 
@@ -79,6 +79,7 @@ class OwnSettler:
         self._gas = gas
         self._sending = threading.Lock()
         self._next_nonce = 0
+        self._told_nonce = 0  # the highest that a node told, from when the window began
         self._believed_until = 0.0
 
     def verify(self, payload: PaymentPayload, requirements: PaymentRequirements) -> VerifyResponse:
@@ -152,16 +153,24 @@ class OwnSettler:
                     raise NotSentError(str(error)) from error
             except RpcError:
                 return tx_hash
-            self._next_nonce, self._believed_until = nonce + 1, time.monotonic() + BELIEVED_S
+            self._next_nonce = nonce + 1
             return tx_hash
 
     def _nonce(self) -> int:
-        """Errors: NotSentError."""
+        """What nodes tell lags behind what they took. Where it stands still, the transaction of that nonce was lost, and all that was
+        sent after it waits for it, however much is sent meanwhile: it is sent anew. Errors: NotSentError.
+        """
         try:
             told = self._chain.transaction_count(self._signer.address, "pending")
         except RpcError as error:
             raise NotSentError(str(error)) from error
-        return max(told, self._next_nonce) if time.monotonic() < self._believed_until else told
+        now = time.monotonic()
+        is_lost = told < self._next_nonce and told <= self._told_nonce and now >= self._believed_until
+        if is_lost:
+            self._next_nonce = told
+        if told >= self._next_nonce or told > self._told_nonce:
+            self._told_nonce, self._believed_until = told, now + BELIEVED_S
+        return max(told, self._next_nonce)
 
     def _is_known(self, tx_hash: str) -> bool:
         """What a node refuses, another may have, or it itself: "already known"."""
