@@ -134,6 +134,7 @@ class Round:
             return
         with self._database.write() as session:
             self._fence(session)
+            queue.hold_gas(session, short, gas.day_of(now))
             for place in short:
                 if queue.reserve(session, place, self._budgets, gas.day_of(now), wei) is None:
                     self._kept.add(place.outbox_id, wei)
@@ -152,6 +153,7 @@ class Round:
         added = list[Intent]()
         with self._database.write() as session:
             self._fence(session)
+            queue.hold_gas(session, [one.place for one in built], gas.day_of(now))
             for one in built:
                 if one.intent is None:
                     queue.wait_until(session, [one.place.outbox_id], now + UNBUILT_WAITS)

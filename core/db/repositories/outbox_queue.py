@@ -58,6 +58,11 @@ class Place:
     def payer(self) -> Payer | None:
         return None if self.account_id is None else Payer(account_id=self.account_id, owner_id=self.owner_id)
 
+    @property
+    def gas_rows(self) -> list[tuple[str, date]]:
+        """(scope, day) of what is kept for it."""
+        return [] if self.gas_day is None else [(scope, self.gas_day) for scope in gas.scopes_of(self.account_id, self.owner_id)]
+
     def budgets(self, budgets: GasBudgets) -> dict[str, int]:
         return budgets.of(self.account_id, self.owner_id)
 
@@ -194,10 +199,13 @@ def _count_out(session: WriteSession, places: Sequence[Place]) -> None:
 def _settled(place: Place, cost_wei: int) -> Settled | None:
     if place.gas_day is None:
         return None
-    scopes = [TOTAL]
-    scopes += [] if place.account_id is None else [gas.account_scope(place.account_id)]
-    scopes += [] if place.owner_id is None else [gas.owner_scope(place.owner_id)]
-    return Settled(place.gas_day, tuple(sorted(scopes)), place.reserved_wei, cost_wei)
+    return Settled(place.gas_day, gas.scopes_of(place.account_id, place.owner_id), place.reserved_wei, cost_wei)
+
+
+def hold_gas(session: WriteSession, places: Sequence[Place], day: date) -> None:
+    """Before `reserve` for several of them: it waits for calls that keep gas for one of their accounts, and holds up none meanwhile."""
+    today = [(scope, day) for place in places for scope in gas.scopes_of(place.account_id, place.owner_id)]
+    gas.hold(session, [*today, *(row for place in places for row in place.gas_rows)])
 
 
 def reserve(session: WriteSession, place: Place, budgets: GasBudgets, day: date, wei: int) -> str | None:
