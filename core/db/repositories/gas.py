@@ -5,8 +5,8 @@
 Laws
 - A scope is an account, an owner, or everybody (TOTAL). What is spent and reserved of a day and scope never passes its budget, however many
   ask at once: one guarded statement decides, under the row's own lock.
-- Rows are locked in the order of their scopes, TOTAL last, so that nobody waits for somebody who waits for them. Who keeps gas for several
-  requests in one transaction holds the rows of all of them first (`hold`).
+- Rows are locked in the order of their scopes, TOTAL last, so that nobody waits for somebody who waits for them. A transaction that
+  reserves for several requests holds all of their rows first.
 """
 
 from collections import defaultdict
@@ -60,6 +60,12 @@ def owner_scope(owner_id: int) -> str:
     return f"owner:{owner_id}"
 
 
+def scopes_of(account_id: int | None, owner_id: int | None) -> tuple[str, ...]:
+    """Everything that a request counts in, in the order in which rows are locked."""
+    own = [] if account_id is None else [account_scope(account_id)]
+    return (*own, *([] if owner_id is None else [owner_scope(owner_id)]), TOTAL)
+
+
 def day_of(now: datetime) -> date:
     """The UTC day of an aware UTC time."""
     return now.date()
@@ -71,12 +77,13 @@ def next_day(now: datetime) -> datetime:
 
 
 def hold(session: WriteSession, rows: Iterable[tuple[str, date]]) -> None:
-    """Lock these scopes and days in order, until the transaction ends; call it before gas is kept for several requests in turn."""
-    values = [{"day": day, "scope": scope, "spent_wei": 0, "reserved_wei": 0} for scope, day in sorted(set(rows))]
-    if values:
-        as_it_is = {"reserved_wei": GasDay.reserved_wei}
-        statement = insert(GasDay).values(values)
-        session.execute(statement.on_conflict_do_update(index_elements=[GasDay.day, GasDay.scope], set_=as_it_is))
+    """Lock these (scope, day) in their order, opened where there is none yet, until the transaction ends."""
+    values = [{"scope": scope, "day": day, "spent_wei": 0, "reserved_wei": 0} for scope, day in sorted(set(rows))]
+    if not values:
+        return
+    statement = insert(GasDay).values(values)
+    unchanged = {"reserved_wei": GasDay.reserved_wei}
+    session.execute(statement.on_conflict_do_update(index_elements=[GasDay.day, GasDay.scope], set_=unchanged))
 
 
 def reserve(session: WriteSession, day: date, budgets: Mapping[str, int], wei: int) -> str | None:

@@ -10,7 +10,7 @@ Laws
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -58,16 +58,14 @@ class Place:
     def payer(self) -> Payer | None:
         return None if self.account_id is None else Payer(account_id=self.account_id, owner_id=self.owner_id)
 
-    @property
-    def scopes(self) -> tuple[str, ...]:
-        """Whose gas it uses, in the order in which rows are locked."""
-        owner = [] if self.owner_id is None else [gas.owner_scope(self.owner_id)]
-        account = [] if self.account_id is None else [gas.account_scope(self.account_id)]
-        return tuple(sorted([TOTAL, *account, *owner]))
-
     def kept_wei(self, day: date) -> int:
         """What is kept of that day's gas."""
         return self.reserved_wei if self.gas_day == day else 0
+
+    @property
+    def gas_rows(self) -> list[tuple[str, date]]:
+        """(scope, day) of what is kept for it."""
+        return [] if self.gas_day is None else [(scope, self.gas_day) for scope in gas.scopes_of(self.account_id, self.owner_id)]
 
     def budgets(self, budgets: GasBudgets) -> dict[str, int]:
         return budgets.of(self.account_id, self.owner_id)
@@ -205,12 +203,13 @@ def _count_out(session: WriteSession, places: Sequence[Place]) -> None:
 def _settled(place: Place, cost_wei: int) -> Settled | None:
     if place.gas_day is None:
         return None
-    return Settled(place.gas_day, place.scopes, place.reserved_wei, cost_wei)
+    return Settled(place.gas_day, gas.scopes_of(place.account_id, place.owner_id), place.reserved_wei, cost_wei)
 
 
-def hold_gas(session: WriteSession, places: Iterable[Place], day: date) -> None:
-    """Lock the gas of all these requests in order; call it before `reserve` for several of them in one transaction."""
-    gas.hold(session, ((scope, held) for place in places for scope in place.scopes for held in (day, place.gas_day or day)))
+def hold_gas(session: WriteSession, places: Sequence[Place], day: date) -> None:
+    """Before `reserve` for several of them: it waits for calls that keep gas for one of their accounts, and holds up none meanwhile."""
+    today = [(scope, day) for place in places for scope in gas.scopes_of(place.account_id, place.owner_id)]
+    gas.hold(session, [*today, *(row for place in places for row in place.gas_rows)])
 
 
 def reserve(session: WriteSession, place: Place, budgets: GasBudgets, day: date, wei: int) -> str | None:

@@ -1,14 +1,11 @@
 """What the loop of requests keeps of the day's gas, beside an API that keeps it too."""
 
-import time
-from concurrent.futures import ThreadPoolExecutor
-
-from sqlalchemy import select, text
+from sqlalchemy import select
 
 from core.chain.custody import CustodySigner, KeyRing
 from core.db.engine import Database
 from core.db.repositories import gas, outbox_queue
-from core.db.repositories.gas import TOTAL, GasBudgets
+from core.db.repositories.gas import GasBudgets
 from core.db.tables.keeper import KeeperIntent, OutboxQueue
 from core.domain.custody import gas_kept_wei
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
@@ -16,8 +13,6 @@ from keeper.requests.round import Round
 from tests.integration.keeper.conftest import BUDGETS, GWEI, KeeperProcess, Stage
 from tests.integration.keeper.flood import SEALING_KEY, Starter, flood
 from tests.personas import STRANGER
-
-WAITERS = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 
 
 def leading(stage: Stage, budgets: GasBudgets = BUDGETS) -> tuple[KeeperProcess, Round]:
@@ -50,16 +45,6 @@ def sent(database: Database) -> int:
         return len(session.scalars(query).all())
 
 
-def await_waiter(database: Database) -> None:
-    until = time.monotonic() + 10
-    while True:
-        with database.read() as session:
-            if session.scalar(text(WAITERS)):
-                return
-        assert time.monotonic() < until, "the round did not come to wait"
-        time.sleep(0.01)
-
-
 def test_a_day_whose_gas_is_all_kept__is_sent_from_what_is_kept(stage: Stage) -> None:
     starters = flood(stage.chain, stage.database, 6, wallets=2, at=stage.now())
     in_all = kept_when_asked(stage, starters)
@@ -74,17 +59,3 @@ def test_an_account_whose_gas_is_all_kept__is_sent_from_what_is_kept(stage: Stag
     _, requests = leading(stage, GasBudgets(total_wei=10**18, owner_wei=in_all // 2, account_wei=in_all // 2))
     requests.run(stage.now())
     assert sent(stage.database) == 6
-
-
-def test_a_round_and_a_call_that_keep_gas_at_once__wait_in_one_order(stage: Stage) -> None:
-    starters = flood(stage.chain, stage.database, 2, wallets=2, at=stage.now())
-    _, requests = leading(stage)
-    last, day = gas.account_scope(starters[-1].account_id), gas.day_of(stage.now())
-    with ThreadPoolExecutor(1) as pool:
-        with stage.database.write() as session:  # as a call of the last account: first its own scope, then all's
-            assert gas.reserve(session, day, {last: 10**18}, 1) is None
-            round_ = pool.submit(requests.run, stage.now())
-            await_waiter(stage.database)
-            assert gas.reserve(session, day, {TOTAL: 10**18}, 1) is None
-        round_.result()
-    assert sent(stage.database) == 2

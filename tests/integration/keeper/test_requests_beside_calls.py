@@ -1,0 +1,112 @@
+"""A round of the requests beside the calls that ask for more of them: the day's gas is kept by both."""
+
+import threading
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from core.db.engine import Database
+from core.db.repositories import gas
+from core.db.repositories import outbox_queue as queue
+from core.db.repositories.gas import TOTAL, GasBudgets
+from core.db.repositories.keeper import Intent, Request
+from core.db.repositories.outbox import NewRequest, ask
+from core.db.repositories.outbox_queue import Payer
+from core.domain.money import UnixSeconds
+from keeper.intents import State, intent_of_request
+from keeper.requests.allowance import Kept, Price
+from keeper.requests.round import Round
+from keeper.state import Head
+
+NOW = datetime(2026, 11, 2, 12, tzinfo=UTC)
+TODAY = NOW.date()
+CHAIN = 84532
+USDC = "0x" + "11" * 20
+WEI = 100
+BUDGETS = GasBudgets(total_wei=10**6, owner_wei=10**6, account_wei=10**6)
+FIRST, SECOND = Payer(account_id=7, owner_id=None), Payer(account_id=8, owner_id=None)
+HEAD = Head(1, "0x" + "22" * 32, UnixSeconds(int(NOW.timestamp())), 1)
+WAITS = text("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+
+
+class _NothingSent:
+    def advance(self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]:
+        return list(live)
+
+
+def round_at(database: Database, price_wei: int = WEI) -> Round:
+    """A round whose chain asks for this price, and that sends nothing."""
+    planner: Any = SimpleNamespace(intent=_intent)
+    observer: Any = SimpleNamespace(chain_id=CHAIN, max_head_age_s=10, head=lambda now: HEAD)
+    prices: Any = SimpleNamespace(most_wei=lambda head, kept: Price(price_wei, 0, None, 20))
+    return Round(
+        database=database, observer=observer, sender=_NothingSent(), planner=planner, prices=prices, kept=Kept(sends_stops_too=False),
+        budgets=BUDGETS, epoch=lambda: 1, fence=lambda session: None,
+    )  # fmt: skip
+
+
+def _intent(session: object, request: Request, head: Head, now: datetime) -> tuple[Any, State]:
+    return intent_of_request(request, b"", head), State.PLANNED
+
+
+def asked_of(database: Database, *payers: Payer) -> None:
+    with database.write() as session:
+        for n, payer in enumerate(payers):
+            assert queue.count_in(session, {TOTAL: 100, payer.scope: 100}) is None
+            request = NewRequest(key=f"k{n}", chain_id=CHAIN, kind="custodial_transfer", role="custody", to=USDC, data=b"", reason={})
+            ask(session, request, NOW, payer)
+
+
+def await_a_lock(database: Database) -> None:
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        with database.read() as session:
+            if session.scalar(WAITS):
+                return
+        time.sleep(0.02)
+    pytest.fail("nobody waits for the call")
+
+
+def beside_a_call_of_the_second(database: Database, one_round: Round) -> None:
+    """The round begins while a call holds its account's figure and has yet to come to the figure of all."""
+    failed = list[Exception]()
+
+    def run() -> None:
+        try:
+            one_round.run(NOW)
+        except Exception as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    with database.write() as session:
+        budgets = BUDGETS.of(SECOND.account_id, SECOND.owner_id)
+        assert gas.reserve(session, TODAY, {scope: wei for scope, wei in budgets.items() if scope != TOTAL}, 5) is None
+        thread.start()
+        await_a_lock(database)
+        assert gas.reserve(session, TODAY, {TOTAL: budgets[TOTAL]}, 5) is None
+    thread.join(timeout=20)
+    assert failed == []
+
+
+@pytest.mark.parametrize("has_figures", [False, True])
+def test_a_round_and_a_call__never_wait_for_each_other(database: Database, has_figures: bool) -> None:
+    asked_of(database, FIRST, SECOND)
+    if has_figures:
+        with database.write() as session:
+            gas.hold(session, [("account:7", TODAY), ("account:8", TODAY), (TOTAL, TODAY)])
+    beside_a_call_of_the_second(database, round_at(database))
+    with database.read() as session:
+        assert gas.used_wei(session, TODAY) == (0, 2 * WEI + 5)
+
+
+def test_a_round_that_keeps_more_for_what_waits__waits_for_a_call_first(database: Database) -> None:
+    asked_of(database, FIRST, SECOND)
+    round_at(database).run(NOW)
+    beside_a_call_of_the_second(database, round_at(database, 2 * WEI))
+    with database.read() as session:
+        assert gas.used_wei(session, TODAY) == (0, 2 * 2 * WEI + 5)
