@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from sqlalchemy import and_, delete, exists, func, inspect, or_, select, true, tuple_
+from sqlalchemy import and_, delete, exists, func, or_, select, true, tuple_
 from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
@@ -108,7 +108,7 @@ def drop_idempotency_records(session: WriteSession, before: datetime, limit: int
 
 def drop_day_figures(session: WriteSession, figure: DayFigure, before: date, limit: int) -> int:
     """Drop at most `limit` figures of days before that one. How many went."""
-    key = inspect(figure).primary_key
+    key = figure.__mapper__.primary_key
     old = select(*key).where(figure.day < before).limit(limit)
     return len(session.execute(delete(figure).where(tuple_(*key).in_(old)).returning(figure.day)).all())
 
