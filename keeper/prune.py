@@ -79,6 +79,7 @@ class Prune:
             "marks_up_to_id": up_to_id,
             "intents": self._all(lambda session: retention.drop_finished_intents(session, ended_before, self._batch)),
             "requests": self._all(lambda session: retention.drop_finished_requests(session, ended_before, self._batch)),
+            "gas_days": self._all(lambda session: retention.drop_gas_days(session, ended_before.date(), self._batch)),
             "idempotency_records": self._all(lambda session: retention.drop_idempotency_records(session, answers_before, self._batch)),
             "sign_in_texts": self._all(lambda session: identity.sweep_nonces(session, now, self._batch)),
             "job_runs": self._all(lambda session: jobs.drop_old_runs(session, runs_before, self._batch)),

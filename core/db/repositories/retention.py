@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from sqlalchemy import and_, delete, exists, func, or_, select, true, tuple_
 from sqlalchemy.orm import Session, aliased
@@ -12,7 +12,7 @@ from core.db.repositories.keeper import NOT_SENT, TERMINAL
 from core.db.repositories.outbox_queue import SETTLED
 from core.db.tables.custody import CustodialTransfer
 from core.db.tables.identity import IdempotencyRecord
-from core.db.tables.keeper import KeeperIntent, KeeperTx, Outbox, OutboxQueue, VaultMark
+from core.db.tables.keeper import GasDay, KeeperIntent, KeeperTx, Outbox, OutboxQueue, VaultMark
 
 KEPT_KINDS = ("stop", "second_stop")  # why a mandate was stopped is owed to its owner for as long as there is a record
 
@@ -87,6 +87,13 @@ def drop_finished_requests(session: WriteSession, before: datetime, limit: int) 
     ids = session.scalars(old).all()
     _drop_intents(session, session.scalars(select(KeeperIntent.id).where(KeeperIntent.outbox_id.in_(ids))).all())
     return len(session.scalars(delete(Outbox).where(Outbox.id.in_(ids)).returning(Outbox.id)).all())
+
+
+def drop_gas_days(session: WriteSession, before: date, limit: int) -> int:
+    """Drop at most `limit` counts of gas of days before that one that nothing is kept of any more. How many went."""
+    key = (GasDay.day, GasDay.scope)
+    old = select(*key).where(GasDay.day < before, GasDay.reserved_wei == 0).limit(limit)
+    return len(session.execute(delete(GasDay).where(tuple_(*key).in_(old)).returning(GasDay.scope)).all())
 
 
 def _drop_intents(session: WriteSession, ids: Sequence[int]) -> int:

@@ -17,7 +17,7 @@ from core.db.repositories import jobs as job_rows
 from core.db.repositories import outbox_queue
 from core.db.tables.identity import IdempotencyRecord, SignInNonce
 from core.db.tables.jobs import JobRun
-from core.db.tables.keeper import KeeperIntent, KeeperTx, Outbox, VaultMark
+from core.db.tables.keeper import GasDay, KeeperIntent, KeeperTx, Outbox, VaultMark
 from core.domain.jobs import ATTENTION
 from keeper.funds import GAS_PRICE_ORACLE, STOP_GAS, Funds
 from keeper.prune import Prune
@@ -204,6 +204,16 @@ def test_prune__drops_what_is_finished_and_what_led_to_it(database: Database, ba
         assert len(session.scalars(select(KeeperTx)).all()) == 5
         keys = set(session.scalars(select(Outbox.key)))
     assert keys == {"ended of late", "to be planned anew", "not planned", "still queued"}
+
+
+def test_prune__drops_the_gas_of_old_days_unless_something_is_kept_of_it(database: Database) -> None:
+    old = OLD.date()
+    with database.write() as session:
+        for day, scope, reserved_wei in ((old, "total", 0), (old, "account:7", 5), (NOW.date(), "total", 0)):
+            session.add(GasDay(day=day, scope=scope, spent_wei=9, reserved_wei=reserved_wei))
+    assert prune(database)["gas_days"] == 1
+    with database.read() as session:
+        assert set(session.execute(select(GasDay.day, GasDay.scope)).tuples()) == {(old, "account:7"), (NOW.date(), "total")}
 
 
 def test_prune__fences_each_transaction(database: Database) -> None:
