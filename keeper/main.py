@@ -42,7 +42,7 @@ from keeper.metrics import Metrics
 from keeper.observe import Observer
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
 from keeper.precedence import Precedence
-from keeper.requests.opened import Requests, RequestsPlace, opened, request_signers
+from keeper.requests.opened import Requests, RequestsPlace, opened, request_signers, share_of
 from keeper.schedule import Schedule
 from keeper.sender import Sender
 from keeper.signers import PREFIXES, KeyPlace, plain_variable, signers_of
@@ -53,7 +53,6 @@ from keeper.tick import Tick, TickReport
 
 NAME = "keeper"
 HEAD_POLL_S = 0.2
-REQUESTS_SHARE = 0.05  # of RPC_REQUESTS_PER_S, for the loop of requests; the rest is the tick's
 ANSWER_S = 5.0  # a node that takes longer is as good as gone: the next one is asked
 SCRAPE = Bounds(pool_size=1, overflow=1, pool_wait_s=2, connect_s=2, statement_s=3, lock_s=1)
 
@@ -111,9 +110,10 @@ class Keeper:
         self._leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
         self._contracts = deployment.contracts
         self._serves_requests = bool(self._signers) and (custody is not None or Role.CUSTODY in self._signers)
-        share = settings.rpc_requests_per_s * REQUESTS_SHARE if self._serves_requests else 0
+        share = share_of(settings.rpc_requests_per_s) if self._serves_requests else 0
         rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=settings.rpc_requests_per_s - share)
         metrics.count_rpc(rpc)
+        metrics.gas_budget.set(settings.custody_gas_wei_per_day)
         self._reader = ChainReader(rpc, deployment.contracts)
         self._precedence = Precedence()
         self._requests: Requests | None = None
@@ -273,7 +273,7 @@ class Keeper:
         place = RequestsPlace(
             database_url=settings.database_url,
             rpc_urls=tuple(settings.rpc_urls),
-            calls_per_s=settings.rpc_requests_per_s * REQUESTS_SHARE,
+            calls_per_s=share_of(settings.rpc_requests_per_s),
             answer_s=ANSWER_S,
             contracts=self._contracts,
             chain_id=settings.chain_id,

@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 
 from core.chain.rpc import Rpc
 from core.db.engine import Database
-from core.db.repositories import jobs, keeper_metrics
+from core.db.repositories import gas, jobs, keeper_metrics, outbox_queue
 from core.db.repositories.keeper_metrics import UnderWay
 from core.db.repositories.leader import leader_row
 from core.domain.jobs import LastRun
@@ -54,6 +54,7 @@ class Metrics:
             unknown_yet.set(UNKNOWN)
         self.leads = self._gauge("leads", "1 while this process leads; a spare says 0.")
         self.epoch = self._gauge("leader_epoch", "Epoch that this process writes with; 0 before it leads.")
+        self.gas_budget = self._gauge("requests_gas_budget_wei", "What requests of agents may cost in gas in a UTC day.")
 
     def _gauge(self, name: str, says: str) -> Gauge:
         return Gauge(PREFIX + name, says, registry=self.registry)
@@ -113,6 +114,8 @@ class Rows:
     stop_latencies: Mapping[int, int] = field(default_factory=dict)
     stop_waits_blocks: int | None = None
     runs: Sequence[LastRun] = ()
+    requests_waiting: int | None = None
+    gas_wei: tuple[int, int] | None = None  # spent and kept of today
 
     def figures(self) -> list[Metric]:
         return [
@@ -121,6 +124,7 @@ class Rows:
             _waits(self.stop_waits_blocks),
             *_jobs(self.runs),
             *_balances(self.runs),
+            *_requests(self.requests_waiting, self.gas_wei),
         ]
 
 
@@ -150,6 +154,8 @@ class _RowFigures(Collector):
             stop_latencies=keeper_metrics.stop_latencies(session, self._chain_id),
             stop_waits_blocks=self._stop_waits_blocks(session),
             runs=jobs.last_runs(session),
+            requests_waiting=outbox_queue.waiting(session),
+            gas_wei=gas.used_wei(session, gas.day_of(self._now())),
         )
 
     def _stop_waits_blocks(self, session: Session) -> int | None:
@@ -175,6 +181,16 @@ def _waits(blocks: int | None) -> Metric:
     if blocks is not None:
         waits.add_metric([], blocks)
     return waits
+
+
+def _requests(waiting: int | None, gas_wei: tuple[int, int] | None) -> tuple[Metric, ...]:
+    count = _family("requests_waiting", "Requests of agents that nothing has ended yet.")
+    used = _family("requests_gas_wei", "Gas of requests in this UTC day: spent, or kept for what is under way.", "state")
+    if waiting is not None:
+        count.add_metric([], waiting)
+    for state, amount_wei in zip(("spent", "kept"), gas_wei or (), strict=False):
+        used.add_metric([state], amount_wei)
+    return count, used
 
 
 def _family(name: str, says: str, *labels: str) -> GaugeMetricFamily:

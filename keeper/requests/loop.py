@@ -21,6 +21,7 @@ from core.watchdog import Watchdog
 from keeper.requests.round import Round
 
 HANGS_S = 600.0
+END_S = 2.0
 
 log = structlog.get_logger("keeper")
 
@@ -37,16 +38,22 @@ class RequestLoop:
         self._clock = clock
         self._watchdog = watchdog
         self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="requests", daemon=True)
 
     def start(self) -> None:
         """Call it once, leading."""
         self._watchdog.start()
-        threading.Thread(target=self._run, name="requests", daemon=True).start()
+        self._thread.start()
 
     def stop(self) -> None:
-        """No further round begins; one that is under way ends with the process, or is fenced."""
+        """No further round begins; one that is under way is fenced as soon as another process leads."""
         self._ended.set()
         self._watchdog.call_off()
+
+    def wait(self) -> None:
+        """For the end of a round that is under way, for a moment."""
+        if self._thread.is_alive():
+            self._thread.join(END_S)
 
     def once(self) -> bool:
         """One round; False when the lead is lost."""
@@ -56,7 +63,8 @@ class RequestLoop:
                 self._prepare = None
             self._round.run(self._clock())
         except LeadershipLostError as error:
-            log.error("no longer leading", error=str(error), loop="requests")
+            if not self._ended.is_set():
+                log.error("no longer leading", error=str(error), loop="requests")
             return False
         except (OutsideError, OperationalError) as error:
             log.warning("requests wait", error=text_of(error), kind=type(error).__name__)

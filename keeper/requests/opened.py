@@ -19,10 +19,11 @@ from keeper.outbox_kinds import OutboxPlanner
 from keeper.precedence import Precedence
 from keeper.requests.allowance import Kept, Prices
 from keeper.requests.loop import HANGS_S, RequestLoop
-from keeper.requests.round import Round
+from keeper.requests.round import MOST_UNDER_WAY, REQUESTS_A_ROUND, Round
 from keeper.sender import Sender
 from keeper.state import Role
 
+LEAST_CALLS_PER_S = 10.0
 DEADLINE_S = 120.0  # of a call: half of it may be waited for the budget, which is a small one
 BOUNDS = Bounds(pool_size=2, overflow=2, pool_wait_s=5, statement_s=10, lock_s=2, idle_in_transaction_s=20)
 
@@ -52,8 +53,15 @@ class Requests:
     database: Database
 
     def close(self) -> None:
+        """Call it after the lead was given back: it may wait for the end of a round."""
+        self.loop.wait()
         self.database.close()
         self.reader.rpc.close()
+
+
+def share_of(calls_per_s: float) -> float:
+    """What the loop may ask of each node a second: a twentieth, at least LEAST_CALLS_PER_S, and never more than half."""
+    return min(calls_per_s / 2, max(calls_per_s / 20, LEAST_CALLS_PER_S))
 
 
 def request_signers(signers: Mapping[Role, Signer]) -> dict[str, Signer]:
@@ -81,10 +89,15 @@ def opened(
     watchdog = Watchdog(HANGS_S)
     one_round = round_of(
         database, observer, reader, planner, place.caps, place.budgets, signers=signers, epoch=epoch, fence=fence,
-        precedence=precedence, sign=watchdog.sign,
+        precedence=precedence, sign=watchdog.sign, most_under_way=most_under_way(place.calls_per_s),
     )  # fmt: skip
     loop = RequestLoop(one_round, place.every_s, clock, watchdog, prepare=lambda: right_chain.keep_to(reader, place.chain_id))
     return Requests(loop, reader, database)
+
+
+def most_under_way(calls_per_s: float) -> int:
+    """As many as a round can ask a node about in twenty seconds, at two calls each."""
+    return max(REQUESTS_A_ROUND, min(MOST_UNDER_WAY, int(calls_per_s * 10)))
 
 
 def round_of(
@@ -100,6 +113,7 @@ def round_of(
     fence: Callable[[Session], None],
     precedence: Precedence | None = None,
     sign: Callable[[], None] = lambda: None,
+    most_under_way: int = MOST_UNDER_WAY,
 ) -> Round:
     """A round with its sender, by this key."""
     is_shared = precedence is not None
@@ -128,4 +142,5 @@ def round_of(
         epoch=epoch,
         fence=fence,
         sign=sign,
+        most_under_way=most_under_way,
     )

@@ -71,6 +71,7 @@ class Round:
         epoch: Callable[[], int],
         fence: Callable[[Session], None],
         sign: Callable[[], None] = lambda: None,
+        most_under_way: int = MOST_UNDER_WAY,
     ) -> None:
         self._database = database
         self._observer = observer
@@ -82,6 +83,7 @@ class Round:
         self._epoch = epoch
         self._fence = fence
         self._sign = sign
+        self._most_under_way = most_under_way
         self._told: str | None = None
 
     def run(self, now: datetime) -> None:
@@ -90,7 +92,7 @@ class Round:
         with self._database.read() as session:
             live = rows.live_intents(session, self._observer.chain_id, of_requests=True)
             places = queue.taken(session, self._observer.chain_id)
-            room = max(0, min(REQUESTS_A_ROUND, MOST_UNDER_WAY - len(live)))
+            room = max(0, min(REQUESTS_A_ROUND, self._most_under_way - len(live)))
             due = queue.due(session, self._observer.chain_id, now, room)
         self._sign()
         self._kept.keep({place.outbox_id: place.reserved_wei for place in places.values()})

@@ -14,11 +14,12 @@ from tests.integration.keeper.chaos import traps
 
 CODE = ("indexer", "keeper", "tests/integration/indexer", "tests/integration/keeper")
 SEEDS = Seeds("keeper-chaos", every_run="1..1", code=CODE)
+FLOODS = Seeds("keeper-flood", every_run="1..1", code=CODE)
 POPULATIONS = Seeds("keeper-population", every_run="", code=CODE)  # remembers sizes that passed
 
 
 def pytest_report_collectionfinish() -> list[str]:
-    return [line for line in [SEEDS.summary()] if line]
+    return [line for line in [SEEDS.summary(), FLOODS.summary()] if line]
 
 
 @pytest.fixture(scope="session")

@@ -81,6 +81,11 @@ class Story:
             self.crew.tend()
             self._pause()
 
+    def fall_and_promise(self) -> None:
+        """One more fall, in calm, whatever is still under way."""
+        self._do(self._fall)
+        self._do(self._promise)
+
     # The plot
 
     def _acts(self, length: int) -> list[Callable[[], str]]:

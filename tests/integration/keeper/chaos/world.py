@@ -107,6 +107,10 @@ class World:
                 assert chain.buy(vault, 100 * USDC).status == 1
             self.sites.append(Site(vault, floor, venue, bought))
         self.chain.rpc.call("evm_setAutomine", [False])
+        self.begin_here()
+
+    def begin_here(self) -> None:
+        """What is below is the story's past."""
         self.floor = self.head.number
         self._note_worths()
 

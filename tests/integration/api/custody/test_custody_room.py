@@ -1,0 +1,199 @@
+"""What one caller can take of the queue and of the service's gas, and what is said when there is no more."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from eth_account import Account as Keys
+from sqlalchemy import update
+
+from api.kernel.operation import Limits
+from core.db.repositories import gas, outbox_queue
+from core.db.repositories.gas import TOTAL
+from core.db.tables.identity import Account
+from tests.integration.api.conftest import TestClient
+from tests.integration.api.custody.conftest import NEW, PROVISION, TRANSFER, USDC, Stage
+
+MUCH = 10**18
+
+
+def limits(**changes: int) -> Limits:
+    """As given, with gas for everybody otherwise."""
+    names = ("custody_gas_wei_per_day", "custody_gas_wei_per_owner_per_day", "custody_gas_wei_per_account_per_day")
+    return Limits(**dict.fromkeys(names, MUCH) | changes)
+
+
+def asked(client: TestClient, agent: dict[str, str], amount: str | None = "1") -> httpx.Response:
+    answer: httpx.Response = client.post(TRANSFER, json={"amount_usdc": amount}, headers=agent)
+    return answer
+
+
+def told(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["service"]["reason"]
+
+
+def owned_by_one(stage: Stage, *ids: int) -> None:
+    """Both agents have the same owner."""
+    with stage.database.write() as session:
+        owner = Account(kind="owner", name="owner", wallet_address=bytes.fromhex(Keys.create().address[2:]), created_at=stage.clock.now)
+        session.add(owner)
+        session.flush()
+        session.execute(update(Account).where(Account.id.in_(ids)).values(owner_id=owner.id))
+
+
+def twenty_agents(stage: Stage) -> list[dict[str, str]]:
+    """As fast as one address may register them."""
+    made = []
+    for _ in range(20):
+        stage.clock.now += timedelta(seconds=7)
+        made.append(stage.new_agent(Keys.create()))
+    return made
+
+
+def account_of(stage: Stage, starter: str) -> int:
+    return stage.sealed(starter).account_id
+
+
+def one_transfers_gas(stage: Stage) -> int:
+    """What is kept when a transfer is asked for."""
+    header = stage.chain.reader.header()
+    assert header is not None and header.base_fee_wei is not None
+    return 200_000 * 2 * header.base_fee_wei
+
+
+# How little
+
+
+@pytest.mark.parametrize("amount", ["0.000001", "0.999999"])
+def test_less_than_one_usdc__is_refused_by_its_field(stage: Stage, agent: dict[str, str], starter: str, amount: str) -> None:
+    answer = asked(stage.client, agent, amount)
+    assert told(answer) == (400, "invalid_parameter")
+    assert answer.json()["detail"].startswith("amount_usdc: write at least 1.000000, or null for all")
+    assert (stage.requests(), asked(stage.client, agent, "1.000000").status_code) == ((0, 0), 202)
+
+
+def test_all_of_less_than_one_usdc__is_refused_with_what_there_is(stage: Stage, agent: dict[str, str]) -> None:
+    stage.provisioned(agent, USDC - 1)
+    answer = asked(stage.client, agent, None)
+    assert (told(answer), answer.json()["service"]["remaining"]) == ((409, "insufficient_idle"), "0.999999")
+    assert "at least 1.000000" in answer.json()["detail"]
+
+
+# The queue
+
+
+def test_the_owners_last_place__and_one_more(stage: Stage, agent: dict[str, str], starter: str) -> None:
+    other = stage.new_agent(Keys.create())
+    starters = [starter, stage.provisioned(other, 100 * USDC)]
+    owned_by_one(stage, *(account_of(stage, one) for one in starters))
+    client = stage.serve(NEW, limits=limits(custody_queue_per_owner=2))
+    assert [asked(client, who).status_code for who in (agent, other)] == [202, 202]
+    answer = asked(client, other)
+    assert told(answer) == (429, "rate_limited")
+    assert "2 transfers of your owner's agents are under way" in answer.json()["detail"]
+    assert [call["path"] for call in answer.json()["service"]["next"]][:2] == ["/agent/wallet/transfers", "/auth/wallet/status"]
+    assert "retry_at" in answer.json()["service"]
+    assert stage.requests() == (2, 2)
+
+
+def test_what_is_confirmed__makes_room(stage: Stage, agent: dict[str, str], starter: str) -> None:
+    client = stage.serve(NEW, limits=limits(custody_queue_per_owner=1))
+    assert [asked(client, agent).status_code for _ in range(2)] == [202, 429]
+    keeper = stage.keeper()
+    keeper.run()
+    stage.keepers.make_safe()
+    for _ in range(3):
+        keeper.run()
+    assert asked(client, agent).status_code == 202
+
+
+def test_a_full_queue__is_the_services_to_empty(stage: Stage, agent: dict[str, str], starter: str) -> None:
+    client = stage.serve(NEW, limits=limits(custody_queue=1))
+    assert asked(client, agent).status_code == 202
+    answer = asked(client, agent)
+    assert told(answer) == (503, "temporarily_unavailable")
+    assert int(answer.headers["Retry-After"]) == 60
+
+
+def test_twenty_agents_at_once__take_the_places_there_are(stage: Stage) -> None:
+    client = stage.serve(NEW, limits=limits(custody_queue=7))
+    agents = twenty_agents(stage)
+    for one in agents:
+        stage.provisioned(one, 5 * USDC)
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda one: asked(client, one).status_code, agents))
+    assert sorted(answers) == [202] * 7 + [503] * 13
+    with stage.database.read() as session:
+        assert (stage.requests(), outbox_queue.waiting(session)) == ((7, 7), 7)
+
+
+# The day's gas
+
+
+@pytest.mark.parametrize(("budget", "status", "whose"), [
+    ("custody_gas_wei_per_account_per_day", 429, "of this account"),
+    ("custody_gas_wei_per_owner_per_day", 429, "of this account"),
+    ("custody_gas_wei_per_day", 503, "The gas that the service pays for transfers in a day"),
+])  # fmt: skip
+def test_the_days_gas_is_used_up__says_when_and_what_else(
+    stage: Stage, agent: dict[str, str], starter: str, budget: str, status: int, whose: str
+) -> None:
+    client = stage.serve(NEW, limits=limits(**{budget: one_transfers_gas(stage)}))
+    assert asked(client, agent).status_code == 202
+    answer = asked(client, agent)
+    block: dict[str, Any] = answer.json()["service"]
+    midnight = datetime.combine(stage.clock.now.date() + timedelta(days=1), time(0), UTC)
+    assert (answer.status_code, block["retry_at"]) == (status, midnight.isoformat().replace("+00:00", "Z"))
+    for words in (whose, "ask again from 00:00 UTC on", "Nothing was moved", "you move it with your own"):
+        assert words in answer.json()["detail"]
+    assert [call["path"] for call in block["next"]][:2] == ["/agent/wallet/transfers", "/auth/wallet/status"]
+    assert stage.requests() == (1, 1)
+    stage.clock.now = midnight
+    assert asked(client, agent).status_code == 202
+
+
+def test_two_agents_of_one_owner__share_its_gas(stage: Stage, agent: dict[str, str], starter: str) -> None:
+    other = stage.new_agent(Keys.create())
+    starters = [starter, stage.provisioned(other, 100 * USDC)]
+    owned_by_one(stage, *(account_of(stage, one) for one in starters))
+    client = stage.serve(NEW, limits=limits(custody_gas_wei_per_owner_per_day=one_transfers_gas(stage)))
+    assert asked(client, agent).status_code == 202
+    answer = asked(client, other)
+    assert (answer.status_code, "your owner's agents" in answer.json()["detail"]) == (429, True)
+
+
+def test_four_hundred_of_one_owner__keep_what_the_day_has(stage: Stage) -> None:
+    """Twenty agents of one owner, twenty calls each, twenty at a time."""
+    agents = twenty_agents(stage)
+    starters = [stage.provisioned(one, 100 * USDC) for one in agents]
+    owned_by_one(stage, *(account_of(stage, one) for one in starters))
+    each = one_transfers_gas(stage)
+    client = stage.serve(NEW, limits=limits(custody_gas_wei_per_owner_per_day=5 * each, custody_queue_per_owner=400))
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda one: asked(client, one).status_code, agents * 20))
+    assert (answers.count(202), answers.count(429)) == (5, 395)
+    with stage.database.read() as session:
+        assert gas.used_wei(session, stage.clock.now.date()) == (0, 5 * each)
+        assert outbox_queue.waiting(session, TOTAL) == 5
+
+
+def test_gas_that_a_transfer_did_not_use__is_given_back(stage: Stage, agent: dict[str, str], starter: str) -> None:
+    asked(stage.client, agent)
+    keeper = stage.keeper()
+    keeper.run()
+    stage.keepers.make_safe()
+    for _ in range(3):
+        keeper.run()
+    (tx,) = stage.keepers.txs()
+    receipt = json.loads(stage.chain.rpc.call("eth_getTransactionReceipt", ["0x" + tx.hash.hex()], bytes))
+    with stage.database.read() as session:
+        assert gas.used_wei(session, stage.keepers.now().date()) == (tx.cost_wei, 0)
+    assert tx.cost_wei == int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
+
+
+def test_provisioning__needs_no_room(stage: Stage, agent: dict[str, str]) -> None:
+    client = stage.serve(NEW, limits=limits(custody_gas_wei_per_day=0))
+    assert client.post(PROVISION, json={}, headers=agent).status_code == 200
