@@ -678,12 +678,20 @@ class Identity(Area):
             ),
         )
 
-    def login(self, *, message: str, signature: str) -> IdentityLoggedIn:
+    def login(self, *, message: str, signature: str, end_other_sessions: bool | None = None) -> IdentityLoggedIn:
         """Sign in as an owner with the signed message; the answer's bearer_token is your session.
 
         POST /auth/owner/login; credential: none; section: added.
         """
-        return cast("IdentityLoggedIn", self._send("POST", "/auth/owner/login", "none", {"message": message, "signature": signature}))
+        return cast(
+            "IdentityLoggedIn",
+            self._send(
+                "POST",
+                "/auth/owner/login",
+                "none",
+                {"message": message, "signature": signature} | given(end_other_sessions=end_other_sessions),
+            ),
+        )
 
     def logout(self) -> IdentityDone:
         """End this owner session at once.

@@ -45,6 +45,7 @@ class NonceIssued(BaseModel):
 class Login(Command):
     message: Message
     signature: Signature
+    end_other_sessions: bool = Field(default=False, description="end every other session of this owner at once")
 
 
 class LoggedIn(BaseModel):

@@ -32,13 +32,19 @@ def nonce(call: Call, caller: Nobody, command: Nonce) -> Answer:
 
 
 def login(call: Call, caller: Nobody, command: Login) -> Answer:
-    """An owner's session; the first sign-in of a wallet makes its account."""
+    """An owner's session; the first sign-in of a wallet makes its account.
+
+    With `end_other_sessions` the wallet's signature ends every session from before, so that a stolen one cannot end this one first.
+    """
     address = verified_wallet(call, Subject(Purpose.LOGIN), command.message, command.signature)
     if identity.find_account_of_wallet(call.db, address) is None:
         admit_owner(call)
     owner = identity.owner_of_wallet(call.db, address, call.client, call.now)
     if owner is None:
         raise Refusal("wallet_taken", f"{address} is linked to an agent; sign in with a wallet of your own.")
+    if command.end_other_sessions:
+        identity.lock_owner(call.db, owner.id)
+        identity.revoke_sessions(call.db, owner.id, call.now)
     token, expires_at = open_owner_session(call, owner.id)
     return Answer({"bearer_token": token, "expires_at": time_text(expires_at), "wallet_address": address})
 

@@ -358,3 +358,17 @@ def test_the_same_idempotency_key__with_a_dead_secret__gets_no_answer_from_befor
     second = robbed.post(f"/agents/{robbed.id}/keys/rotate", robbed.owner | again)
     assert "Idempotent-Replay" not in second.headers
     assert not {first[name] for name in SECRETS} & {second.json()[name] for name in SECRETS}
+
+
+def test_a_thief_who_rotates_all_the_time__is_ended_by_the_owners_next_sign_in(robbed: Robbed) -> None:
+    assert robbed.post(f"/agents/{robbed.id}/keys/rotate", robbed.taken_session).status_code == 200
+    message = nonce_for(robbed.client, robbed.wallet, "login")
+    body = {"message": message, "signature": sign(robbed.wallet, message), "end_other_sessions": True}
+    robbed.owner = bearer(robbed.client.post("/auth/owner/login", json=body).json()["bearer_token"])
+    assert reason(robbed.post(f"/agents/{robbed.id}/keys/rotate", robbed.taken_session)) == (401, "auth_invalid")
+    assert robbed.post(f"/agents/{robbed.id}/keys/rotate").status_code == 200
+
+
+def test_a_sign_in__leaves_other_sessions_unless_it_is_told_to_end_them(robbed: Robbed) -> None:
+    login(robbed.client, robbed.wallet)
+    assert robbed.client.get("/agents/mine", headers=robbed.taken_session).status_code == 200
