@@ -1,11 +1,10 @@
 """Payments that the guard signed for an agent and whose deadline has not passed; mined ones among them are the chain's to name."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
@@ -21,12 +20,6 @@ class Signed:
     nonce: str
     amount_usdc_e6: int
     deadline: int
-
-
-def lock_agent(session: WriteSession, agent_id: int) -> None:
-    """What is signed for one agent is counted and kept one after the other, until the transaction ends."""
-    number = int.from_bytes(hashlib.sha256(f"guard:{agent_id}".encode()).digest()[:8], "big", signed=True)
-    session.execute(select(func.pg_advisory_xact_lock(number)))
 
 
 def outstanding(session: Session, agent_id: int, unix_s: int) -> Sequence[Signed]:

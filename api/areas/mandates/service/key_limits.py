@@ -19,6 +19,7 @@ from api.areas.mandates.service.views import readings_of
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Call, Refusal
 from api.kernel.payments.offer import ADAPTER
+from api.kernel.sessions import lock_caller
 from core.chain.x402 import used_nonces
 from core.db.repositories import guard_signatures, mandate_rows, mandates
 from core.db.repositories.guard_signatures import Signed
@@ -58,9 +59,9 @@ def require_within_key_limits(call: Call, caller: AgentCaller, amount_usdc_e6: i
 def keep_signed(call: Call, caller: AgentCaller, signed: Signed, mined: Mined) -> None:
     """Count what the guard signed, before anybody sees it. Calls of one agent come one after the other here, and no node is asked.
 
-    Errors: Refusal spend_limit_reached: what was signed is forgotten.
+    Errors: Refusal spend_limit_reached, or auth_invalid when the key was replaced meanwhile: what was signed is forgotten.
     """
-    guard_signatures.lock_agent(call.db, caller.account_id)
+    lock_caller(call, caller)
     if caller.per_day_usdc_e6 is not None:
         _require_left(call, _day_of(call, caller.account_id).without(mined), caller.per_day_usdc_e6, signed.amount_usdc_e6)
     guard_signatures.keep(call.db, caller.account_id, signed, _newest(call)[1], call.now)

@@ -63,7 +63,7 @@ def paying_call(call: Call, standing: Standing, vault: str, command: ExecuteCall
 
 
 def keep(call: Call, caller: AgentCaller, standing: Standing, paying: Paying, mined: Mined) -> None:
-    """The last step before the answer, since it locks the agent. Errors: Refusal spend_limit_reached."""
+    """The last step before the answer, since it locks the agent. Errors: Refusal spend_limit_reached, auth_invalid."""
     keep_signed(call, caller, paying.signed, mined)
     signed_resources.remember(call.db, standing.mandate.id, paying.resource_hash, paying.resource, call.now)
 

@@ -218,6 +218,32 @@ def test_without_a_guard__nothing_is_signed(paying: Deps, stage: Stage, deployed
         assert reason(ask(stage, mandate_id)) == (503, "temporarily_unavailable")
 
 
+def test_rotated_while_the_guard_signs__the_old_key_gets_no_signature(
+    paying: Deps,
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+) -> None:
+    mandate_id = working(stage, deployed, follower)
+
+    class Rotating:
+        """A guard during whose signature the owner replaces the agent's secrets."""
+
+        address = GUARD.signer.address
+
+        def sign_digest(self, digest: bytes) -> bytes:
+            with ThreadPoolExecutor(1) as owner:
+                rotated = owner.submit(stage.client.post, f"/agents/{stage.agent_id}/keys/rotate", headers=stage.owner).result()
+            assert rotated.status_code == 200, rotated.text
+            return GUARD.signer.sign_digest(digest)
+
+    with TestClient(create_app(replace(paying, guard=Rotating())), base_url=BASE_URL) as client:
+        stage.client = client
+        refused = ask(stage, mandate_id)
+    assert reason(refused) == (401, "auth_invalid")
+    assert "guard_signature" not in refused.text
+
+
 def limit(stage: Stage, **limits: Any) -> None:
     answer = stage.client.put(f"/agents/{stage.agent_id}/scopes", json={"scopes": None, **limits}, headers=stage.owner)
     assert answer.status_code == 200, answer.text
