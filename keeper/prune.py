@@ -5,6 +5,7 @@ Kept are
   and the one that each intent was decided from;
 - first answers to idempotency keys for IDEMPOTENCY_DAYS;
 - sign-in texts until they expire;
+- what counts in one UTC day alone (gas of requests, free reads), and signatures of the guard, for COUNTS_DAYS;
 - intents that ended, their attempts, and requests of the API with all that they led to, for `intent_retention_days`; of these every
   stop for ever, each vault's newest mark that the chain had, and the requests of custodial transfers;
 - runs of slow jobs for RUN_DAYS, and each job's newest.
@@ -14,6 +15,7 @@ A judgement is looked at once: the run says how far it came (`marks_up_to_id`), 
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -28,6 +30,7 @@ BATCH = 5_000
 MOST_BATCHES = 200  # of each kind a run: a million rows; the next run goes on
 IDEMPOTENCY_DAYS = 90
 RUN_DAYS = 7
+COUNTS_DAYS = 30  # far longer than a request may wait, or the record be behind
 
 
 def midnight(at: datetime) -> datetime:
@@ -74,6 +77,7 @@ class Prune:
         marks, up_to_id = self._thin_marks(midnight(now - self._mark_retention))
         ended_before = now - self._intent_retention
         answers_before, runs_before = now - timedelta(days=IDEMPOTENCY_DAYS), now - timedelta(days=RUN_DAYS)
+        counts_before = now - timedelta(days=COUNTS_DAYS)
         return {
             "marks": marks,
             "marks_up_to_id": up_to_id,
@@ -81,6 +85,13 @@ class Prune:
             "requests": self._all(lambda session: retention.drop_finished_requests(session, ended_before, self._batch)),
             "idempotency_records": self._all(lambda session: retention.drop_idempotency_records(session, answers_before, self._batch)),
             "sign_in_texts": self._all(lambda session: identity.sweep_nonces(session, now, self._batch)),
+            "day_figures": sum(
+                self._all(partial(retention.drop_day_figures, figure=figure, before=counts_before.date(), limit=self._batch))
+                for figure in retention.DAY_FIGURES
+            ),
+            "guard_signatures": self._all(
+                lambda session: retention.drop_guard_signatures(session, int(counts_before.timestamp()), self._batch)
+            ),
             "job_runs": self._all(lambda session: jobs.drop_old_runs(session, runs_before, self._batch)),
         }
 

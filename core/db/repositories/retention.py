@@ -2,19 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from sqlalchemy import and_, delete, exists, func, or_, select, true, tuple_
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, aliased, class_mapper
 
 from core.db.engine import WriteSession
 from core.db.repositories.keeper import NOT_SENT, TERMINAL
 from core.db.repositories.outbox_queue import SETTLED
+from core.db.tables.credits import FreeReadCount, FreeReadPool
 from core.db.tables.custody import CustodialTransfer
 from core.db.tables.identity import IdempotencyRecord
-from core.db.tables.keeper import KeeperIntent, KeeperTx, Outbox, OutboxQueue, VaultMark
+from core.db.tables.keeper import GasDay, KeeperIntent, KeeperTx, Outbox, OutboxQueue, VaultMark
+from core.db.tables.payments import GuardSignature
 
 KEPT_KINDS = ("stop", "second_stop")  # why a mandate was stopped is owed to its owner for as long as there is a record
+DayFigure = type[GasDay | FreeReadCount | FreeReadPool]
+DAY_FIGURES: tuple[DayFigure, ...] = (GasDay, FreeReadCount, FreeReadPool)  # each row counts in one UTC day
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +104,17 @@ def drop_idempotency_records(session: WriteSession, before: datetime, limit: int
     old = select(*key).where(IdempotencyRecord.created_at < before).limit(limit).with_for_update(skip_locked=True)
     statement = delete(IdempotencyRecord).where(tuple_(*key).in_(old))
     return len(session.execute(statement.returning(IdempotencyRecord.key)).all())
+
+
+def drop_day_figures(session: WriteSession, figure: DayFigure, before: date, limit: int) -> int:
+    """Drop at most `limit` figures of days before that one. How many went."""
+    key = class_mapper(figure).primary_key
+    old = select(*key).where(figure.day < before).limit(limit)
+    return len(session.execute(delete(figure).where(tuple_(*key).in_(old)).returning(figure.day)).all())
+
+
+def drop_guard_signatures(session: WriteSession, before_s: int, limit: int) -> int:
+    """Drop at most `limit` signatures of the guard whose deadline (unix seconds) was before then. How many went."""
+    key = (GuardSignature.vault, GuardSignature.nonce)
+    old = select(*key).where(GuardSignature.deadline < before_s).limit(limit)
+    return len(session.execute(delete(GuardSignature).where(tuple_(*key).in_(old)).returning(GuardSignature.nonce)).all())

@@ -16,9 +16,12 @@ from core.chain.rpc import Rpc, RpcUnreachableError
 from core.db.engine import Database
 from core.db.repositories import jobs as job_rows
 from core.db.repositories import outbox_queue
-from core.db.tables.identity import IdempotencyRecord, SignInNonce
+from core.db.repositories.retention import DAY_FIGURES
+from core.db.tables.credits import FreeReadCount, FreeReadPool
+from core.db.tables.identity import Account, IdempotencyRecord, SignInNonce
 from core.db.tables.jobs import JobRun
-from core.db.tables.keeper import KeeperIntent, KeeperTx, Outbox, VaultMark
+from core.db.tables.keeper import GasDay, KeeperIntent, KeeperTx, Outbox, VaultMark
+from core.db.tables.payments import GuardSignature
 from core.domain.jobs import ATTENTION
 from keeper.funds import STOP_GAS, Funds
 from keeper.prune import Prune
@@ -205,6 +208,33 @@ def test_prune__drops_what_is_finished_and_what_led_to_it(database: Database, ba
         assert len(session.scalars(select(KeeperTx)).all()) == 5
         keys = set(session.scalars(select(Outbox.key)))
     assert keys == {"ended of late", "to be planned anew", "not planned", "still queued"}
+
+
+@pytest.mark.parametrize("batch", [1, 5_000])
+def test_prune__drops_what_counted_in_a_day_after_thirty_days(database: Database, batch: int) -> None:
+    last = NOW.date() - timedelta(days=30)
+    with database.write() as session:
+        agent = Account(kind="agent", name="agent", created_at=OLD)
+        session.add(agent)
+        session.flush()
+        for day in (last - timedelta(days=2), last - timedelta(days=1), last, NOW.date()):
+            session.add(GasDay(day=day, scope="total", spent_wei=1, reserved_wei=0))
+            session.add(FreeReadCount(account_id=agent.id, day=day, n=1))
+            session.add(FreeReadPool(pool="owner:1", day=day, n=1))
+    assert prune(database, batch=batch)["day_figures"] == 6
+    with database.read() as session:
+        assert [session.scalars(select(one.day).order_by(one.day)).all() for one in DAY_FIGURES] == [[last, NOW.date()]] * 3
+
+
+@pytest.mark.parametrize(("deadline", "dropped"), [(NOW - timedelta(days=30, seconds=1), 1), (NOW - timedelta(days=30), 0)])
+def test_prune__drops_what_the_guard_signed_after_thirty_days(database: Database, deadline: datetime, dropped: int) -> None:
+    with database.write() as session:
+        agent = Account(kind="agent", name="agent", created_at=OLD)
+        session.add(agent)
+        session.flush()
+        signed = {"vault": A, "nonce": b"\1" * 32, "amount_usdc_e6": 1, "deadline": int(deadline.timestamp()), "signed_at": OLD}
+        session.add(GuardSignature(agent_id=agent.id, **signed))
+    assert prune(database)["guard_signatures"] == dropped
 
 
 def test_prune__fences_each_transaction(database: Database) -> None:
