@@ -26,6 +26,7 @@ from core.db.repositories.gas import TOTAL, GasBudgets
 from core.db.repositories.keeper import Intent, NewIntent, Request
 from core.db.repositories.outbox_queue import Place
 from core.domain.money import UnixSeconds
+from core.domain.times import next_day
 from keeper.intents import ON_CHAIN, REQUEST_PATIENCE, State
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
@@ -166,7 +167,7 @@ class Round:
                         self._tell("the day's gas of all is used up")
                         break
                     if used_up is not None:
-                        queue.wait_until(session, [one.place.outbox_id], gas.next_day(now))
+                        queue.wait_until(session, [one.place.outbox_id], next_day(now))
                         continue
                     self._kept.add(one.place.outbox_id, price.most_wei)
                 made = rows.add_intent(session, intent, self._epoch(), now, state)
