@@ -23,6 +23,7 @@ from sqlalchemy.orm import Session
 from core.db.engine import Database, WriteSession
 from core.db.repositories import identity, jobs, retention
 from core.db.repositories.retention import MarkRow
+from core.domain.times import start_of_day
 
 NAME = "prune"
 EVERY_S = 3_600
@@ -31,11 +32,6 @@ MOST_BATCHES = 200  # of each kind a run: a million rows; the next run goes on
 IDEMPOTENCY_DAYS = 90
 RUN_DAYS = 7
 COUNTS_DAYS = 30  # far longer than a request may wait, or the record be behind
-
-
-def midnight(at: datetime) -> datetime:
-    """The start of that UTC day, so that no day is thinned while half of it is kept."""
-    return at.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 class Thinning:
@@ -74,7 +70,7 @@ class Prune:
 
     def run(self, now: datetime) -> Mapping[str, Any]:
         """How many rows of each kind were dropped. Errors: LeadershipLostError, the database's."""
-        marks, up_to_id = self._thin_marks(midnight(now - self._mark_retention))
+        marks, up_to_id = self._thin_marks(start_of_day(now - self._mark_retention))  # no day is thinned while half of it is kept
         ended_before = now - self._intent_retention
         answers_before, runs_before = now - timedelta(days=IDEMPOTENCY_DAYS), now - timedelta(days=RUN_DAYS)
         counts_before = now - timedelta(days=COUNTS_DAYS)

@@ -9,9 +9,10 @@ that the ceiling refuses is not counted, so that a higher plan serves at once.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import datetime
 
 from api.kernel.operation import Limits, Refusal
+from core.domain.times import next_day
 
 
 def ceilings(limits: Limits) -> Mapping[str, int]:
@@ -30,7 +31,7 @@ class Quota:
     @property
     def resets_at(self) -> datetime:
         """The next 00:00 UTC."""
-        return datetime.combine(self.now.date() + timedelta(days=1), time(0), self.now.tzinfo)
+        return next_day(self.now)
 
     def require_admitted(self) -> None:
         """Errors: Refusal rate_limited when today's calls were used up before this one."""

@@ -13,6 +13,11 @@ def start_of_day(now: datetime) -> datetime:
     return datetime.combine(now.astimezone(UTC).date(), time(0), UTC)
 
 
+def next_day(now: datetime) -> datetime:
+    """00:00 UTC after an aware time: when all that is counted by UTC day begins anew."""
+    return start_of_day(now) + timedelta(days=1)
+
+
 def utc_text(at: int) -> str:
     """Write a unix second as the API does: 1_767_225_600 is `"2026-01-01T00:00:00Z"`."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -187,7 +187,7 @@ class Round:
             return place.kept_wei(day)
         if used_up == TOTAL:
             self._tell("the day's gas of all is used up")
-        queue.wait_until(session, [place.outbox_id], now + UNBUILT_WAITS if used_up == TOTAL else gas.next_day(now))
+        queue.wait_until(session, [place.outbox_id], now + UNBUILT_WAITS if used_up == TOTAL else next_day(now))
         return None
 
     # What could not be sent

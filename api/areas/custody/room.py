@@ -11,6 +11,7 @@ from api.kernel.operation import Call, Limits, Refusal
 from core.db.repositories import gas, outbox_queue
 from core.db.repositories.gas import TOTAL, GasBudgets
 from core.db.repositories.outbox_queue import Payer
+from core.domain.times import next_day
 
 SOON = timedelta(minutes=1)  # the queue moves each second
 MEANWHILE = (
@@ -49,7 +50,7 @@ def _refuse_queue(call: Call, scope: str, limits: Limits) -> NoReturn:
 
 
 def _refuse_gas(call: Call, scope: str) -> NoReturn:
-    at = gas.next_day(call.now)
+    at = next_day(call.now)
     if scope == TOTAL:
         detail = f"The gas that the service pays for transfers in a day is used up; ask again from 00:00 UTC on. {MEANWHILE}"
         raise Refusal("temporarily_unavailable", detail, retry_at=at, next_calls=NEXT)

@@ -12,7 +12,7 @@ Laws
 import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import timedelta
 from typing import Any, NoReturn
 
 from api.areas.custody import room
@@ -29,7 +29,7 @@ from core.db.tables.identity import Account
 from core.domain.custody import LEAST_TRANSFER_USDC_E6, Authorized, SealedKey, available_usdc_e6, gas_kept_wei, transfer_state
 from core.domain.errors import OutsideError
 from core.domain.money import UnixSeconds, UsdcE6, usdc_text
-from core.domain.times import instant_text
+from core.domain.times import instant_text, next_day, start_of_day
 
 KIND = "custodial_transfer"
 GOOD_FOR = timedelta(days=1)
@@ -171,10 +171,9 @@ def _require_openable(call: Call, wallet: SealedKey) -> None:
 def _require_place_today(call: Call, caller: AgentCaller) -> None:
     """Each transfer costs the service gas."""
     limit = call.deps.limits.custodial_transfers_per_day
-    midnight = datetime.combine(call.now.date(), time(0), call.now.tzinfo)
-    if custody.count_transfers(call.db, caller.account_id, midnight) >= limit:
+    if custody.count_transfers(call.db, caller.account_id, start_of_day(call.now)) >= limit:
         detail = f"This account has asked for {limit} transfers today, and the service pays their gas; ask again tomorrow."
-        raise Refusal("rate_limited", detail, retry_at=midnight + timedelta(days=1))
+        raise Refusal("rate_limited", detail, retry_at=next_day(call.now))
 
 
 def _require_payee(call: Call, account: Account | None) -> str:

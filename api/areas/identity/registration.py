@@ -11,7 +11,7 @@ Source: core spec 5.4, 5.5, 8; decisions 62, 66; docs/decisions/0082.
 """
 
 from collections.abc import Mapping
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from api.kernel.defense import welcomes_a_day
@@ -20,6 +20,7 @@ from api.kernel.sessions import hash_of, open_agent_session
 from api.kernel.tokens import TokenKind, mint
 from core.books import credit_ledger
 from core.db.repositories import identity, safety
+from core.domain.times import next_day, start_of_day
 
 WINDOW = timedelta(seconds=60)
 OWNED_INSTEAD = "register later, or while your owner is signed in (owned agents count apart)"
@@ -29,10 +30,9 @@ def admit_unowned(call: Call) -> bool:
     """True when the welcome credit is due. Errors: Refusal rate_limited with the time from which it works."""
     limits = call.deps.limits
     identity.lock_registrations(call.db, call.client)
-    midnight = _midnight(call)
-    today = identity.count_unowned_registrations(call.db, call.client, midnight)
+    today = identity.count_unowned_registrations(call.db, call.client, start_of_day(call.now))
     if today >= limits.registrations_per_day:
-        raise _rate_limited(f"{limits.registrations_per_day} registrations a day", OWNED_INSTEAD, midnight + timedelta(days=1))
+        raise _rate_limited(f"{limits.registrations_per_day} registrations a day", OWNED_INSTEAD, next_day(call.now))
     recent = identity.unowned_registrations(call.db, call.client, call.now - WINDOW)
     if len(recent) >= limits.registrations_per_minute:
         again = recent[-limits.registrations_per_minute] + WINDOW
@@ -49,10 +49,9 @@ def admit_owned(call: Call, owner_id: int) -> bool:
     if len(agents) >= limits.agents_per_owner:
         detail = f"You own {limits.agents_per_owner} agents already, the most that one owner may have; use one of them."
         raise Refusal("owned_agents_limit", detail)
-    midnight = _midnight(call)
-    if identity.count_owned_registrations(call.db, call.client, midnight) >= limits.owned_registrations_per_day:
+    if identity.count_owned_registrations(call.db, call.client, start_of_day(call.now)) >= limits.owned_registrations_per_day:
         used = f"{limits.owned_registrations_per_day} registrations of owned agents a day"
-        raise _rate_limited(used, "register later, or from another network address", midnight + timedelta(days=1))
+        raise _rate_limited(used, "register later, or from another network address", next_day(call.now))
     return not credit_ledger.is_any_welcomed(call.db, agents)
 
 
@@ -60,15 +59,9 @@ def admit_owner(call: Call) -> None:
     """Whether one more wallet may become an owner. Errors: Refusal rate_limited."""
     limit = call.deps.limits.owner_sign_ups_per_day
     identity.lock_registrations(call.db, call.client)
-    midnight = _midnight(call)
-    if identity.count_owner_sign_ups(call.db, call.client, midnight) >= limit:
+    if identity.count_owner_sign_ups(call.db, call.client, start_of_day(call.now)) >= limit:
         instead = "sign in for the first time later, or from another network address; who signed in before can do so at any time"
-        raise _rate_limited(f"{limit} new owners a day", instead, midnight + timedelta(days=1), next_calls=())
-
-
-def _midnight(call: Call) -> datetime:
-    """When the UTC day began."""
-    return datetime.combine(call.now.date(), time(0), call.now.tzinfo)
+        raise _rate_limited(f"{limit} new owners a day", instead, next_day(call.now), next_calls=())
 
 
 def enrol(call: Call, name: str, *, owner_id: int | None = None, is_welcome: bool, **names: str) -> Mapping[str, Any]:

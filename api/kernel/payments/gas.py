@@ -11,7 +11,6 @@ Laws
 
 import re
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final
 
 import structlog
@@ -26,12 +25,11 @@ from core.db.repositories import payments, settlements
 from core.db.repositories.settlements import Budget
 from core.db.tables.payments import X402Settlement
 from core.domain.blocks import Receipt
-from core.domain.times import instant_text, start_of_day
+from core.domain.times import instant_text, next_day
 
 TX_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 NEXT: Final = ("credits.balance", "credits.prices")
 MOST_OPEN: Final = 8  # settlements of one payer that are looked for in a call
-DAY: Final = timedelta(days=1)
 
 log = structlog.get_logger("api")
 
@@ -62,7 +60,7 @@ def reserve(payment: Payment, *, is_contract: bool) -> Reserved | None:
 
 def _used_up(payment: Payment, budget: Budget, most: int) -> Refusal:
     now = payment.read.now
-    used, again = settlements.used_on(payment.session, now.date()), start_of_day(now) + DAY
+    used, again = settlements.used_on(payment.session, now.date()), next_day(now)
     is_all = used.all_wei + most > budget.all_wei
     log.error("gas_budget_used_up", used_wei=used.all_wei, contract_wei=used.contract_wei, of_contracts=not is_all)
     whose, instead = ("", "") if is_all else (" of contract wallets", "an account without code, ")

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import datetime, time, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -36,6 +36,7 @@ from core.db.repositories import credits
 from core.db.repositories.credits import UsedUp
 from core.domain.credits.buckets import NotEnoughCreditsError
 from core.domain.credits.free_reads import FreeReads, PoolLimits, pools_of
+from core.domain.times import next_day
 
 FREE_HEADER = "X-Free-Reads-Remaining"
 CREDITS_HEADER = "X-Credits-Charged"
@@ -173,7 +174,7 @@ def _text(amount: int) -> str:
 
 
 def _credit_insufficient(read: MeteredRead, needed: int, available: int, free: FreeReads) -> Refusal:
-    again = datetime.combine(read.now.date() + timedelta(days=1), time(0), read.now.tzinfo)
+    again = next_day(read.now)
     detail = (
         f"Today's free reads are used up and this read costs {_text(needed)}; you have {available}. "
         f"Pay as accepts says, or read again from {again:%Y-%m-%dT%H:%M:%SZ} on: "

@@ -12,7 +12,7 @@ Laws
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 
 from sqlalchemy import select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -69,11 +69,6 @@ def scopes_of(account_id: int | None, owner_id: int | None) -> tuple[str, ...]:
 def day_of(now: datetime) -> date:
     """The UTC day of an aware UTC time."""
     return now.date()
-
-
-def next_day(now: datetime) -> datetime:
-    """00:00 UTC, when every budget is whole again."""
-    return datetime.combine(now.date(), time(0), now.tzinfo) + timedelta(days=1)
 
 
 def hold(session: WriteSession, rows: Iterable[tuple[str, date]]) -> None:

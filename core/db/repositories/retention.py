@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from sqlalchemy import and_, delete, exists, func, or_, select, true, tuple_
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, aliased, class_mapper
 
 from core.db.engine import WriteSession
 from core.db.repositories.keeper import NOT_SENT, TERMINAL
@@ -108,7 +108,7 @@ def drop_idempotency_records(session: WriteSession, before: datetime, limit: int
 
 def drop_day_figures(session: WriteSession, figure: DayFigure, before: date, limit: int) -> int:
     """Drop at most `limit` figures of days before that one. How many went."""
-    key = figure.__mapper__.primary_key
+    key = class_mapper(figure).primary_key
     old = select(*key).where(figure.day < before).limit(limit)
     return len(session.execute(delete(figure).where(tuple_(*key).in_(old)).returning(figure.day)).all())
 

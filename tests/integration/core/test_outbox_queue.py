@@ -212,7 +212,3 @@ def test_settled__what_was_never_mined_costs_nothing(database: Database) -> None
         take(session, outbox_id, "refused")
         outbox_queue.settle(session, CHAIN)
     assert used(database) == (0, 0)
-
-
-def test_next_day__is_midnight_utc() -> None:
-    assert gas.next_day(NOW) == datetime(2026, 11, 3, tzinfo=UTC)

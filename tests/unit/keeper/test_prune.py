@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from core.db.repositories.retention import MarkRow
-from keeper.prune import Thinning, midnight
+from keeper.prune import Thinning
 
 A, B = b"a" * 20, b"b" * 20
 DAY = datetime(2026, 11, 21, tzinfo=UTC)
@@ -27,8 +27,3 @@ def test_thinning__over_two_batches__is_one_day() -> None:
     thinning = Thinning()
     assert thinning.to_drop([row(1, DAY)]) == []
     assert thinning.to_drop([row(2, DAY + timedelta(hours=1))]) == [2]
-
-
-def test_midnight__is_the_start_of_the_utc_day() -> None:
-    assert midnight(DAY + timedelta(hours=23, microseconds=1)) == DAY
-    assert midnight(DAY) == DAY

@@ -29,7 +29,7 @@ from core.domain.errors import OutsideError
 from core.domain.mandate.ledger import Kind
 from core.domain.mandate.outflows import outflows
 from core.domain.money import usdc_text
-from core.domain.times import instant_text, start_of_day
+from core.domain.times import instant_text, next_day, start_of_day
 
 MOST_LIVE = 1_000
 MOST_ASKED = 100  # outstanding payments that the chain is asked about in a call; the others count
@@ -126,7 +126,7 @@ def _require_left(call: Call, day: _Day, limit_usdc_e6: int, amount_usdc_e6: int
 
 def _again(call: Call, day: _Day, most_usdc_e6: int) -> datetime:
     """When at most that much counts: after as many deadlines as it takes, else when the next day begins."""
-    counts, tomorrow = day.spent_usdc_e6 + day.signed_usdc_e6, start_of_day(call.now) + timedelta(days=1)
+    counts, tomorrow = day.spent_usdc_e6 + day.signed_usdc_e6, next_day(call.now)
     for one in day.outstanding:
         counts -= one.amount_usdc_e6
         if counts <= most_usdc_e6:

@@ -1,7 +1,6 @@
 """What an agent reports: events and refused attempts. A broken rule is stored and flagged, never dropped (wallet spec 2.10, 2.11)."""
 
 import uuid
-from datetime import timedelta
 from typing import Any
 
 from api.areas.mandates.schemas import ReportEvent, ReportRefusal
@@ -21,7 +20,7 @@ from core.domain.mandate.refusals import REFUSAL_REPORTS_PER_DAY, RefusalReport,
 from core.domain.mandate.reported import position_of
 from core.domain.mandate.violations import Judgement, Report, Violation, judge
 from core.domain.money import usdc_text_or_none
-from core.domain.times import instant_text, start_of_day
+from core.domain.times import instant_text, next_day
 
 TRADES = (Kind.MOVE, Kind.BUY, Kind.SELL)
 UNSEEN_NOTICE = (
@@ -179,7 +178,7 @@ def _require_reports_left(call: Call, mandate: Mandate) -> None:
             "rate_limited",
             f"A mandate takes {REFUSAL_REPORTS_PER_DAY} refusal reports a UTC day; the block scan finds reverted calls by itself.",
             remaining={"refusal_reports_today": 0},
-            retry_at=start_of_day(call.now) + timedelta(days=1),
+            retry_at=next_day(call.now),
         )
 
 
