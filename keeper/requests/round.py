@@ -27,6 +27,7 @@ from core.db.repositories.gas import TOTAL, GasBudgets
 from core.db.repositories.keeper import Intent, NewIntent, Request
 from core.db.repositories.outbox_queue import Place
 from core.domain.money import UnixSeconds
+from core.domain.times import next_day
 from keeper.intents import ON_CHAIN, REQUEST_PATIENCE, State
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
