@@ -124,7 +124,7 @@ def keep_gas(session: WriteSession, outbox_id: int, day: date, wei: int) -> None
 def due(session: Session, chain_id: int, now: datetime, limit: int) -> list[tuple[Request, Place]]:
     """The requests that wait and are due, oldest first."""
     query = select(Outbox, OutboxQueue).join(OutboxQueue, OutboxQueue.outbox_id == Outbox.id)
-    query = query.where(OutboxQueue.is_taken.is_(False), OutboxQueue.due_at <= now, OutboxQueue.chain_id == chain_id)
+    query = query.where(~OutboxQueue.is_taken, OutboxQueue.due_at <= now, OutboxQueue.chain_id == chain_id)
     found = session.execute(query.order_by(OutboxQueue.due_at, OutboxQueue.outbox_id).limit(limit))
     return [(_request(request), _place(place)) for request, place in found]
 

@@ -2,8 +2,10 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
+from sqlalchemy import event, insert, text
 
 from core.db.engine import Database, WriteSession
 from core.db.repositories import gas, keeper, outbox, outbox_queue
@@ -11,6 +13,7 @@ from core.db.repositories.gas import TOTAL, GasBudgets
 from core.db.repositories.keeper import NewIntent, NewTx
 from core.db.repositories.outbox import NewRequest
 from core.db.repositories.outbox_queue import Payer
+from core.db.tables.keeper import Outbox, OutboxQueue
 from core.domain.blocks import Receipt
 
 NOW = datetime(2026, 11, 2, 12, tzinfo=UTC)
@@ -133,6 +136,22 @@ def test_due__is_the_oldest_first_and_no_more_than_asked(database: Database) -> 
     with database.write() as session:
         ids = [ask(session, f"k{n}") for n in range(5)]
         assert [request.id for request, _ in outbox_queue.due(session, CHAIN, NOW, 3)] == ids[:3]
+
+
+def test_due__reads_what_it_answers_however_many_wait_and_were_ever_asked(database: Database) -> None:
+    """A transfer's row of the outbox stays for good."""
+    asked = {"chain_id": CHAIN, "kind": "custodial_transfer", "role": "custody", "to": b"\x11" * 20, "reason": {}, "created_at": NOW}
+    queued = {"chain_id": CHAIN, "due_at": NOW, "tries": 0, "is_taken": False, "reserved_wei": 0}
+    statements = list[tuple[str, Any]]()
+    with database.write() as session:
+        ids = list(session.scalars(insert(Outbox).returning(Outbox.id), [asked | {"key": f"k{n}"} for n in range(5_000)]))
+        session.execute(insert(OutboxQueue), [queued | {"outbox_id": one} for one in ids[2_000:]])
+        session.execute(text("analyze outbox, outbox_queue"))
+        event.listen(session.get_bind(), "before_cursor_execute", lambda *told: statements.append((told[2], told[3])))
+        assert len(outbox_queue.due(session, CHAIN, NOW, 20)) == 20
+        statement, parameters = statements[-1]
+        plan = "\n".join(row[0] for row in session.connection().exec_driver_sql(f"explain {statement}", parameters))
+    assert ("ix_outbox_queue_due" in plan, "Seq Scan" in plan) == (True, False), plan
 
 
 # The day's gas
