@@ -272,6 +272,20 @@ def test_a_transaction_that_is_mined_after_its_time__is_no_revert_of_its_payer(m
     assert all(row.cost_wei for row in settlement_rows(moved)), "it is paid for all the same"
 
 
+WRAPPED = "6492" * 16  # what EIP-6492 ends with
+
+
+@pytest.mark.parametrize("signature", ["0x" + "ff" * 4_096, "0x" + "ff" * 2_500, "0x" + "11" * 300 + WRAPPED, "0x" + "00" * 64 + WRAPPED])
+def test_a_signature_that_no_transaction_could_carry__is_the_payers_to_mend(shop: Shop, signature: str) -> None:
+    """503 would tell a client that waiting helps, and operators that a node fails."""
+    payment = shop.payment()
+    payment["payload"]["signature"] = signature
+    answer = shop.get(payment)
+    assert reason(answer) == (402, "payment_invalid")
+    assert "signature" in answer.json()["detail"]
+    assert (shop.states(), shop.settler.settled) == ([], 0)
+
+
 def test_a_payment_that_somebody_else_sends_first__is_served_and_is_no_revert_of_its_payer(shop: Shop) -> None:
     wallet = burner(shop, Tell.NUMBER, 2**255)
     payment = shop.payment(signed=False, **{"from": wallet})
