@@ -104,19 +104,24 @@ def account_for_late_ones(payment: Payment) -> None:
 
 
 def _close(payment: Payment, one: X402Settlement, receipt: Receipt, cost_wei: int) -> None:
-    """A revert counts against the payer, unless somebody else's transaction has paid before ours."""
+    """A revert counts against the payer, unless somebody else's transaction has paid before ours, or ours came after its time."""
     chain = payment.read.deps.chain
-    is_reverted = receipt.status == 0 and not _is_paid(payment, one)
+    is_reverted = receipt.status == 0 and not _is_blameless(payment, one, receipt)
     bars = is_reverted and (one.is_contract or bool(chain.code_at(payment.signed.authorization.payer)))
     if settlements.close(payment.session, one.id, cost_wei, is_reverted=is_reverted, bars_payer=bars) and is_reverted:
         log.warning("settlement_reverted", payer=payment.signed.authorization.payer, cost_wei=cost_wei, bars_payer=bars)
     payment.session.commit()
 
 
-def _is_paid(payment: Payment, one: X402Settlement) -> bool:
+def _is_blameless(payment: Payment, one: X402Settlement, receipt: Receipt) -> bool:
+    """Whether a revert is not the payer's: the transaction came after its time, or another has paid."""
     row = payments.find(payment.session, (one.asset, one.payer, one.nonce))
     assert row is not None  # a settlement is of a payment
     payment.session.commit()
+    chain = payment.read.deps.chain
+    block = chain.header(receipt.block_hash)
+    if block is None or (row.valid_before is not None and block.timestamp >= row.valid_before):
+        return True
     token, payer, pay_to = (to_checksum_address(address) for address in (row.asset, row.payer, row.pay_to))
     wanted = Authorization(token=token, payer=payer, nonce=hex_text(row.nonce), pay_to=pay_to, amount=row.amount_usdc_e6)
-    return settlement_of(payment.read.deps.chain, wanted, row.claimed_block) is not None
+    return settlement_of(chain, wanted, row.claimed_block) is not None

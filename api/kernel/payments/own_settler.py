@@ -37,6 +37,8 @@ from core.chain.rpc import RpcCodeFailedError, RpcError, RpcRefusedError, RpcRev
 from core.chain.signer import Signer
 
 MOST_GAS: Final = 120_000
+TRANSACTION_GAS: Final = 21_000
+FLOOR_GAS: Final = 10  # a byte of zero; any other counts four times
 ENVELOPE_BYTES: Final = 130  # of an unsigned type 2 transaction beside its data, upper bound
 ENDS_AFTER_S: Final = 6  # what ends sooner may end before it is mined
 CONFIRM_WITHIN_S: Final = 20.0
@@ -84,7 +86,10 @@ class OwnSettler:
 
     def verify(self, payload: PaymentPayload, requirements: PaymentRequirements) -> VerifyResponse:
         """Whether the token would take the payment now. Errors: DearGasError, those of all reads."""
-        transfer = _transfer_of(payload, requirements)
+        try:
+            transfer = _transfer_of(payload, requirements)
+        except ValueError:
+            return VerifyResponse(is_valid=False, invalid_reason=ERR_INVALID_SIGNATURE, payer=payload.payload["authorization"]["from"])
         refused = self._refused(transfer, self._price(transfer))
         return VerifyResponse(is_valid=refused is None, invalid_reason=refused, payer=transfer.payer)
 
@@ -202,7 +207,7 @@ class OwnSettler:
 
 
 def _transfer_of(payload: PaymentPayload, requirements: PaymentRequirements) -> _Transfer:
-    """Errors: KeyError, ValueError for a payment that was not read strictly before."""
+    """Errors: ValueError for a signature that is no bytes, or more than MOST_GAS buys; KeyError for what was not read strictly before."""
     sent: dict[str, Any] = payload.payload["authorization"]
     amount, ends_at = int(sent["value"]), int(sent["validBefore"])
     try:
@@ -211,7 +216,14 @@ def _transfer_of(payload: PaymentPayload, requirements: PaymentRequirements) -> 
         )
     except AbiEncodeError as error:
         raise ValueError(str(error)) from error
+    if _floor_gas(hex_bytes(data)) > MOST_GAS:
+        raise ValueError("its data alone costs more gas than a payment has")
     return _Transfer(requirements.asset, data, sent["from"], amount, ends_at)
+
+
+def _floor_gas(data: bytes) -> int:
+    """What a transaction with that data costs at least (EIP-7623): a node runs it with no less."""
+    return TRANSACTION_GAS + FLOOR_GAS * (len(data) + 3 * (len(data) - data.count(0)))
 
 
 def _signature(sent: str) -> str:

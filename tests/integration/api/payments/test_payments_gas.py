@@ -246,6 +246,46 @@ def test_a_revert_that_is_mined_late__counts_when_the_payer_comes_again(shop: Sh
     assert 0 < used_today(shop) < GAS.most_wei(PRICE)
 
 
+@pytest.fixture
+def moved(shop: Shop) -> Iterator[Shop]:
+    """A shop whose chain's clock may be moved."""
+    before = shop.chain.anvil.snapshot()
+    yield shop
+    shop.chain.anvil.revert(before)
+
+
+def test_a_transaction_that_is_mined_after_its_time__is_no_revert_of_its_payer(moved: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gas became dearer while it was under way: the wallet would have paid, and pays the next time."""
+    monkeypatch.setattr("api.kernel.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
+    wallet = burner(moved, Tell.NUMBER, 2**255)
+    moved.chain.rpc.call("evm_setAutomine", [False])
+    try:
+        assert reason(pay(moved, wallet)) == (503, "settlement_pending")
+        moved.chain.rpc.call("evm_increaseTime", [100])
+    finally:
+        moved.chain.rpc.call("evm_mine", [])
+        moved.chain.rpc.call("evm_setAutomine", [True])
+    monkeypatch.undo()
+    later(moved, seconds=100)
+    assert moved.get(in_time(moved, wallet, 1)).status_code == 200
+    assert [(row.is_reverted, row.bars_payer) for row in settlement_rows(moved)] == [(False, False)] * 2
+    assert all(row.cost_wei for row in settlement_rows(moved)), "it is paid for all the same"
+
+
+WRAPPED = "6492" * 16  # what EIP-6492 ends with
+
+
+@pytest.mark.parametrize("signature", ["0x" + "ff" * 4_096, "0x" + "ff" * 2_500, "0x" + "11" * 300 + WRAPPED, "0x" + "00" * 64 + WRAPPED])
+def test_a_signature_that_no_transaction_could_carry__is_the_payers_to_mend(shop: Shop, signature: str) -> None:
+    """503 would tell a client that waiting helps, and operators that a node fails."""
+    payment = shop.payment()
+    payment["payload"]["signature"] = signature
+    answer = shop.get(payment)
+    assert reason(answer) == (402, "payment_invalid")
+    assert "signature" in answer.json()["detail"]
+    assert (shop.states(), shop.settler.settled) == ([], 0)
+
+
 def test_a_payment_that_somebody_else_sends_first__is_served_and_is_no_revert_of_its_payer(shop: Shop) -> None:
     wallet = burner(shop, Tell.NUMBER, 2**255)
     payment = shop.payment(signed=False, **{"from": wallet})
