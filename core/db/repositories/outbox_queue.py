@@ -140,8 +140,9 @@ def take(session: WriteSession, outbox_ids: Collection[int]) -> None:
 
 
 def wait_until(session: WriteSession, outbox_ids: Collection[int], at: datetime) -> None:
-    """Look at these again then, and not before."""
-    session.execute(update(OutboxQueue).where(OutboxQueue.outbox_id.in_(outbox_ids)).values(due_at=at))
+    """Look at these again then, and not before. That is no try: an hour of refusals begins anew."""
+    afresh = {"due_at": at, "tries": 0, "refused_at": None}
+    session.execute(update(OutboxQueue).where(OutboxQueue.outbox_id.in_(outbox_ids)).values(**afresh))
 
 
 def postpone(session: WriteSession, place: Place, now: datetime, refused_at: datetime) -> None:

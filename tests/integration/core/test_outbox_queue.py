@@ -132,6 +132,16 @@ def test_what_could_not_be_sent__waits_twice_as_long_each_time(database: Databas
     assert (outbox_id > 0, waits) == (True, [1, 2, 4, 8, 16, 32, 32])
 
 
+def test_what_waits_for_the_next_days_gas__is_tried_for_an_hour_again(database: Database) -> None:
+    with database.write() as session:
+        outbox_id = ask(session, "k")
+        ((_, place),) = outbox_queue.due(session, CHAIN, NOW, 1)
+        outbox_queue.postpone(session, place, NOW, NOW)
+        outbox_queue.wait_until(session, [outbox_id], NOW + timedelta(days=1))
+        ((_, place),) = outbox_queue.due(session, CHAIN, NOW + timedelta(days=1), 1)
+    assert (place.refused_at, place.tries) == (None, 0)
+
+
 def test_due__is_the_oldest_first_and_no_more_than_asked(database: Database) -> None:
     with database.write() as session:
         ids = [ask(session, f"k{n}") for n in range(5)]
