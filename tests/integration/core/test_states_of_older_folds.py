@@ -24,6 +24,9 @@ alter table x402_payment drop column valid_before; alter table x402_payment drop
 drop index ix_vault_mark_vault_id; drop index ix_mandate_unvaulted; alter table vault drop column is_of_replaced_terms;
 alter table mandate drop column ends_in_block;
 drop index uq_owner_alert_of_agent; alter table custodial_transfer drop column generation;
+drop table outbox_queue; drop table outbox_count; drop table gas_day; alter table keeper_tx drop column cost_wei;
+drop table x402_settlement; drop table x402_gas_day; drop table x402_payer; drop table guard_signature;
+drop table free_read_pool; drop index ix_custodial_wallet_key_version_account_id; drop index ix_transfer_report_watched;
 alter table account drop column generation, drop column recovered_generation, drop column wallet_generation, drop column wallet_payable_at;
 update alembic_version set version_num = '0003'
 """
