@@ -17,7 +17,7 @@ WALLET = "0x" + "ab" * 20
 @pytest.mark.parametrize(("is_owned", "hours"), [(False, 0), (True, 24)])
 def test_an_older_link__is_paid_as_if_it_had_waited(database: Database, is_owned: bool, hours: int) -> None:
     with database.write() as session:
-        owner = identity.owner_of_wallet(session, "0x" + "cd" * 20, NOW)
+        owner = identity.owner_of_wallet(session, "0x" + "cd" * 20, "203.0.113.9", NOW)
         assert owner is not None
         agent = identity.add_agent(session, "quant", owner.id if is_owned else None, "203.0.113.9", b"r" * 32, NOW)
         identity.link_wallet(session, agent.id, WALLET, NOW)
