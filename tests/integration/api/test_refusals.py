@@ -260,6 +260,10 @@ def test_health__live_answers_without_a_database(client: TestClient, database: D
 def test_openapi__shows_fields_and_refusals_of_every_call(client: TestClient) -> None:
     document = client.get("/openapi.json").json()
     login = document["paths"]["/auth/owner/login"]["post"]
-    assert set(login["requestBody"]["content"]["application/json"]["schema"]["properties"]) == {"message", "signature", "end_other_sessions"}
+    assert set(login["requestBody"]["content"]["application/json"]["schema"]["properties"]) == {
+        "message",
+        "signature",
+        "end_other_sessions",
+    }
     assert {"200", "400", "401", "429", "503"} <= set(login["responses"])
     assert document["components"]["schemas"]["Refusal"]["required"] == ["detail"]

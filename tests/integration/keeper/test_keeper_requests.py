@@ -10,6 +10,7 @@ from core.chain.custody import CustodySigner, KeyRing
 from core.db.repositories import gas, outbox_queue
 from core.db.repositories.gas import TOTAL, GasBudgets
 from core.db.tables.keeper import Outbox, OutboxQueue
+from core.domain.times import next_day
 from keeper.drafts import Caps
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
 from keeper.precedence import Precedence
@@ -210,7 +211,7 @@ def test_the_days_gas_of_an_account__holds_up_no_other_account(stage: Stage) -> 
     assert (arrived(stage, [first]), arrived(stage, [second])) == (0, 1)
     with stage.database.read() as session:
         (due_at,) = session.scalars(select(OutboxQueue.due_at).where(OutboxQueue.account_id == first.account_id))
-    assert due_at == gas.next_day(stage.now())
+    assert due_at == next_day(stage.now())
 
 
 def test_a_thief_who_asks_all_day__burns_less_than_the_days_budget(stage: Stage) -> None:
