@@ -213,7 +213,10 @@ def test_prune__drops_the_gas_of_old_days_unless_something_is_kept_of_it(databas
             session.add(GasDay(day=day, scope=scope, spent_wei=9, reserved_wei=reserved_wei))
     assert prune(database)["gas_days"] == 1
     with database.read() as session:
-        assert set(session.execute(select(GasDay.day, GasDay.scope)).tuples()) == {(old, "account:7"), (NOW.date(), "total")}
+        assert {(day, scope) for day, scope in session.execute(select(GasDay.day, GasDay.scope))} == {
+            (old, "account:7"),
+            (NOW.date(), "total"),
+        }
 
 
 def test_prune__fences_each_transaction(database: Database) -> None:
