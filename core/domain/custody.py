@@ -13,7 +13,7 @@ from enum import StrEnum
 from core.domain.money import UnixSeconds, UsdcE6
 
 LEAST_TRANSFER_USDC_E6 = UsdcE6(1_000_000)
-TRANSFER_GAS = 200_000  # the most that a transfer may use; about half of it is used
+TRANSFER_GAS = 150_000  # the most that a transfer may use; about half of it is used
 
 
 def gas_kept_wei(base_fee_wei: int) -> int:

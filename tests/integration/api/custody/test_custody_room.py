@@ -14,6 +14,7 @@ from api.kernel.operation import Limits
 from core.db.repositories import gas, outbox_queue
 from core.db.repositories.gas import TOTAL
 from core.db.tables.identity import Account
+from core.domain.custody import TRANSFER_GAS
 from tests.integration.api.conftest import TestClient
 from tests.integration.api.custody.conftest import NEW, PROVISION, TRANSFER, USDC, Stage
 
@@ -61,7 +62,7 @@ def one_transfers_gas(stage: Stage) -> int:
     """What is kept when a transfer is asked for."""
     header = stage.chain.reader.header()
     assert header is not None and header.base_fee_wei is not None
-    return 200_000 * 2 * header.base_fee_wei
+    return TRANSFER_GAS * 2 * header.base_fee_wei
 
 
 # How little
