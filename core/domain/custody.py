@@ -17,8 +17,9 @@ TRANSFER_GAS = 150_000  # the most that a transfer may use; about half of it is 
 
 
 def gas_kept_wei(base_fee_wei: int) -> int:
-    """What is kept of the day's gas when a transfer is asked for: at twice the base fee of now. The keeper keeps more where needed."""
-    return TRANSFER_GAS * 2 * base_fee_wei
+    """What is kept of the day's gas when a transfer is asked for: at three times the base fee of now, a first offer with a tip of up to
+    that fee. The keeper keeps more where needed."""
+    return TRANSFER_GAS * 3 * base_fee_wei
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

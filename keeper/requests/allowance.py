@@ -18,7 +18,6 @@ from keeper.state import Head
 
 UNSIGNED_REQUEST_BYTES = 450  # upper bound of an unsigned type 2 transaction with such a transfer's 292 bytes
 ROOM_FOR_REPLACEMENTS = 2
-LEAST_GAS = 150_000  # with which a transfer is sent once: more than it is estimated at
 
 
 class Kept:
@@ -79,5 +78,5 @@ class Prices:
         spared_wei = STOPS_WANTED * STOP_GAS * now.cap_wei(self._caps.stops_wei) if self._sends_stops_too else 0
         left_wei = now.sure_wei[self._account] - sum(kept_wei) - spared_wei
         barred = None if left_wei >= most_wei else "the key is short of ETH"
-        least_wei = min(most_wei, LEAST_GAS * offer.fees.max_fee_wei + layer_1_wei)
+        least_wei = min(most_wei, TRANSFER_GAS * offer.fees.max_fee_wei + layer_1_wei)
         return Price(most_wei, layer_1_wei, barred, max(0, left_wei // most_wei), least_wei)

@@ -74,7 +74,8 @@ def another_chain(clocked: Clocked) -> View:
         if not is_header(call):
             return result
         tag, top = call["params"][0], clocked.height + 5
-        number = {"latest": top, "safe": top - 10, "finalized": top - 20}.get(tag) or int(tag, 16)
+        heights = {"latest": top, "safe": top - 10, "finalized": top - 20}
+        number = heights[tag] if tag in heights else int(tag, 16)
         return block(number) if number <= top else None
 
     return view

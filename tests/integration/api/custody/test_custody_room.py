@@ -62,7 +62,7 @@ def one_transfers_gas(stage: Stage) -> int:
     """What is kept when a transfer is asked for."""
     header = stage.chain.reader.header()
     assert header is not None and header.base_fee_wei is not None
-    return TRANSFER_GAS * 2 * header.base_fee_wei
+    return TRANSFER_GAS * 3 * header.base_fee_wei
 
 
 # How little
