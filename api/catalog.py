@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from core.domain.credits.prices import PRICES
+from core.credits.rules.prices import PRICES
 
 
 class Auth(StrEnum):
@@ -69,7 +69,7 @@ class Tool:
 class Row:
     """One route. `path` has {names} that are fields of the command; {path} stands for several segments.
 
-    `price` names the fee of a GET in core.domain.credits.prices; without one nothing is charged. `media_type` is of a plain
+    `price` names the fee of a GET in core.credits.rules.prices; without one nothing is charged. `media_type` is of a plain
     success; the answer of another one than JSON is lines, or the body {"text": ...}. `also_as`: media types that the query
     `format` asks for instead.
     `block`: every refusal carries the machine-readable object; without it a core refusal is a sentence alone, but for

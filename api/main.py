@@ -47,14 +47,14 @@ from api.kernel.workers import THREADS
 from api.tools.endpoint import OPERATIONS as TOOLS
 from api.tools.endpoint import route_of
 from api.tools.openapi import PATHS
-from core.chain.custody import KeyMaker, KeyRing
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.chain.signer import LocalKeySigner
+from core.custody.keys import KeyMaker, KeyRing
+from core.custody.seals import tell_unknown
 from core.db.engine import Bounds, Database
-from core.db.repositories.identity import set_operator_key
-from core.domain.errors import InvalidParameterError
-from core.seals import tell_unknown
+from core.errors import InvalidParameterError
+from core.identity.queries import set_operator_key
+from core.mandate.chain.reader import VaultReader
 from core.settings import Settings
 from core.startup import read_settings, refusals
 
@@ -114,7 +114,7 @@ def deps_of(settings: Settings) -> Deps:
     deployment = settings.deployment()
     custody_keys = settings.custody_keys()
     database = Database(settings.database_url, application_name="api", bounds=BOUNDS)
-    chain = ChainReader(Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts)
+    chain = VaultReader(Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts)
     rails = _rails(settings, chain)
     return Deps(
         database=database,
@@ -146,7 +146,7 @@ def _metrics(database: Database, rails: Rails | None) -> Metrics:
     return metrics
 
 
-def _rails(settings: Settings, chain: ChainReader) -> Rails | None:
+def _rails(settings: Settings, chain: VaultReader) -> Rails | None:
     """None: no payee is named. Errors: InvalidParameterError."""
     if settings.x402_pay_to is None:
         return None
@@ -157,7 +157,7 @@ def _rails(settings: Settings, chain: ChainReader) -> Rails | None:
     return Rails(settler=settler, network=network, asset=chain.contracts["usdc"], pay_to=to_checksum_address(settings.x402_pay_to), gas=gas)
 
 
-def _settler(settings: Settings, chain: ChainReader, network: str) -> tuple[Settler, GasBudget | None]:
+def _settler(settings: Settings, chain: VaultReader, network: str) -> tuple[Settler, GasBudget | None]:
     """The facilitator behind a URL, or one in this process with a key of ours and a budget for its gas. Errors: InvalidParameterError."""
     if settings.x402_facilitator_url is not None:
         return remote_settler(settings.x402_facilitator_url), None

@@ -19,7 +19,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from core.domain.errors import InvalidParameterError
+from core.errors import InvalidParameterError
 
 DRIVER = "postgresql+psycopg"
 MOST = 1_000_000_000  # of whatever is counted

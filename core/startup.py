@@ -11,7 +11,8 @@ import structlog
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from core.domain.errors import InvalidParameterError
+from core.db.metadata import import_tables
+from core.errors import InvalidParameterError
 from core.logs import configure_logs
 from core.settings import Settings, asked_log_format
 
@@ -19,7 +20,11 @@ EXIT_CODE = 2
 
 
 def read_settings(*, answers: bool = False) -> Settings:
-    """The environment's settings, with the logs set up. `answers`: stdout is for a command's answer, so that logs go to stderr."""
+    """The environment's settings, with the logs set up and the tables of all contexts loaded.
+
+    `answers`: stdout is for a command's answer, so that logs go to stderr.
+    """
+    import_tables()
     configure_logs(asked_log_format(), sys.stderr if answers else None)
     with refusals():
         return Settings()

@@ -6,11 +6,10 @@ from datetime import datetime
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from core.db.repositories import alerts
-from core.db.repositories import quarantine as repository
-from core.db.repositories.mandates import find_mandate
-from core.db.repositories.quarantine import ACCOUNT, MANDATE, HeldLedger
-from core.domain.errors import InvalidParameterError, OutsideError
+from core.errors import InvalidParameterError, OutsideError
+from core.mandate.queries import find_mandate, public_ids_of
+from core.quarantine.queries import ACCOUNT, MANDATE
+from core.quarantine.views.held import HeldLedger, held_ledgers
 from indexer.chain.context import ChainContext
 from indexer.chain.retry import retry
 
@@ -29,7 +28,7 @@ def retry_held(chain: ChainContext, book: str | None, now: datetime) -> Told:
     """`book`: a mandate's public id or account:ID; None: all. Errors: InvalidParameterError, and those of the database before anything
     was tried."""
     with chain.database.read() as session:
-        held = repository.held_ledgers(session) if book is None else repository.held_ledgers(session, *_ledger_of(session, book))
+        held = held_ledgers(session) if book is None else held_ledgers(session, *_ledger_of(session, book))
         names = names_of(session, held)
     lines, is_held = list[str](), False
     for one in held:
@@ -50,7 +49,7 @@ def retry_held(chain: ChainContext, book: str | None, now: datetime) -> Told:
 
 def names_of(session: Session, held: list[HeldLedger]) -> dict[tuple[str, int], str]:
     """(kind, id) -> what a person calls the ledger: a mandate's public id, or account:ID."""
-    public_ids = alerts.public_ids_of(session, {one.ledger_id for one in held if one.ledger == MANDATE})
+    public_ids = public_ids_of(session, {one.ledger_id for one in held if one.ledger == MANDATE})
     return {
         (one.ledger, one.ledger_id): public_ids[one.ledger_id] if one.ledger == MANDATE else f"{ACCOUNT}:{one.ledger_id}" for one in held
     }

@@ -20,16 +20,16 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from core.blocks.queries import TIP, CursorMovedError
 from core.chain import right_chain
-from core.chain.reader import ChainReader
 from core.chain.rpc import RpcRefusedError
 from core.db.engine import Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
-from core.db.repositories import health
-from core.db.repositories import quarantine as quarantine_repository
-from core.db.repositories.chain import TIP, CursorMovedError
-from core.db.repositories.unregistered import unregistered_vaults
-from core.domain.errors import OutsideError, text_of
+from core.errors import OutsideError, text_of
+from core.health import views as health
+from core.mandate.chain.reader import VaultReader
+from core.quarantine import queries as quarantine_repository
+from core.quarantine.views.unregistered import unregistered_vaults
 from core.watchdog import Watchdog
 from indexer.chain.audit_loop import AuditLoop, Rest
 from indexer.chain.auditor import Auditor
@@ -55,7 +55,7 @@ def now_utc() -> datetime:
 class Audit:
     """What the auditor stands on: the second node, or the only one; a database of its own; its thread."""
 
-    reader: ChainReader
+    reader: VaultReader
     database: Database
     loop: AuditLoop
     blocks_a_round: int
@@ -72,7 +72,7 @@ class Indexer:
 
     def __init__(
         self,
-        reader: ChainReader,
+        reader: VaultReader,
         database: Database,
         leadership: Leadership,
         *,

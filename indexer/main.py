@@ -16,14 +16,14 @@ import typer
 from rich.console import Console
 from sqlalchemy.exc import SQLAlchemyError
 
-from core.chain.reader import ChainReader
+from core.audit import queries as findings
 from core.chain.rpc import Rpc
 from core.db.engine import Bounds, Database
+from core.db.leader import keep_out_writes
 from core.db.leadership import Leadership, LeadershipLostError
-from core.db.repositories import audit as findings
-from core.db.repositories.leader import keep_out_writes
-from core.domain.errors import MandateError, OutsideError, text_of
+from core.errors import MandateError, OutsideError, text_of
 from core.exporter import serve_or_tell
+from core.mandate.chain.reader import VaultReader
 from core.settings import Deployment, Settings
 from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
@@ -51,7 +51,7 @@ def build(settings: Settings, metrics: Metrics) -> Indexer:
     leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
     rpc = Rpc(settings.rpc_urls, answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s)
     metrics.count_rpc(rpc)
-    reader = ChainReader(rpc, deployment.contracts)
+    reader = VaultReader(rpc, deployment.contracts)
     audit, watchdog = build_audit(settings, deployment), Watchdog(settings.indexer_watchdog_s)
     return Indexer(
         reader,
@@ -73,7 +73,7 @@ def build_audit(settings: Settings, deployment: Deployment) -> Audit | None:
     urls = settings.rpc_urls
     rpc = Rpc([urls[min(1, len(urls) - 1)]], answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s)
     return Audit(
-        ChainReader(rpc, deployment.contracts),
+        VaultReader(rpc, deployment.contracts),
         Database(settings.database_url, application_name=f"{NAME} auditor", bounds=Bounds(pool_size=1, overflow=1)),
         AuditLoop(settings.audit_every_s),
         settings.audit_blocks,
@@ -85,7 +85,7 @@ def beside(database: Database, rpc: Rpc, deployment: Deployment) -> ChainContext
     """For short work beside a leader: its transactions wait for ours and ours for its, so that nobody judges what the other one writes."""
     contracts = deployment.contracts
     return ChainContext(
-        reader=ChainReader(rpc, contracts),
+        reader=VaultReader(rpc, contracts),
         database=database,
         chain_id=deployment.chain_id,
         factory=contracts["factory"],
@@ -137,7 +137,7 @@ def show_status(json: bool = typer.Option(False, "--json", help="one JSON object
     rpc = Rpc(settings.rpc_urls, answer_s=STATUS_ANSWER_S)
     try:
         with database.read() as session:
-            report = status.read(session, ChainReader(rpc, {}), settings.chain_id, now_utc())
+            report = status.read(session, VaultReader(rpc, {}), settings.chain_id, now_utc())
     except SQLAlchemyError as error:
         typer.echo(no_database(error), err=True)
         raise typer.Exit(1) from None

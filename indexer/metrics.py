@@ -13,9 +13,9 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from core.audit.rules import FindingKind
 from core.chain.rpc import Rpc
 from core.db.engine import Database, WriteSession
-from core.domain.audit import FindingKind
 from core.exporter import UNKNOWN, RpcFigures
 
 PREFIX = "mandate_indexer_"

@@ -10,18 +10,20 @@ from rich.table import Table
 from rich.text import Text
 from sqlalchemy.orm import Session
 
-from core.chain.reader import ChainReader
-from core.db.repositories import audit, chain, health, quarantine
-from core.db.repositories.audit import AuditPosition, OpenFinding
-from core.db.repositories.chain import FINALIZED
-from core.db.repositories.health import PastReorg
-from core.db.repositories.leader import LeaderRow, leader_row
-from core.db.repositories.quarantine import HeldLedger
-from core.domain.blocks import BlockHeader
-from core.domain.errors import OutsideError
-from core.domain.freshness import Health, IndexerFacts, Verdict, judge_indexer
-from core.domain.mandate.refusals import NOT_SEEN
-from core.domain.times import instant_text
+from core.audit import queries as audit
+from core.audit.queries import AuditPosition, OpenFinding
+from core.blocks import queries as chain
+from core.blocks.queries import FINALIZED
+from core.chain.blocks import BlockHeader
+from core.db.leader import LeaderRow, leader_row
+from core.errors import OutsideError
+from core.health import views as health
+from core.health.rules import Health, IndexerFacts, Verdict, judge_indexer
+from core.health.views import PastReorg
+from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.refusals import NOT_SEEN
+from core.quarantine.views.held import HeldLedger, held_ledgers
+from core.times import instant_text
 from indexer.held import names_of
 
 REORGS_SHOWN = 5
@@ -58,7 +60,7 @@ class Report:
         return {} if self.leader is None else self.leader.status
 
 
-def read(session: Session, reader: ChainReader, chain_id: int, now: datetime) -> Report:
+def read(session: Session, reader: VaultReader, chain_id: int, now: datetime) -> Report:
     """A node that does not answer leaves the head unknown; the database must be there."""
     head = _header(reader, "latest")
     facts = health.indexer_facts(session, now, None if head is None else head.number)
@@ -94,12 +96,12 @@ def _verdict(facts: IndexerFacts) -> Verdict:
 
 def _held_now(session: Session) -> list[tuple[str, HeldLedger]]:
     """Those that are held longest."""
-    found = quarantine.held_ledgers(session)[:HELD_SHOWN]
+    found = held_ledgers(session)[:HELD_SHOWN]
     names = names_of(session, found)
     return [(names[one.ledger, one.ledger_id], one) for one in found]
 
 
-def _header(reader: ChainReader, at: str | int) -> BlockHeader | None:
+def _header(reader: VaultReader, at: str | int) -> BlockHeader | None:
     try:
         return reader.header(at)
     except OutsideError:

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.db.repositories.keeper import Tx
-from core.domain.blocks import Receipt
+from core.chain.blocks import Receipt
+from core.keeper.intents import Tx
 
 BUMP_EIGHTHS = 9  # of the last fee
 

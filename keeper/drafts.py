@@ -25,8 +25,8 @@ from typing import Any, Protocol, TypeVar
 import structlog
 
 from core.chain.abi import hex_text
-from core.chain.reader import ChainReader
-from core.db.repositories.keeper import Intent
+from core.keeper.intents import Intent
+from core.mandate.chain.reader import VaultReader
 from keeper.attempts import Fees, Slot, first_free_nonce
 from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.intents import ENFORCE, State, as_anyone, is_for_anyone, is_for_the_keeper, order_of, restated
@@ -205,7 +205,7 @@ class Drafter:
     """Makes drafts of planned intents and of attempts that wait too long. `addresses`: whose keys this process holds."""
 
     def __init__(
-        self, reader: ChainReader, observer: Observer, addresses: Mapping[str, str], caps: Caps, allowance: Allowance | None = None
+        self, reader: VaultReader, observer: Observer, addresses: Mapping[str, str], caps: Caps, allowance: Allowance | None = None
     ) -> None:
         self._reader = reader
         self._observer = observer

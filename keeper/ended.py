@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from core.db.engine import Database
-from core.db.repositories import keeper as rows
-from core.db.repositories import watched as watched_rows
+from core.keeper.intents import ended_statuses, some_ended
+from core.keeper.views import recorded_statuses
 from keeper.observe import Observer
 from keeper.state import KeeperState, VaultStatus
 
@@ -37,7 +37,7 @@ class Ended:
         if not ends:
             return 0, []
         with self._database.read() as session:
-            known = watched_rows.ended_statuses(session, state.chain_id, [vault for vault, _ in ends])
+            known = ended_statuses(session, state.chain_id, [vault for vault, _ in ends])
         self._seen = {
             (vault, status): self._seen.get((vault, status), state.head.number)
             for vault, status in ends
@@ -51,7 +51,7 @@ class Ended:
 
     def _agreed(self, vaults: Sequence[str]) -> list[tuple[str, str]]:
         with self._database.read() as session:
-            recorded = rows.recorded_statuses(session, self._observer.chain_id, vaults)
+            recorded = recorded_statuses(session, self._observer.chain_id, vaults)
         each = self._observer.statuses_of_each(vaults, "safe")
         said = [(vault, ENDS[status]) for one in each for vault, status in one.items() if status in ENDS]
         voices = Counter(said) + Counter((vault, recorded[vault]) for vault in vaults if vault in recorded)
@@ -62,14 +62,14 @@ class Ended:
         node, also while it has nothing to say. Errors: RpcError.
         """
         with self._database.read() as session:
-            vaults = watched_rows.some_ended(session, state.chain_id, self._again_after, AGAIN_A_TICK)
+            vaults = some_ended(session, state.chain_id, self._again_after, AGAIN_A_TICK)
         statuses = self._observer.newest_statuses(vaults, state.head)
         self._again_after = vaults[-1] if len(vaults) == AGAIN_A_TICK else ""
         said = [vault for vault, status in statuses.items() if status not in ENDS]
         if not said:
             return []
         with self._database.read() as session:
-            recorded = rows.recorded_statuses(session, self._observer.chain_id, said)
+            recorded = recorded_statuses(session, self._observer.chain_id, said)
         is_alone = not self._observer.witnesses.are_several
         voices = Counter(v for v in said if recorded.get(v) == WORKING or (is_alone and recorded.get(v) not in ENDS.values()))
         for one in self._observer.statuses_of_each(said, "latest"):

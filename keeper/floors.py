@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from core.chain.rpc import Rpc
-from core.domain.money import UsdcE6
+from core.money import UsdcE6
 from keeper import views
 
 ASKED_S = 1.0  # that a node may take

@@ -14,12 +14,12 @@ from datetime import datetime
 from typing import Any
 
 from core.chain.fees import layer_1_fee_wei
-from core.chain.reader import ChainReader
 from core.chain.signer import Signer
 from core.db.engine import Database
-from core.db.repositories import keeper_metrics
-from core.domain.errors import OutsideError
-from core.domain.jobs import ATTENTION
+from core.errors import OutsideError
+from core.jobs.rules import ATTENTION
+from core.keeper import figures as keeper_metrics
+from core.mandate.chain.reader import VaultReader
 from keeper.schedule import JobSkippedError
 from keeper.state import Role
 
@@ -94,7 +94,7 @@ class Funds:
     """Give `run` to a Job. `max_fee_wei` is the cap of maxFeePerGas; `gas_a_day_wei`: what requests may cost in a day."""
 
     def __init__(
-        self, reader: ChainReader, database: Database, signers: Mapping[Role, Signer], max_fee_wei: int, gas_a_day_wei: int = 0
+        self, reader: VaultReader, database: Database, signers: Mapping[Role, Signer], max_fee_wei: int, gas_a_day_wei: int = 0
     ) -> None:
         self._reader = reader
         self._database = database

@@ -22,8 +22,8 @@ import structlog
 
 from core.chain import results
 from core.chain.rpc import Request, Rpc, RpcRefusedError
-from core.domain.errors import OutsideError
-from core.domain.money import UnixSeconds
+from core.errors import OutsideError
+from core.money import UnixSeconds
 from keeper.state import Head
 
 MOST_AHEAD_S = 5  # of this machine's clock: a head that is further ahead is a lie, or the clock is late

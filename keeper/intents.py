@@ -25,9 +25,10 @@ from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
 
-from core.chain import calldata
 from core.chain.abi import hex_bytes
-from core.db.repositories.keeper import Intent, NewIntent, Request
+from core.keeper.intents import Intent, NewIntent
+from core.keeper.queue import Request
+from core.mandate.chain import calldata
 from keeper.jobs.settle import has_something_to_settle
 from keeper.state import SOURCE_AT_COST, STOPS, Action, Head, Kind, Role, VaultStatus, evidence_hash
 from keeper.views import Numbers

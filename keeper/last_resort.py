@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from core.db.engine import Database
-from core.db.repositories import watched as watched_rows
-from core.domain.money import BPS_ONE, UnixSeconds
+from core.keeper import views as watched_rows
+from core.money import BPS_ONE, UnixSeconds
 from keeper.state import Action, KeeperState, Kind, VaultReading, VaultStatus
 from keeper.witness import VAULTS_A_PART, Witnesses
 

@@ -21,17 +21,17 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from core.chain import right_chain
-from core.chain.custody import CustodySigner, KeyRing
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc, RpcError
 from core.chain.signer import Signer
+from core.custody import queries as custody_rows
+from core.custody.keys import CustodySigner, KeyRing
+from core.custody.seals import tell_unknown
 from core.db.engine import Bounds, Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
-from core.db.repositories import custody as custody_rows
-from core.db.repositories.gas import GasBudgets
-from core.domain.errors import InvalidParameterError, OutsideError, text_of
+from core.errors import InvalidParameterError, OutsideError, text_of
 from core.exporter import Server, serve_or_tell
-from core.seals import tell_unknown
+from core.keeper.gas import GasBudgets
+from core.mandate.chain.reader import VaultReader
 from core.settings import Settings
 from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
@@ -114,7 +114,7 @@ class Keeper:
         rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=settings.rpc_requests_per_s - share)
         metrics.count_rpc(rpc)
         metrics.gas_budget.set(settings.custody_gas_wei_per_day)
-        self._reader = ChainReader(rpc, deployment.contracts)
+        self._reader = VaultReader(rpc, deployment.contracts)
         self._precedence = Precedence()
         self._requests: Requests | None = None
         self._watchdog = Watchdog(settings.keeper_watchdog_s)

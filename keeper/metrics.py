@@ -22,11 +22,14 @@ from sqlalchemy.orm import Session
 
 from core.chain.rpc import Rpc
 from core.db.engine import Database
-from core.db.repositories import gas, jobs, keeper_metrics, outbox_queue
-from core.db.repositories.keeper_metrics import UnderWay
-from core.db.repositories.leader import leader_row
-from core.domain.jobs import LastRun
+from core.db.leader import leader_row
 from core.exporter import UNKNOWN, RpcFigures
+from core.jobs import queries as jobs
+from core.jobs.rules import LastRun
+from core.keeper import figures as keeper_metrics
+from core.keeper import gas
+from core.keeper import queue as outbox_queue
+from core.keeper.figures import UnderWay
 from keeper import funds
 
 PREFIX = "mandate_keeper_"

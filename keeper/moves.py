@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.db.repositories.keeper import SHORT, Intent, Tx
-from core.domain.blocks import Receipt
+from core.chain.blocks import Receipt
+from core.keeper.intents import Intent, Tx
+from core.keeper.views import SHORT
 from keeper.attempts import Lost, Mined, Pending, Verdict
 from keeper.intents import ON_CHAIN, PENDING, State
 from keeper.state import STOPS, Kind, VaultStatus

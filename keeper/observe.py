@@ -17,12 +17,13 @@ from typing import Any
 
 from core.chain import results
 from core.chain.abi import AbiDecodeError, function, hex_bytes
-from core.chain.reader import VIEW_GAS, ChainReader
+from core.chain.blocks import BlockHeader
+from core.chain.reader import VIEW_GAS
 from core.chain.rpc import Request, RpcError, RpcUnreachableError
-from core.db.repositories.watched import SourcedMark, WatchedVault
-from core.domain.blocks import BlockHeader
-from core.domain.mandate.terms import ZERO_ADDRESS
-from core.domain.money import BPS_ONE, UnixSeconds
+from core.keeper.views import SourcedMark, WatchedVault
+from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.terms import ZERO_ADDRESS
+from core.money import BPS_ONE, UnixSeconds
 from keeper import views
 from keeper.floors import Floors
 from keeper.heads import Heads
@@ -43,7 +44,7 @@ _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper"
 class Observer:
     """Reads vaults, and keeps which of them are in trouble."""
 
-    def __init__(self, reader: ChainReader, chain_id: int, max_head_age_s: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, reader: VaultReader, chain_id: int, max_head_age_s: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.chain_id = chain_id
         self.max_head_age_s = max_head_age_s
         self.trouble = Trouble(clock)

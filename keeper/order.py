@@ -10,8 +10,8 @@ Laws
 
 from collections.abc import Callable, Iterable, Sequence
 
-from core.db.repositories.watched import WatchedVault
-from core.domain.money import BPS_ONE, UnixSeconds
+from core.keeper.views import WatchedVault
+from core.money import BPS_ONE, UnixSeconds
 from keeper.state import VaultReading, VaultStatus
 
 UNFUNDED_S = 15.0

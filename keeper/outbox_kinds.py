@@ -13,12 +13,13 @@ from functools import partial
 import structlog
 from sqlalchemy.orm import Session
 
-from core.chain import calldata, typed_data
 from core.chain.abi import hex_bytes
-from core.chain.custody import CustodySigner, authorization_nonce
-from core.db.repositories import custody
-from core.db.repositories.keeper import NewIntent, Request
-from core.domain.errors import OutsideError
+from core.custody.keys import CustodySigner, authorization_nonce
+from core.custody.views import payment_of_request
+from core.errors import OutsideError
+from core.keeper.intents import NewIntent
+from core.keeper.queue import Request
+from core.mandate.chain import calldata, typed_data
 from keeper.intents import State, intent_of_request
 from keeper.spared import spared
 from keeper.state import Head, Role
@@ -74,7 +75,7 @@ def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
     """Builds a transfer as the wallet's own EIP-3009 authorization, which the custody's gas key sends and pays for."""
 
     def build(session: Session, request: Request, now: datetime) -> bytes:
-        found = custody.payment_of_request(session, request.id)
+        found = payment_of_request(session, request.id)
         if found is None:
             raise OutsideError("no custodial transfer belongs to this request")
         wallet, transfer = found.wallet, found.transfer

@@ -20,10 +20,17 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from core.credits.queries import drop_free_reads
+from core.custody.views import drop_finished_requests
 from core.db.engine import Database, WriteSession
-from core.db.repositories import identity, jobs, retention
-from core.db.repositories.retention import MarkRow
-from core.domain.times import start_of_day
+from core.identity import queries as identity
+from core.identity.calls import drop_idempotency_records
+from core.jobs import queries as jobs
+from core.keeper import retention
+from core.keeper.gas import drop_gas_days
+from core.keeper.retention import MarkRow
+from core.payments.guard_signatures import drop_guard_signatures
+from core.times import start_of_day
 
 NAME = "prune"
 EVERY_S = 3_600
@@ -31,6 +38,7 @@ BATCH = 5_000
 MOST_BATCHES = 200  # of each kind a run: a million rows; the next run goes on
 IDEMPOTENCY_DAYS = 90
 RUN_DAYS = 7
+DROPS_OF_DAYS = (drop_gas_days, drop_free_reads)
 COUNTS_DAYS = 30  # far longer than a request may wait, or the record be behind
 
 
@@ -78,16 +86,11 @@ class Prune:
             "marks": marks,
             "marks_up_to_id": up_to_id,
             "intents": self._all(lambda session: retention.drop_finished_intents(session, ended_before, self._batch)),
-            "requests": self._all(lambda session: retention.drop_finished_requests(session, ended_before, self._batch)),
-            "idempotency_records": self._all(lambda session: retention.drop_idempotency_records(session, answers_before, self._batch)),
+            "requests": self._all(lambda session: drop_finished_requests(session, ended_before, self._batch)),
+            "idempotency_records": self._all(lambda session: drop_idempotency_records(session, answers_before, self._batch)),
             "sign_in_texts": self._all(lambda session: identity.sweep_nonces(session, now, self._batch)),
-            "day_figures": sum(
-                self._all(partial(retention.drop_day_figures, figure=figure, before=counts_before.date(), limit=self._batch))
-                for figure in retention.DAY_FIGURES
-            ),
-            "guard_signatures": self._all(
-                lambda session: retention.drop_guard_signatures(session, int(counts_before.timestamp()), self._batch)
-            ),
+            "day_figures": sum(self._all(partial(drop, before=counts_before.date(), limit=self._batch)) for drop in DROPS_OF_DAYS),
+            "guard_signatures": self._all(lambda session: drop_guard_signatures(session, int(counts_before.timestamp()), self._batch)),
             "job_runs": self._all(lambda session: jobs.drop_old_runs(session, runs_before, self._batch)),
         }
 

@@ -24,8 +24,8 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import Database
 from core.db.leadership import LeadershipLostError
-from core.db.repositories import jobs as rows
-from core.domain.errors import MandateError, OutsideError, text_of
+from core.errors import MandateError, OutsideError, text_of
+from core.jobs import queries as rows
 
 ERROR_CHARACTERS = 300
 
@@ -40,7 +40,7 @@ class JobSkippedError(Exception):
 class Job:
     """Something to do every `every_s` seconds. `run` is given the time, and says in few words and numbers (JSON) what it did.
 
-    Under `core.domain.jobs.ATTENTION` it may say what a person has to do. Errors of `run`: JobSkippedError; any other is a failure.
+    Under `core.jobs.rules.ATTENTION` it may say what a person has to do. Errors of `run`: JobSkippedError; any other is a failure.
     """
 
     name: str

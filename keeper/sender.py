@@ -13,7 +13,7 @@ Laws
   and has no block with them a few blocks later rests while others are asked.
 - Stops go first, a few at a time, so that neither a crash nor a bad one holds the others up.
 - A request whose asker was evicted is not signed, and bytes of it that were signed are sent no more; that it is not void is held until its
-  bytes are committed (core.db.repositories.evictions).
+  bytes are committed (core.identity.evictions).
 """
 
 import time
@@ -27,15 +27,16 @@ from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
 from core.chain.abi import hex_text
-from core.chain.reader import ChainReader
 from core.chain.rpc import RpcError
 from core.chain.signer import Signer
+from core.custody.views import void_requests, void_requests_held
 from core.db.engine import Database, WriteSession
-from core.db.repositories import custody
-from core.db.repositories import keeper as rows
-from core.db.repositories.keeper import Intent, NewIntent, NewTx, Tx
-from core.domain.errors import MandateError, OutsideError
-from core.domain.money import UnixSeconds
+from core.errors import MandateError, OutsideError
+from core.keeper import intents as rows
+from core.keeper.intents import Intent, NewIntent, NewTx, Tx
+from core.keeper.views import recorded_statuses
+from core.mandate.chain.reader import VaultReader
+from core.money import UnixSeconds
 from keeper.apart import settled_apart
 from keeper.attempts import Pending, Slot
 from keeper.counts import Counts
@@ -76,7 +77,7 @@ class Sender:
     def __init__(
         self,
         *,
-        reader: ChainReader,
+        reader: VaultReader,
         observer: Observer,
         database: Database,
         signers: Mapping[str, Signer],
@@ -168,7 +169,7 @@ class Sender:
         if not vaults:
             return {}, {}
         with self._database.read() as session:
-            recorded = rows.recorded_statuses(session, self._observer.chain_id, vaults)
+            recorded = recorded_statuses(session, self._observer.chain_id, vaults)
         return {vault: numbers.status for vault, numbers in self._observer.numbers(vaults, sight.head).items()}, recorded
 
     # What is signed
@@ -270,7 +271,7 @@ class Sender:
         if not by_request:
             return frozenset()
         with self._database.read() as session:
-            return frozenset(by_request[request] for request in custody.void_requests(session, by_request.keys()))
+            return frozenset(by_request[request] for request in void_requests(session, by_request.keys()))
 
     def _commit(self) -> AbstractContextManager[bool]:
         """Whether what was signed may be committed."""
@@ -408,7 +409,7 @@ class Sender:
 
     def _require_not_void(self, session: WriteSession, signed: Sequence[tuple[Draft, NewTx]]) -> None:
         requests = [draft.intent.outbox_id for draft, _ in signed if draft.intent.outbox_id is not None and not draft.is_filler]
-        void = custody.void_requests_held(session, requests)
+        void = void_requests_held(session, requests)
         if void:
             raise VoidRequestError(sorted(void))
 

@@ -18,11 +18,11 @@ from typing import Any
 import structlog
 
 from core.chain import results
+from core.chain.blocks import BlockHeader, Receipt
 from core.chain.reader import receipt_of, transaction_of
 from core.chain.results import Parse
 from core.chain.rpc import Request, Rpc, RpcRefusedError
-from core.db.repositories.keeper import Tx
-from core.domain.blocks import BlockHeader, Receipt
+from core.keeper.intents import Tx
 from keeper.attempts import Lost, Mined, Pending, Slot, Verdict, gap_below, slots_of, verdict_of
 from keeper.counts import Counts
 from keeper.heads import NEWEST, Heads, NoHeadError, disbelieve

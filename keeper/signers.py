@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from core.chain.remote_signer import ANSWER_S, RemoteSigner
 from core.chain.signer import LocalKeySigner, Signer
-from core.domain.errors import InvalidParameterError
+from core.errors import InvalidParameterError
 from keeper.state import Role
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")

@@ -1,7 +1,7 @@
 """Which keys may sign where. A key that stands in the environment, or that everybody has, is for a local chain only."""
 
-from core.domain.errors import InvalidParameterError, MandateError
-from core.domain.public_accounts import PUBLIC_ACCOUNTS
+from core.errors import InvalidParameterError, MandateError
+from core.public_accounts import PUBLIC_ACCOUNTS
 
 LOCAL_CLIENT = "anvil/"  # web3_clientVersion of a chain that runs on this machine for development
 

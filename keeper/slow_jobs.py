@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from core.chain.reader import ChainReader
 from core.chain.signer import Signer
 from core.db.engine import Database
+from core.mandate.chain.reader import VaultReader
 from keeper import funds, prune
 from keeper.funds import Funds
 from keeper.prune import Prune
@@ -20,7 +20,7 @@ class Place:
     """What jobs work with. `fence`: of the leader's epoch, to be called first in each writing transaction."""
 
     database: Database
-    reader: ChainReader
+    reader: VaultReader
     signers: Mapping[Role, Signer]
     fence: Callable[[Session], None]
     max_fee_wei: int

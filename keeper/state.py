@@ -12,8 +12,8 @@ from typing import Any
 
 import rfc8785
 
-from core.domain.blocks import BlockHeader
-from core.domain.money import UnixSeconds, UsdcE6, usdc_text_or_none
+from core.chain.blocks import BlockHeader
+from core.money import UnixSeconds, UsdcE6, usdc_text_or_none
 
 SOURCE_VAULT_WORTH = "vault.worth"  # own cash plus the listed adapters' valueOf, summed by the vault itself
 SOURCE_AT_COST = "vault.worth_at_cost"  # the same plus, at cost, money out where no adapter values it: no market value

@@ -7,12 +7,12 @@ from datetime import datetime
 from rich.table import Table
 from sqlalchemy.orm import Session
 
-from core.db.repositories import keeper as rows
-from core.db.repositories import watched as watched_rows
-from core.db.repositories.keeper import Intent, Tx
-from core.db.repositories.leader import LeaderRow, leader_row
-from core.db.repositories.watched import Mark, WatchedVault
-from core.domain.money import usdc_text
+from core.db.leader import LeaderRow, leader_row
+from core.keeper import intents as rows
+from core.keeper import views as watched_rows
+from core.keeper.intents import Intent, Tx
+from core.keeper.views import Mark, WatchedVault
+from core.money import usdc_text
 from keeper.market import GWEI
 from keeper.state import SOURCE_AT_COST
 

@@ -26,11 +26,11 @@ import structlog
 from core.chain.rpc import RpcError
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
-from core.db.repositories import keeper as rows
-from core.db.repositories import watched as watched_rows
-from core.db.repositories.keeper import Intent, NewIntent, NewVaultMark
-from core.db.repositories.watched import WatchedVault
-from core.domain.money import UnixSeconds, usdc_text_or_none
+from core.keeper import intents as rows
+from core.keeper import views as watched_rows
+from core.keeper.intents import Intent, NewIntent, NewVaultMark, add_ended, forget_ended
+from core.keeper.views import WatchedVault
+from core.money import UnixSeconds, usdc_text_or_none
 from keeper.audit import Audit
 from keeper.ended import Ended
 from keeper.heads import NoHeadError
@@ -278,8 +278,8 @@ class Tick:
         if ended or at_work:
             with self._database.write() as session:
                 self._leadership.fence(session)
-                watched_rows.add_ended(session, self._chain_id, ended, block_number, now)
-                watched_rows.forget_ended(session, self._chain_id, at_work)
+                add_ended(session, self._chain_id, ended, block_number, now)
+                forget_ended(session, self._chain_id, at_work)
 
     def _tell_changes(self, state: KeeperState, now: UnixSeconds) -> None:
         """Once when it begins and once when it ends: an idle chain would fill the log."""

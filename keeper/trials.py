@@ -16,7 +16,7 @@ import structlog
 from core.chain.abi import hex_text
 from core.chain.reader import refusal_name
 from core.chain.rpc import Request, Rpc, RpcError, RpcRefusedError, RpcRevertedError
-from core.db.repositories.keeper import Intent
+from core.keeper.intents import Intent
 from keeper.apart import settled_apart
 from keeper.attempts import Slot
 from keeper.funds import STOP_GAS

@@ -25,7 +25,7 @@ from typing import Any
 import structlog
 
 from core.chain.rpc import Request, Rpc, RpcError, RpcUnreachableError
-from core.domain.money import UsdcE6
+from core.money import UsdcE6
 from keeper import views
 from keeper.floors import Floors
 from keeper.heads import REST_S, Heads, disbelieve

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from eth_utils.address import is_hex_address, to_checksum_address
 
-from core.domain.public_accounts import PUBLIC_ACCOUNTS
+from core.public_accounts import PUBLIC_ACCOUNTS
 from scripts._deployments import BASE_SEPOLIA_USDC
 
 BASE_SEPOLIA_CHAIN_ID = 84532

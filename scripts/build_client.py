@@ -1,7 +1,7 @@
 """Builds the client's wheel: `python -m scripts.build_client [FOLDER]`, by default .build/client.
 
-In the wheel everything is one package, `mandate_wallet`: api/client as itself, and beneath it the part of core that verify-record
-stands on. Only the import lines change; nothing is downloaded.
+In the wheel everything is one package, `mandate_wallet`: api/client as itself, and beneath it the part of core that it imports,
+directly or not. Only the import lines change; nothing is downloaded.
 """
 
 import re
@@ -11,10 +11,11 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import grimp
+
 ROOT = Path(__file__).parents[1]
 CLIENT = ROOT / "api" / "client"
 PACKAGE = "mandate_wallet"
-PARTS = {"api/client": PACKAGE, "core/chain": f"{PACKAGE}/core/chain", "core/domain": f"{PACKAGE}/core/domain"}
 WITHIN_S = 120
 NOT_CODE = shutil.ignore_patterns("__pycache__", "pyproject.toml", "README.md")
 
@@ -22,13 +23,25 @@ _NAMES = {"api.client": PACKAGE, "core": f"{PACKAGE}.core"}
 _IMPORT = re.compile(r"^(\s*from )(api\.client|core)(?=[. ])", re.MULTILINE)
 
 
+def used_of_core() -> list[Path]:
+    """The modules of core that the client stands on, with the packages that hold them, from the repository's folder on."""
+    graph = grimp.build_graph("api", "core", cache_dir=None)
+    modules = graph.find_upstream_modules("api.client", as_package=True)
+    names = {".".join(name.split(".")[:end]) for name in modules if name.startswith("core.") for end in range(1, name.count(".") + 2)}
+    paths = [Path(name.replace(".", "/")) for name in sorted(names)]
+    return [path / "__init__.py" if (ROOT / path).is_dir() else path.with_suffix(".py") for path in paths]
+
+
 def build(folder: Path) -> Path:
     """The path of the wheel. Errors: CalledProcessError when uv refuses."""
     with TemporaryDirectory() as name:
         stage = Path(name)
-        for part, target in PARTS.items():
-            shutil.copytree(ROOT / part, stage / target, ignore=NOT_CODE)
-        (stage / PACKAGE / "core" / "__init__.py").write_text('"""What verify-record and the service share."""\n')
+        shutil.copytree(CLIENT, stage / PACKAGE, ignore=NOT_CODE)
+        for path in used_of_core():
+            target = stage / PACKAGE / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / path, target)
+        shutil.copytree(ROOT / "core" / "chain" / "abis", stage / PACKAGE / "core" / "chain" / "abis", dirs_exist_ok=True)
         for module in (stage / PACKAGE).rglob("*.py"):
             module.write_text(_IMPORT.sub(lambda found: found[1] + _NAMES[found[2]], module.read_text()))
         for file in ("pyproject.toml", "README.md"):

@@ -12,8 +12,8 @@ from typing import Any
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 
-from core.chain.typed_data import guard_targets_hash, receive_authorization_typed_data, rules_hash, terms_digest, terms_typed_data
-from core.domain.mandate.terms import UNPINNED, ZERO_ADDRESS, MandateTerms, Rule, RuleKind, rules_to_json
+from core.mandate.chain.typed_data import guard_targets_hash, receive_authorization_typed_data, rules_hash, terms_digest, terms_typed_data
+from core.mandate.rules.terms import UNPINNED, ZERO_ADDRESS, MandateTerms, Rule, RuleKind, rules_to_json
 
 FILE = Path(__file__).resolve().parent.parent / "tests" / "vectors" / "mandate_terms.json"
 # anvil's second account: everybody knows this key.

@@ -33,10 +33,10 @@ from api.kernel.credentials import KEY_HEADER
 from api.kernel.metrics import Metrics
 from api.kernel.operation import Deps
 from api.main import create_app, listen
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.db import embedded, migrate
 from core.db.engine import Database
+from core.mandate.chain.reader import VaultReader
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".build" / "mcp"
@@ -79,7 +79,7 @@ def _serving(database_url: str, listener: socket.socket) -> Iterator[str]:
     deps = Deps(
         database=database,
         metrics=Metrics(database),
-        chain=ChainReader(Rpc([NO_NODE]), {}),
+        chain=VaultReader(Rpc([NO_NODE]), {}),
         chain_id=CHAIN_ID,
         base_url=url,
         contracts={},

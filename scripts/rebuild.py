@@ -21,15 +21,15 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership
-from core.db.repositories import shadow
-from core.db.repositories.chain_view import Difference
-from core.db.repositories.shadow import MissingRow
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
+from core.mandate.chain.reader import VaultReader
 from core.settings import Deployment, Settings
+from core.shadow import queries as shadow
+from core.shadow.queries import MissingRow
+from core.shadow.views import Difference
 from core.startup import read_settings, refusals
 from indexer.chain.context import ChainContext
 from indexer.chain.rebuild import Comparison, Rebuild, RebuildRefusedError
@@ -72,7 +72,7 @@ def _opened(settings: Settings, deployment: Deployment) -> Iterator[Rebuild]:
     record = Database(settings.database_url, application_name="rebuild", bounds=BOUNDS)
     beside = Database(settings.database_url, application_name="rebuild shadow", bounds=BOUNDS, search_path=shadow.SEARCH_PATH)
     rpc = Rpc(settings.rpc_urls, answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s)
-    reader = ChainReader(rpc, deployment.contracts)
+    reader = VaultReader(rpc, deployment.contracts)
     try:
         if not lead.try_take(now_utc()):
             raise RebuildRefusedError("an indexer leads; stop it first, and its spares")

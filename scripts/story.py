@@ -12,7 +12,7 @@ from web3 import HTTPProvider, Web3
 from web3.contract import Contract
 from web3.types import LogReceipt, TxReceipt
 
-from core.chain import calldata
+from core.mandate.chain import calldata
 
 BALANCE_OF = [
     {

@@ -18,7 +18,9 @@ from api.kernel.caller import AgentCaller, BearerCaller, Caller, Nobody, Operato
 from api.kernel.operation import Deps, Refusal
 from api.kernel.quota import Quota, ceilings
 from api.kernel.tokens import TokenKind, token_hash
-from core.db.repositories import calls, identity
+from core.hexes import address_or_none
+from core.identity import calls
+from core.identity import queries as identity
 
 KEY_HEADER = "X-SVC-User-Key"
 TAKES_KEY = (Auth.KEY, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER, Auth.OPTIONAL)
@@ -64,7 +66,7 @@ def _key_caller(found: calls.KeyCall) -> AgentCaller | OperatorCaller:
         key_id=found.key_id,
         name=found.name,
         owner_id=found.owner_id,
-        wallet_address=identity.address_text(found.wallet_address),
+        wallet_address=address_or_none(found.wallet_address),
         came_from=found.came_from,
         scopes=None if found.scopes is None else tuple(found.scopes),
         per_order_usdc_e6=None if found.per_order is None else int(found.per_order),
@@ -79,7 +81,7 @@ def prove_bearer(session: Session, token: str, deps: Deps, now: datetime) -> Own
     if found is None:
         raise _dead(token)
     row, account = found
-    address = identity.address_text(account.wallet_address)
+    address = address_or_none(account.wallet_address)
     if row.kind == "owner":
         assert address is not None, "an owner's account is made from its wallet"
         return OwnerCaller(account_id=account.id, wallet_address=address, session_id=row.id)

@@ -16,8 +16,8 @@ from eth_utils.address import to_checksum_address
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from core.domain.errors import InvalidNumberError
-from core.domain.money import UsdcE6, usdc_e6_from_text
+from core.errors import InvalidNumberError
+from core.money import UsdcE6, usdc_e6_from_text
 
 ADDRESS_PATTERN = r"^0x[0-9a-fA-F]{40}$"
 TX_HASH_PATTERN = r"^0x[0-9a-fA-F]{64}$"

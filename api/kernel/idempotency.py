@@ -21,7 +21,7 @@ from datetime import datetime
 from api.kernel.caller import AgentCaller, BearerCaller, Caller, Nobody
 from api.kernel.operation import Command, Operation, Outcome, Refusal
 from core.db.engine import WriteSession
-from core.db.repositories import calls
+from core.identity import calls
 
 REPLAY_HEADER = "Idempotent-Replay"
 

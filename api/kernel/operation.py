@@ -16,10 +16,10 @@ from api.kernel.metrics import Metrics
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.used_up import UsedUp
 from api.kernel.workers import CALLS, CALLS_OF_ONE, LARGE, LARGE_WAITING, SETTLING, SETTLING_OF_ONE, Workers
-from core.chain.custody import KeyMaker
-from core.chain.reader import ChainReader
 from core.chain.signer import DigestSigner
+from core.custody.keys import KeyMaker
 from core.db.engine import Database, WriteSession
+from core.mandate.chain.reader import VaultReader
 
 
 class Command(BaseModel):
@@ -154,7 +154,7 @@ class Deps:
     """
 
     database: Database
-    chain: ChainReader
+    chain: VaultReader
     chain_id: int
     base_url: str
     contracts: Mapping[str, str]

@@ -21,7 +21,7 @@ from pydantic import Field
 
 from api.kernel.fields import WHOLE
 from api.kernel.operation import Call, Command
-from core.domain.errors import InvalidParameterError
+from core.errors import InvalidParameterError
 
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
 PLACE_BYTES, MAC_BYTES = 8, 10

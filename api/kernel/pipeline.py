@@ -36,7 +36,7 @@ from api.kernel.scopes import require_scope
 from api.kernel.secrets_guard import refuse_secrets
 from api.kernel.validation import command_of
 from core.db.engine import WriteSession
-from core.domain.errors import MandateError, OutsideError
+from core.errors import MandateError, OutsideError
 
 log = structlog.get_logger("api")
 

@@ -3,7 +3,7 @@
     calls of today   0 ........... ceiling-1 | ceiling
     the next call    is served               | rate_limited until 00:00 UTC
 
-A call is counted before it is served, by the statement that proves its key (core.db.repositories.calls.count_call). A call
+A call is counted before it is served, by the statement that proves its key (core.identity.calls.count_call). A call
 that the ceiling refuses is not counted, so that a higher plan serves at once.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from api.kernel.operation import Limits, Refusal
-from core.domain.times import next_day
+from core.times import next_day
 
 
 def ceilings(limits: Limits) -> Mapping[str, int]:

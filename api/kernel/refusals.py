@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from api.catalog import ROWS, Row
 from api.kernel.operation import NextCall, Outcome, Refusal
-from core.domain.errors import InvalidNumberError, InvalidParameterError, MandateError, SettleGraceError, WrongStatusError
+from core.errors import InvalidNumberError, InvalidParameterError, MandateError, SettleGraceError, WrongStatusError
 
 LAST_RESORT = "discovery.catalog"
 PAYABLE_HEADER = "X-Payable"  # none: a 402 where nothing can be paid

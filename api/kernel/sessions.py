@@ -13,8 +13,9 @@ from datetime import datetime, timedelta
 from api.kernel.caller import AgentCaller, BearerCaller, OwnerCaller
 from api.kernel.operation import Call, Refusal
 from api.kernel.tokens import TokenKind, mint, token_hash
-from core.db.repositories import evictions, identity
-from core.db.tables.identity import Account
+from core.identity import evictions
+from core.identity import queries as identity
+from core.identity.tables import Account
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from eth_utils.crypto import keccak
 from api.kernel.operation import Call, NextCall, Refusal
 from api.kernel.sign_in_message import SignInMessage, sign_in_message
 from core.chain.signatures import verify_digest
-from core.db.repositories import identity
+from core.identity import queries as identity
 
 MAX_MESSAGE_BYTES = 2048
 NONCE_BYTES = 12

@@ -20,8 +20,8 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from core.chain.known_signatures import WELL_KNOWN
-from core.domain.errors import MandateError, OutsideError
-from core.domain.mandate.selectors import element_type, member_types
+from core.errors import MandateError, OutsideError
+from core.selectors import element_type, member_types
 
 ABIS = Path(__file__).parent / "abis"
 CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")

@@ -17,7 +17,7 @@ import msgspec
 
 from core.chain.refusals import FailureKind, cleaned, code_of, failure_of, is_code_failed, is_too_large, message_of, revert_data
 from core.chain.results import Parse
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
 
 
 class RpcError(OutsideError):

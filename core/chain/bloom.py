@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from eth_utils.crypto import keccak
 
-from core.domain.blocks import RawLog
+from core.chain.blocks import RawLog
 
 BITS = 2_048
 

@@ -1,7 +1,7 @@
 """What a transaction costs who sends it: gas on this chain, and on an OP chain the fee of layer 1 beside it. Wei throughout."""
 
-from core.chain import calldata
 from core.chain.abi import WORD_BYTES
+from core.chain.abi_text import call_by_signature
 from core.chain.reader import ChainReader
 from core.chain.rpc import RpcRefusedError
 
@@ -16,7 +16,7 @@ def layer_1_fee_wei(reader: ChainReader, unsigned_bytes: int) -> int | None:
     if not reader.code_at(GAS_PRICE_ORACLE):
         return 0
     try:
-        answer = reader.call(GAS_PRICE_ORACLE, calldata.call_by_signature("getL1FeeUpperBound(uint256)", [unsigned_bytes]))
+        answer = reader.call(GAS_PRICE_ORACLE, call_by_signature("getL1FeeUpperBound(uint256)", [unsigned_bytes]))
     except RpcRefusedError:
         return None
     return int.from_bytes(answer, "big") if len(answer) == WORD_BYTES else None

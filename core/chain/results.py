@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from core.chain.abi import checksum_address, hex_bytes
-from core.domain.blocks import BlockHeader, RawLog, Receipt
+from core.chain.blocks import BlockHeader, RawLog, Receipt
 
 T = TypeVar("T")
 Parse = Callable[[bytes], T]  # the JSON of a result -> its value. Errors: ValueError

@@ -4,7 +4,7 @@ import structlog
 
 from core.chain import results
 from core.chain.reader import ChainReader
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
 
 WITHIN_S = 5.0
 

@@ -25,7 +25,7 @@ ERC6492_MAGIC = "6492" * 16
 
 
 class WalletReader(Protocol):
-    """The reads that a contract wallet needs; core.chain.reader.ChainReader has them."""
+    """The reads that a contract wallet needs; core.mandate.chain.reader.ChainReader has them."""
 
     def is_erc6492_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool: ...
 

@@ -32,7 +32,7 @@ from urllib.parse import quote
 
 import psycopg
 
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
 
 POSTGRES_MAJOR = 18
 SYSTEM_ACCOUNT = "mandate_postgres"

@@ -30,9 +30,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
+from core.db import leader
+from core.db.leader import LeaderRow, LeadershipLostError
 from core.db.refused import refused_state
-from core.db.repositories import leader
-from core.db.repositories.leader import LeaderRow, LeadershipLostError
 
 __all__ = ["LeaderRow", "Leadership", "LeadershipLostError"]
 

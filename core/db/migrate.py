@@ -2,13 +2,13 @@
 
     python -m core.db.migrate upgrade URL          bring the database to the newest revision
     python -m core.db.migrate current URL          name its revision
-    python -m core.db.migrate check URL            say where the tables of core.db.tables differ from it
+    python -m core.db.migrate check URL            say where the tables of the contexts differ from it
     python -m core.db.migrate draft URL "words"    write the next migration from these differences; read it before use
-    python -m core.db.migrate sql                  print the tables of core.db.tables as SQL
+    python -m core.db.migrate sql                  print the tables of the contexts as SQL
 
-A column added to core/db/tables after a release needs a new migration (`draft` on an upgraded, empty database). Before
+A column added to a context's tables.py after a release needs a new migration (`draft` on an upgraded, empty database). Before
 the first release 0001 itself is written anew: `... sql > core/db/migrations/versions/0001_initial.sql`.
-tests/integration/core/test_migrations.py fails as long as tables and migrations differ.
+tests/integration/core/db/test_migrations.py fails as long as tables and migrations differ.
 """
 
 import sys
@@ -24,42 +24,13 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Table, create_engine, pool
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
-from core.db.tables import (
-    Base,
-    alerts,
-    audit,
-    chain,
-    credits,
-    custody,
-    identity,
-    jobs,
-    keeper,
-    mandate,
-    payments,
-    quarantine,
-    safety,
-    transfers,
-)
+from core.db.base import Base
+from core.db.metadata import import_tables
 
 Answer = TypeVar("Answer")
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 POSTGRES = create_engine("postgresql+psycopg://")  # for its dialect; it never connects
-CONTEXTS = (
-    identity,
-    safety,
-    mandate,
-    alerts,
-    chain,
-    quarantine,
-    audit,
-    keeper,
-    jobs,
-    custody,
-    credits,
-    payments,
-    transfers,
-)  # in the order of their foreign keys
 
 
 def upgrade(url: str, to: str = "head") -> None:
@@ -78,24 +49,20 @@ def head() -> str | None:
 
 
 def differences(url: str) -> list[str]:
-    """Where the tables of core.db.tables and the migrated database differ; empty = they agree."""
+    """Where the tables of the contexts and the migrated database differ; empty = they agree."""
     return _with_connection(url, _differences)
 
 
 def draft(url: str, words: str) -> None:
     """Write the next migration file from the differences."""
+    import_tables()
     _with_connection(url, lambda connection: command.revision(_config(connection), words, autogenerate=True, rev_id=_next_revision()))
 
 
 def tables_as_sql() -> str:
-    """Every table of core.db.tables with its indexes, as CREATE statements, one context after the other."""
-    return "\n".join(_context_as_sql(context.__name__) for context in CONTEXTS)
-
-
-def _context_as_sql(module: str) -> str:
-    tables = [mapper.local_table for mapper in Base.registry.mappers if mapper.class_.__module__ == module]
-    in_order = [table for table in Base.metadata.sorted_tables if table in tables]
-    return "\n".join([f"-- {module.rpartition('.')[2]}", *map(_table_as_sql, in_order)]) + "\n"
+    """Every table of the contexts with its indexes, as CREATE statements, in the order of their foreign keys."""
+    import_tables()
+    return "\n".join(map(_table_as_sql, Base.metadata.sorted_tables))
 
 
 def _table_as_sql(table: Table) -> str:
@@ -106,6 +73,7 @@ def _table_as_sql(table: Table) -> str:
 
 
 def _differences(connection: Connection) -> list[str]:
+    import_tables()
     context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
     return [repr(difference) for difference in compare_metadata(context, Base.metadata)]
 

@@ -10,13 +10,14 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from core.db.repositories import audit, reverts
-from core.db.repositories.audit import KeptVault
-from core.db.repositories.chain import LinkedWallet, linked_wallets, logs_of_block
-from core.db.repositories.reverts import NewRevert
-from core.db.repositories.unregistered import unregistered_vaults
-from core.domain.audit import Finding, FindingKind
-from core.domain.blocks import BlockHeader, RawLog
+from core.audit.rules import Finding, FindingKind
+from core.blocks import reverts
+from core.blocks.queries import logs_of_block
+from core.blocks.registry import KeptVault, vaults_of_block
+from core.blocks.reverts import NewRevert
+from core.chain.blocks import BlockHeader, RawLog
+from core.identity.queries import LinkedWallet, linked_wallets
+from core.quarantine.views.unregistered import unregistered_vaults
 from indexer.chain.facts import BlockFacts, by_then, facts_of, is_foreign, usdc_payees
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.watch import WatchList
@@ -64,7 +65,7 @@ def read_kept(session: Session, chain_id: int, header: BlockHeader) -> Kept:
         header,
         tuple(logs_of_block(session, chain_id, header.hash)),
         tuple(reverts.reverts_of_block(session, chain_id, header.hash)),
-        frozenset(audit.vaults_of_block(session, chain_id, header.hash)),
+        frozenset(vaults_of_block(session, chain_id, header.hash)),
         frozenset(one.address for one in unregistered_vaults(session, chain_id)),
     )
 

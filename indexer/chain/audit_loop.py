@@ -14,7 +14,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.db.leadership import LeadershipLostError
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
 
 LEAST_REST_S = 0.01
 JOIN_S = 5.0

@@ -23,18 +23,19 @@ from functools import partial
 import structlog
 from sqlalchemy.orm import Session
 
-from core.books import mandate_ledger
+from core.audit import queries as repository
+from core.audit.rules import Finding, FindingKind
+from core.audit.views import BookToVerify, books_in_turn
+from core.blocks import queries as chain_repository
+from core.blocks.queries import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, TIP, height_after, kept_header
+from core.blocks.registry import adapters_since, agents_since
+from core.blocks.tables import RawLog, RevertedTx
 from core.chain import right_chain
+from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcRefusedError
-from core.db.repositories import audit as repository
-from core.db.repositories import chain as chain_repository
-from core.db.repositories.audit import BookToVerify
-from core.db.repositories.chain import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, TIP
-from core.db.tables.chain import RawLog, RevertedTx
-from core.domain.audit import Finding, FindingKind
-from core.domain.blocks import BlockHeader
-from core.domain.mandate.state import MandateState
-from core.domain.money import usdc_text
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.state import MandateState
+from core.money import usdc_text
 from indexer.chain.audit_block import Known, block_findings, no_such_block, read_kept, wallets_paid_in
 from indexer.chain.context import ChainContext
 from indexer.chain.fetch import BlockUnavailableError, fetch_block
@@ -85,7 +86,7 @@ class Auditor:
             return Looked(0, 0, ())
         with self._chain.database.read() as session:
             numbers = self._drawn(session, final.number)
-            books = repository.books_in_turn(session, self._chain.chain_id, final.number, BOOKS_A_ROUND)
+            books = books_in_turn(session, self._chain.chain_id, final.number, BOOKS_A_ROUND)
             known = self._known(session)
         found = [self._unhurried(partial(self._block, number, known)) for number in numbers]
         found += [self._unhurried(partial(self._book, book, final)) for book in books]
@@ -122,7 +123,7 @@ class Auditor:
     def _with_rows(self, session: Session, index: int, first: int, last: int) -> int | None:
         point = self._draw.randbytes(32)
         table = RevertedTx if index % REVERTS_SHARE == REVERTS_SHARE - 1 else RawLog
-        found = repository.height_after(session, table, self._chain.chain_id, point, first, last)
+        found = height_after(session, table, self._chain.chain_id, point, first, last)
         return found if found is not None or table is RawLog else self._with_rows(session, 0, first, last)
 
     def _unhurried(self, work: Callable[[], list[Finding]]) -> list[Finding]:
@@ -146,7 +147,7 @@ class Auditor:
             block = fetch_block(self._chain.reader, header)
         chain_id = self._chain.chain_id
         with self._chain.database.read() as session:
-            ours = repository.kept_header(session, chain_id, number)
+            ours = kept_header(session, chain_id, number)
             if ours is None or ours.hash != header.hash:
                 return [no_such_block(chain_id, number, None if ours is None else ours.hash, header.hash)]
             kept, wallets = read_kept(session, chain_id, ours), wallets_paid_in(session, block, self._chain.usdc)
@@ -154,7 +155,7 @@ class Auditor:
 
     def _known(self, session: Session) -> Known:
         chain_id = self._chain.chain_id
-        adapters = repository.adapters_since(session, chain_id)
+        adapters = adapters_since(session, chain_id)
         if self._chain.x402_adapter is not None:
             adapters.pop(self._chain.x402_adapter, None)
         since = chain_repository.cursor(session, REVERTS_SINCE)
@@ -162,7 +163,7 @@ class Auditor:
         return Known(
             read_watch_list(session, self._chain),
             adapters,
-            repository.agents_since(session, chain_id),
+            agents_since(session, chain_id),
             -1 if since is None else since.number,
             None if owed is None or until is None else (owed.number, until.number),
         )

@@ -15,11 +15,13 @@ from datetime import datetime
 
 import structlog
 
+from core.blocks import queries as repository
+from core.blocks.queries import Cursor
+from core.blocks.registry import KnownVault
+from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcError
-from core.db.repositories import chain as repository
-from core.db.repositories.chain import Cursor, KnownVault
-from core.domain.blocks import BlockHeader
-from core.domain.events import AdapterListed
+from core.identity.queries import linked_wallets
+from core.mandate.rules.events import AdapterListed
 from indexer.chain import revert_scan
 from indexer.chain.completeness import RangeProof, RangeTooLongError
 from indexer.chain.context import ChainContext
@@ -111,7 +113,7 @@ class Backfill:
         last = min(final.number, first + self._size.blocks - 1)
         watch = watch.copy()
         with self._chain.database.read() as session:
-            watch.wallets = repository.linked_wallets(session)
+            watch.wallets = linked_wallets(session)
         return _Ahead(first, last, parent_hash, self._fetcher.submit(self._facts, first, last, parent_hash, watch))
 
     def _facts(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[BlockFacts]:

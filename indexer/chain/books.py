@@ -7,20 +7,25 @@ from typing import Any, Protocol
 
 from pydantic import TypeAdapter
 
-from core.books import mandate_ledger, transfer_reports
-from core.books.chain import known_keys
-from core.books.transfer_ledger import NewTransfer
+from core.alerts import queries as alerts
+from core.blocks import queries as repository
+from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
-from core.db.repositories import alerts, owed_notes, quarantine, shadow
-from core.db.repositories import chain as repository
-from core.db.repositories.chain import bytes_of
-from core.db.repositories.quarantine import ACCOUNT, MANDATE, NewHeld
-from core.db.tables.mandate import MandateEvent
-from core.db.tables.transfers import TransferEntry
-from core.domain.blocks import BlockHeader
-from core.domain.mandate.ledger import NewRow
-from core.domain.mandate.unvalued import WentOut
-from core.domain.money import usdc_text
+from core.hexes import bytes_of
+from core.ledger.chain import known_keys
+from core.mandate import owed_notes
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.queries import owners_of, public_ids_of
+from core.mandate.rules.ledger import NewRow
+from core.mandate.rules.unvalued import WentOut
+from core.mandate.tables import MandateEvent
+from core.money import usdc_text
+from core.quarantine import queries as quarantine
+from core.quarantine.queries import ACCOUNT, MANDATE, NewHeld
+from core.shadow import queries as shadow
+from core.transfers import reports as transfer_reports
+from core.transfers.ledger.writer import NewTransfer
+from core.transfers.tables import TransferEntry
 
 NEW_ROW: TypeAdapter[NewRow] = TypeAdapter(NewRow)
 NEW_TRANSFER: TypeAdapter[NewTransfer] = TypeAdapter(NewTransfer)
@@ -60,11 +65,11 @@ class LiveBooks:
 
     def append(self, session: WriteSession, books: Mapping[int, Sequence[NewRow]], now: datetime) -> int:
         grown = mandate_ledger.append_books(session, books, now)
-        public_ids = alerts.public_ids_of(session, {went.row.mandate_id for went in grown.went_out})
+        public_ids = public_ids_of(session, {went.row.mandate_id for went in grown.went_out})
         for went in grown.went_out:
             public_id = public_ids[went.row.mandate_id]
             if not alerts.public_stop_off_stands(session, public_id, went.row.occurred_at):  # an agent could fill the list otherwise
-                owners = alerts.owners_of(session, [went.row.mandate_id])
+                owners = owners_of(session, [went.row.mandate_id])
                 alerts.add(session, alerts.PUBLIC_STOP_OFF, owners, went.row, _public_stop_off(went, public_id), now)
         return grown.rows
 
@@ -163,9 +168,9 @@ def _alert_held(session: WriteSession, chain_id: int, mandate_id: int, first: Ne
         "block_hash": bytes_of(first.block_hash),
     }
     args = {"from_block": str(first.block_number), "reason": first.reason, "note": first.note}
-    payload = {"event": "RecordHeld", "args": args, "mandate_id": alerts.public_ids_of(session, {mandate_id})[mandate_id]}
+    payload = {"event": "RecordHeld", "args": args, "mandate_id": public_ids_of(session, {mandate_id})[mandate_id]}
     at = repository.block_time(session, chain_id, first.block_hash)
-    alerts.add_record_held(session, mandate_id, block, payload, _instant(at, now), now)
+    alerts.add_record_held(session, owners_of(session, [mandate_id]), block, payload, _instant(at, now), now)
 
 
 def _instant(at: int | None, now: datetime) -> datetime:

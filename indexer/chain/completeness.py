@@ -19,12 +19,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.chain.abi import address_word, events_by_topic
+from core.chain.blocks import RawLog
 from core.chain.bloom import BITS, admits, bits_of
-from core.chain.decode import TRANSFER_TOPIC
-from core.chain.reader import NO_VAULT, ChainReader, VaultPosition
-from core.domain.blocks import RawLog
-from core.domain.errors import OutsideError
-from core.domain.events import Executed, VaultCreated, X402Paid
+from core.errors import OutsideError
+from core.mandate.chain.decode import TRANSFER_TOPIC
+from core.mandate.chain.reader import NO_VAULT, VaultPosition, VaultReader
+from core.mandate.rules.events import Executed, VaultCreated, X402Paid
 from indexer.chain.continuity import NOTHING, Gap, Told, gap_in
 from indexer.chain.facts import FACTORY_EVENTS, VAULT_EVENTS, BlockFacts, address_in
 from indexer.chain.fetch import BlockContradictionError, FetchedBlock, fetch_blocks
@@ -58,7 +58,7 @@ class _History:
 class RangeProof:
     """What one range is held against. All of its reads are to be pinned to the node that gave the range."""
 
-    def __init__(self, reader: ChainReader, parent_hash: str, sign: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, reader: VaultReader, parent_hash: str, sign: Callable[[], None] = lambda: None) -> None:
         """`parent_hash`: the block before the range. `sign` is called after each answer of the node, as RangeReader does."""
         self._reader = reader
         self._sign = sign

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.orm import Session
 
-from core.chain.reader import ChainReader
 from core.db.engine import Database
+from core.mandate.chain.reader import VaultReader
 from indexer.chain.books import Books, LiveBooks
 from indexer.metrics import Metrics
 
@@ -16,7 +16,7 @@ from indexer.metrics import Metrics
 class ChainContext:
     """One chain and one deployment. `fence` is called first in each writing transaction and raises when another leads."""
 
-    reader: ChainReader
+    reader: VaultReader
     database: Database
     chain_id: int
     factory: str

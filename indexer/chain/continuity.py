@@ -9,8 +9,8 @@ that a balance may rise by more than its events say, and never by less.
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from core.chain.reader import VaultPosition, VaultTotals
-from core.domain.events import (
+from core.mandate.chain.reader import VaultPosition, VaultTotals
+from core.mandate.rules.events import (
     AgentRemoved,
     AgentSet,
     Deposited,
@@ -23,7 +23,7 @@ from core.domain.events import (
     VaultEvent,
     Withdrawn,
 )
-from core.domain.mandate.terms import ZERO_ADDRESS
+from core.mandate.rules.terms import ZERO_ADDRESS
 
 NOTHING = VaultTotals(0, 0, 0, 0, 0, 0, 0, 0)
 

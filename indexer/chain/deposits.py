@@ -8,7 +8,7 @@ Laws
 - What is wrong with one report, or with what it points at, is its own trouble: it is looked at again later, the others now.
 - One report is one transaction, fenced: its step and its book together, or neither.
 - A confirmed report is not asked for again: a reorg finds it by its block, in the transaction of the unwind.
-Source: wallet spec 2.16, 3.3; core/domain/transfers.py.
+Source: wallet spec 2.16, 3.3; core/transfers/rules.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,17 +17,19 @@ from datetime import datetime
 
 import structlog
 
-from core.books import transfer_reports
+from core.blocks import queries as chain_repository
+from core.chain.blocks import BlockHeader, Receipt
 from core.chain.rpc import RpcRefusedError
-from core.chain.transfers import transfers_of
 from core.db.engine import WriteSession
-from core.db.repositories import chain as chain_repository
-from core.db.repositories import transfers as repository
-from core.db.repositories.chain import hex_of
-from core.db.repositories.quarantine import ACCOUNT
-from core.db.tables.transfers import TransferReport
-from core.domain.blocks import BlockHeader, Receipt
-from core.domain.transfers import Direction, Failure, Sighting, State, Step, Verdict, Watched, judge, moved
+from core.hexes import hex_of
+from core.identity.queries import linked_wallets
+from core.quarantine.queries import ACCOUNT
+from core.transfers import queries as repository
+from core.transfers import reports as transfer_reports
+from core.transfers.logs import transfers_of
+from core.transfers.rules import Direction, Failure, Sighting, State, Step, Verdict, Watched, judge, moved
+from core.transfers.tables import TransferReport
+from core.transfers.views import due_reports
 from indexer.chain.audit_block import LINK_MARGIN_S
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import payment_of
@@ -71,7 +73,7 @@ class _Seen:
 def watch_deposits(chain: ChainContext, now: datetime) -> list[Moved]:
     """Look at every report that is due, once. Errors: RpcUnreachableError, LeadershipLostError."""
     with chain.database.read() as session:
-        due = [_due(report, wallet) for report, wallet in repository.due_reports(session, chain.chain_id, now, REPORTS_A_LOOK)]
+        due = [_due(report, wallet) for report, wallet in due_reports(session, chain.chain_id, now, REPORTS_A_LOOK)]
     if not due:
         return []
     with chain.reader.rpc.pinned():
@@ -181,7 +183,7 @@ def _hold_against(session: WriteSession, chain: ChainContext, receipt: Receipt, 
 def _payments_of(session: WriteSession, chain: ChainContext, receipt: Receipt, header: BlockHeader) -> set[int]:
     """Indices of the transfers that the record must have: to wallets that had been linked for a while by then."""
     paid = [one for one in transfers_of(receipt, chain.usdc) if one.from_ != one.to and one.amount_e6 > 0]
-    linked = chain_repository.linked_wallets(session, [one.to for one in paid]) if paid else {}
+    linked = linked_wallets(session, [one.to for one in paid]) if paid else {}
     return {one.log_index for one in paid if one.to in linked and linked[one.to].since + LINK_MARGIN_S <= header.timestamp}
 
 
@@ -208,7 +210,7 @@ def _sighting(chain: ChainContext, due: _Due, receipt: Receipt, at: int, safe: B
 
 def _show(session: WriteSession, chain: ChainContext, due: _Due, receipt: Receipt, at: int, now: datetime) -> None:
     """What reached the wallet in truth is noted as if nobody had reported it: behind what is held back of its ledger, if anything is."""
-    linked = {} if due.wallet is None else chain_repository.linked_wallets(session, [due.wallet])
+    linked = {} if due.wallet is None else linked_wallets(session, [due.wallet])
     logs = {log.log_index: log for log in receipt.logs}
     for wallet, link in linked.items():
         paid = [one for one in transfers_of(receipt, chain.usdc) if one.to == wallet != one.from_ and one.amount_e6 and at >= link.since]

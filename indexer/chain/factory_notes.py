@@ -13,11 +13,12 @@ Source: wallet spec 6.3 and 6.4; the guard's events are ours beside it.
 from collections.abc import Sequence
 from datetime import datetime
 
+from core.alerts import queries as alerts
 from core.db.engine import WriteSession
-from core.db.repositories import alerts, owed_notes
-from core.db.repositories.owed_notes import Owed
-from core.db.repositories.quarantine import MANDATE
-from core.domain.events import (
+from core.mandate import owed_notes
+from core.mandate.owed_notes import Owed
+from core.mandate.queries import owners_of
+from core.mandate.rules.events import (
     GuardChanged,
     GuardProposalCancelled,
     GuardProposed,
@@ -27,8 +28,10 @@ from core.domain.events import (
     RoleGranted,
     RoleRevoked,
 )
-from core.domain.mandate.ledger import NewRow, row_from_event
-from core.domain.mandate.terms import ZERO_ADDRESS
+from core.mandate.rules.ledger import NewRow, row_from_event
+from core.mandate.rules.terms import ZERO_ADDRESS
+from core.mandate.views import mandates_to_note
+from core.quarantine.queries import MANDATE
 from indexer.chain.books import Note, note_from_json
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts
@@ -65,7 +68,7 @@ def factory_notes(facts: BlockFacts, usdc: str) -> list[Note]:
 def note_block(session: WriteSession, chain: ChainContext, facts: BlockFacts, now: datetime) -> int:
     """Hand the block's notes to the books; how many rows were written at once. The books must say all of the blocks before."""
     notes = factory_notes(facts, chain.usdc)
-    mandates = owed_notes.mandates_to_note(session, chain.chain_id, facts.header.number) if notes else []
+    mandates = mandates_to_note(session, chain.chain_id, facts.header.number) if notes else []
     return chain.books.note(session, chain.chain_id, facts.header, notes, mandates, now) if mandates else 0
 
 
@@ -92,6 +95,6 @@ def _pay(session: WriteSession, chain: ChainContext, owed: Owed, now: datetime) 
 
 def _alert_owners(session: WriteSession, rows: Sequence[NewRow], mandate_ids: Sequence[int], now: datetime) -> None:
     """Tell the owners of the mandates, each once a log."""
-    owners = alerts.owners_of(session, mandate_ids) if rows else []
+    owners = owners_of(session, mandate_ids) if rows else []
     for row in rows:
         alerts.add(session, alerts.KEEPER_CHANGE, owners, row, {key: row.payload[key] for key in ("event", "args")}, now)

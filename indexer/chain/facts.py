@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, get_args
 
+from core.blocks.reverts import NewRevert
 from core.chain.abi import AbiDecodeError, checksum_address, topic_of
-from core.chain.decode import TRANSFER_TOPIC, decode_log
-from core.db.repositories.chain import LinkedWallet
-from core.db.repositories.reverts import NewRevert
-from core.domain.blocks import BlockHeader, RawLog, Receipt
-from core.domain.errors import MandateError
-from core.domain.events import AgentSet, ChainEvent, FactoryEvent, LogRef, VaultCreated, VaultEvent, X402Paid
-from core.domain.mandate.terms import ZERO_ADDRESS
+from core.chain.blocks import BlockHeader, RawLog, Receipt
+from core.errors import MandateError
+from core.identity.queries import LinkedWallet
+from core.mandate.chain.decode import TRANSFER_TOPIC, decode_log
+from core.mandate.rules.events import AgentSet, ChainEvent, FactoryEvent, LogRef, VaultCreated, VaultEvent, X402Paid
+from core.mandate.rules.terms import ZERO_ADDRESS
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.watch import WatchList
 

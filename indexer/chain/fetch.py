@@ -11,11 +11,11 @@ parts, down to one transaction, and of these only the logs are kept that may con
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from core.chain.blocks import BlockHeader, RawLog, Receipt
 from core.chain.bloom import bloom_of
-from core.chain.reader import ChainReader
 from core.chain.rpc import AnswerTooLargeError, RpcError, RpcUnreachableError
-from core.domain.blocks import BlockHeader, RawLog, Receipt
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
+from core.mandate.chain.reader import VaultReader
 
 RECEIPTS_A_REQUEST = 8  # where a block's receipts do not come whole
 Keep = Callable[[RawLog], bool]
@@ -45,7 +45,7 @@ class FetchedBlock:
 
 
 def fetch_block(
-    reader: ChainReader, header: BlockHeader, keep: Keep = lambda log: True, sign: Callable[[], None] = lambda: None
+    reader: VaultReader, header: BlockHeader, keep: Keep = lambda log: True, sign: Callable[[], None] = lambda: None
 ) -> FetchedBlock:
     """One block; by transaction, where no node gives its receipts at once. `keep`: which logs are kept of such a block, whose size is
     strangers' choice. `sign` is called after each answer then.
@@ -63,7 +63,7 @@ def fetch_block(
     return verified(header, receipts)
 
 
-def fetch_blocks(reader: ChainReader, headers: Sequence[BlockHeader], keep: Keep, sign: Callable[[], None]) -> list[FetchedBlock]:
+def fetch_blocks(reader: VaultReader, headers: Sequence[BlockHeader], keep: Keep, sign: Callable[[], None]) -> list[FetchedBlock]:
     """As `fetch_block`, several in one request, or in as many as it takes."""
     if len(headers) == 1:
         return [fetch_block(reader, headers[0], keep, sign)]
@@ -81,7 +81,7 @@ def fetch_blocks(reader: ChainReader, headers: Sequence[BlockHeader], keep: Keep
     return blocks
 
 
-def _by_transaction(reader: ChainReader, header: BlockHeader, keep: Keep, sign: Callable[[], None]) -> FetchedBlock:
+def _by_transaction(reader: VaultReader, header: BlockHeader, keep: Keep, sign: Callable[[], None]) -> FetchedBlock:
     """Errors: as `fetch_block`; RpcUnreachableError when not even one receipt comes in time."""
     fold, step = _Fold(header), RECEIPTS_A_REQUEST
     while some := header.transaction_hashes[fold.count : fold.count + step]:

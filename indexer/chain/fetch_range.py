@@ -13,9 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 from core.chain.abi import address_word
-from core.chain.decode import TRANSFER_TOPIC
-from core.chain.reader import ChainReader
-from core.domain.blocks import BlockHeader, RawLog
+from core.chain.blocks import BlockHeader, RawLog
+from core.mandate.chain.decode import TRANSFER_TOPIC
+from core.mandate.chain.reader import VaultReader
 from indexer.chain.facts import created_by, listed_by
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
 from indexer.chain.watch import WatchList
@@ -27,7 +27,7 @@ ADDRESSES_A_REQUEST = 1_000
 class RangeReader:
     """Reads ranges. `log_calls` counts the eth_getLogs that it asked for."""
 
-    def __init__(self, reader: ChainReader, sign: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, reader: VaultReader, sign: Callable[[], None] = lambda: None) -> None:
         """`sign` is called after each answer of the node: a long range is no loop that hangs."""
         self._reader = reader
         self._sign = sign

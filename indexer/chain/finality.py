@@ -9,7 +9,7 @@ Laws
   it no reorg is believed, so that one wrong answer would halt the record at the next ordinary one.
 - Where nodes that get on have different blocks, no mark moves, however often one of them says so; it is an error of its own.
 - `safe` is the second node's word too, where one answers; it halts nothing, and is not waited for. Ends of unfunded terms are said with
-  it (core/books/mandate_ends.py).
+  it (core/mandate/ledger/ends.py).
 - The nodes are not asked again before SPACING times what asking took: a slow one delays the tip by a tenth at most.
 """
 
@@ -19,13 +19,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from core.books import mandate_ends, mandate_ledger
+from core.blocks import queries as repository
+from core.blocks.queries import FINALIZED, SAFE, Cursor
 from core.chain import results
+from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcRefusedError
-from core.db.repositories import chain as repository
-from core.db.repositories.chain import FINALIZED, SAFE, Cursor
-from core.domain.blocks import BlockHeader
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
+from core.mandate.ledger import ends as mandate_ends
+from core.mandate.ledger import writer as mandate_ledger
 from indexer.chain.context import ChainContext
 from indexer.chain.fetch import BlockContradictionError
 from indexer.chain.pool import Pool

@@ -1,11 +1,11 @@
 """USDC that reached an agent's linked wallet, as an entry of its transfer book: shown by the chain, reported by nobody.
 
-An agent's own report of the transaction takes its place (core/books/transfer_reports.py), a reorg takes it back.
+An agent's own report of the transaction takes its place (core/transfers/reports.py), a reorg takes it back.
 """
 
-from core.books.transfer_ledger import DEPOSIT, NewTransfer
-from core.domain.money import usdc_text
-from core.domain.transfers import USDC, FourStates
+from core.money import usdc_text
+from core.transfers.ledger.writer import DEPOSIT, NewTransfer
+from core.transfers.rules import USDC, FourStates
 from indexer.chain.facts import Payment
 
 

@@ -22,11 +22,12 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
+from core.blocks.queries import Cursor
 from core.chain import results
-from core.chain.reader import ChainReader, block_argument
-from core.db.repositories.chain import Cursor
-from core.domain.blocks import BlockHeader
-from core.domain.errors import OutsideError
+from core.chain.blocks import BlockHeader
+from core.chain.reader import block_argument
+from core.errors import OutsideError
+from core.mandate.chain.reader import VaultReader
 
 WITHIN_S = 3.0  # the others' answer
 REST_S, MOST_REST_S = 2.0, 60.0
@@ -69,7 +70,7 @@ class _Claim:
 class Pool:
     """The nodes as the tip loop trusts them. Not thread-safe."""
 
-    def __init__(self, reader: ChainReader, clock: Callable[[], datetime]) -> None:
+    def __init__(self, reader: VaultReader, clock: Callable[[], datetime]) -> None:
         self._reader = reader
         self._rpc = reader.rpc
         self._clock = clock

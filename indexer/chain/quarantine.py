@@ -26,15 +26,16 @@ import structlog
 from psycopg import Error as PsycopgError
 from sqlalchemy.exc import SQLAlchemyError, StatementError
 
-from core.books.transfer_ledger import NewTransfer
+from core.alerts import queries as alerts
 from core.chain.abi import AbiDecodeError
+from core.chain.blocks import RawLog
 from core.db.engine import WriteSession
 from core.db.refused import constraint_of, refused_state
-from core.db.repositories import alerts
-from core.db.repositories.quarantine import MANDATE, NewHeld, held_among
-from core.domain.blocks import RawLog
-from core.domain.errors import MandateError
-from core.domain.mandate.ledger import NewRow
+from core.errors import MandateError
+from core.mandate.queries import book_name, names_of
+from core.mandate.rules.ledger import NewRow
+from core.quarantine.queries import MANDATE, NewHeld, held_among
+from core.transfers.ledger.writer import NewTransfer
 from indexer.chain.books import NEW_ROW
 from indexer.chain.context import ChainContext
 
@@ -179,7 +180,7 @@ class _Taking:
             return
         first = facts[0]
         at = {"block": first.block_number, "tx_hash": first.tx_hash, "log_index": first.log_index, "queue": lacking}
-        book = alerts.book_name(self.session, self.ledger, ledger_id)
+        book = book_name(self.session, self.ledger, ledger_id)
         if why is WAITS:
             log.info("facts wait behind one that is held", book=book, **at)
         else:
@@ -191,7 +192,7 @@ def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: d
     mandates = {ledger_id for ledger, ledger_id in ledgers if ledger == MANDATE}
     whole = mandates - held_among(session, MANDATE, mandates)
     if whole:
-        alerts.withdraw_record_held(session, whole, now)
+        alerts.withdraw_record_held(session, names_of(session, whole), now)
 
 
 def _rows(entries: Sequence[Entry]) -> list[NewRow | NewTransfer]:

@@ -14,16 +14,20 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.chain.reader import LATEST, At, ChainReader
+from core.audit import queries as audit
+from core.blocks import queries as repository
+from core.blocks.queries import REVERTS, REVERTS_SINCE, TIP, Cursor
+from core.chain.blocks import BlockHeader
+from core.chain.reader import LATEST, At
 from core.chain.rpc import RpcError
 from core.db.engine import Database
-from core.db.repositories import audit, health, owed_notes, shadow
-from core.db.repositories import chain as repository
-from core.db.repositories.chain import REVERTS, REVERTS_SINCE, TIP, Cursor
-from core.db.repositories.chain_view import Difference
-from core.db.repositories.shadow import MissingRow
-from core.domain.blocks import BlockHeader
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
+from core.health import views as health
+from core.mandate import owed_notes
+from core.mandate.chain.reader import VaultReader
+from core.shadow import queries as shadow
+from core.shadow.queries import MissingRow
+from core.shadow.views import Difference
 from indexer.chain.books import MissingRows, write_missing
 from indexer.chain.context import ChainContext
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
@@ -37,10 +41,10 @@ class RebuildRefusedError(OutsideError):
     """Something stands in the way; the sentence says what to do. Nothing was changed."""
 
 
-class CappedReader(ChainReader):
+class CappedReader(VaultReader):
     """A chain that ends at a height: nothing above it is shown as latest, safe or finalized."""
 
-    def __init__(self, reader: ChainReader, last: int) -> None:
+    def __init__(self, reader: VaultReader, last: int) -> None:
         super().__init__(reader.rpc, reader.contracts)
         self._last = last
 

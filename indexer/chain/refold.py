@@ -9,8 +9,8 @@ from collections import Counter, deque
 
 import structlog
 
-from core.books.mandate_refold import older_books, refold
 from core.db.leadership import LeadershipLostError
+from core.mandate.ledger.refold import older_books, refold
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT
 from indexer.chain.quarantine import MAY_REFUSE

@@ -5,7 +5,7 @@
                                           '- refused --> ours: its creation is held back from its ledger   somebody's: a log line
 
 A vault of ours that is not registered is known by that held fact: the watch list, the keeper and the factory's notes ask for those too
-(core.db.repositories.unregistered). `retry` registers it first of all.
+(core.quarantine.views.unregistered). `retry` registers it first of all.
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,10 @@ from dataclasses import replace
 
 import structlog
 
+from core.blocks.registry import NewVault, add_vaults
+from core.chain.blocks import BlockHeader, RawLog
 from core.db.engine import WriteSession
-from core.db.repositories import alerts
-from core.db.repositories import chain as repository
-from core.db.repositories.chain import NewVault
-from core.domain.blocks import BlockHeader, RawLog
+from core.mandate.queries import public_ids_of, replaced_among
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import Created, created_by
 from indexer.chain.quarantine import MAY_REFUSE, Refusal, refusal_of
@@ -43,7 +42,7 @@ def register_held(session: WriteSession, chain: ChainContext, raw: RawLog, manda
     made = created_by(raw) if raw.address == chain.factory else None
     if made is None:
         return None
-    named = replace(made, public_id=alerts.public_ids_of(session, {mandate_id})[mandate_id])
+    named = replace(made, public_id=public_ids_of(session, {mandate_id})[mandate_id])
     header = BlockHeader(raw.block_number, raw.block_hash, "", at, 0, ())
     return _register_one(session, chain, header, new_vault(named, chain.factory, mandate_id))
 
@@ -69,7 +68,8 @@ def _try(session: WriteSession, chain: ChainContext, vaults: Sequence[tuple[Bloc
     """All of them or none: why the database refuses one for what it says."""
     try:
         with session.begin_nested():
-            repository.add_vaults(session, chain.chain_id, vaults)
+            strange = [vault.terms_digest for _, vault in vaults if vault.mandate_id is None]
+            add_vaults(session, chain.chain_id, vaults, replaced_among(session, strange))
     except MAY_REFUSE as error:
         refusal = refusal_of(error)
         if refusal is None:

@@ -21,14 +21,15 @@ import structlog
 from psycopg import Error as PsycopgError
 from sqlalchemy.exc import SQLAlchemyError
 
-from core.chain.decode import decode_log
+from core.blocks import queries as chain_repository
+from core.chain.blocks import RawLog
 from core.db.engine import WriteSession
 from core.db.refused import is_time_out
-from core.db.repositories import chain as chain_repository
-from core.db.repositories import quarantine as repository
-from core.db.repositories.quarantine import ACCOUNT, Held
-from core.domain.blocks import RawLog
-from core.domain.mandate.ledger import row_from_event
+from core.mandate.chain.decode import decode_log
+from core.mandate.rules.ledger import row_from_event
+from core.quarantine import queries as repository
+from core.quarantine.queries import ACCOUNT, Held
+from core.quarantine.views.held import held_ledgers
 from indexer.chain.books import NEW_ROW
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT, payment_of, ref_of
@@ -58,7 +59,7 @@ class Retried:
 def retry_all(chain: ChainContext, now: datetime) -> list[Retried]:
     """Every ledger that is held. Errors: as `retry`."""
     with chain.database.read() as session:
-        held = repository.held_ledgers(session)
+        held = held_ledgers(session)
     return [retry(chain, one.ledger, one.ledger_id, now) for one in held]
 
 

@@ -12,13 +12,13 @@ from datetime import datetime
 
 import structlog
 
+from core.blocks import queries as repository
+from core.blocks import reverts
+from core.blocks.queries import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, Cursor
+from core.blocks.registry import agents_since
+from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcError
 from core.db.engine import WriteSession
-from core.db.repositories import chain as repository
-from core.db.repositories import reverts
-from core.db.repositories.audit import agents_since
-from core.db.repositories.chain import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, Cursor
-from core.domain.blocks import BlockHeader
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import by_then, reverts_of
 from indexer.chain.fetch import BlockUnavailableError, FetchedBlock, fetch_blocks

@@ -12,17 +12,19 @@ from typing import Any
 
 import structlog
 
+from core.blocks import reverts as repository
+from core.blocks.reverts import PendingRevert
 from core.chain.abi import hex_bytes
-from core.chain.attempts import attempted_of
-from core.chain.reader import ChainReader
 from core.chain.revert import decode_revert
 from core.chain.rpc import RpcRefusedError, RpcUnreachableError
 from core.db.engine import WriteSession
-from core.db.repositories import reverts as repository
-from core.db.repositories.quarantine import MANDATE
-from core.db.repositories.reverts import PendingRevert
-from core.domain.errors import OutsideError
-from core.domain.mandate.ledger import revert_note
+from core.errors import OutsideError
+from core.mandate.chain.attempts import attempted_of
+from core.mandate.chain.reader import VaultReader
+from core.mandate.rows import reported_refusal_seq
+from core.mandate.rules.ledger import revert_note
+from core.mandate.views import pending_reverts
+from core.quarantine.queries import MANDATE
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT
 from indexer.chain.patience import Patience
@@ -59,7 +61,7 @@ class TransactionUnavailableError(OutsideError):
         super().__init__(f"transaction {tx_hash} is not there")
 
 
-def explain(reader: ChainReader, revert: PendingRevert) -> Explained:
+def explain(reader: VaultReader, revert: PendingRevert) -> Explained:
     """Look up and replay. Errors: TransactionUnavailableError and the reader's; then it is asked for again."""
     transaction = reader.transaction(revert.tx_hash)
     if transaction is None:
@@ -77,7 +79,7 @@ def explain_pending(chain: ChainContext, patience: Patience, now: datetime) -> t
     Errors: LeadershipLostError.
     """
     with chain.database.read() as session:
-        pending = repository.pending_reverts(session, chain.chain_id, REVERTS_A_ROUND)
+        pending = pending_reverts(session, chain.chain_id, REVERTS_A_ROUND)
     found, until = [], time.monotonic() + REPLAYS_S
     for revert in sorted(pending, key=lambda revert: patience.tries(_unanswered(revert))):
         if time.monotonic() > until:
@@ -98,7 +100,7 @@ def _unanswered(revert: PendingRevert) -> tuple[str, str, str]:
     return "unanswered", revert.block_hash, revert.tx_hash
 
 
-def _explain_or_wait(reader: ChainReader, revert: PendingRevert, patience: Patience, now: datetime) -> Explained | None:
+def _explain_or_wait(reader: VaultReader, revert: PendingRevert, patience: Patience, now: datetime) -> Explained | None:
     try:
         return explain(reader, revert)
     except (RpcRefusedError, TransactionUnavailableError):
@@ -135,6 +137,6 @@ def _note(session: WriteSession, chain: ChainContext, revert: PendingRevert, exp
         at=revert.at,
         reason=explained.reason,
         attempted=explained.attempted,
-        proves_event_id=repository.reported_refusal_seq(session, revert.mandate_id, revert.tx_hash),
+        proves_event_id=reported_refusal_seq(session, revert.mandate_id, revert.tx_hash),
     )
     take(session, chain, MANDATE, {revert.mandate_id: [Entry(note, None)]}, now)

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 import structlog
 
 from core.chain.abi import AbiDecodeError
-from core.chain.reader import LATEST, ChainReader
+from core.chain.blocks import BlockHeader
+from core.chain.reader import LATEST
 from core.chain.rpc import RpcRefusedError, RpcRevertedError, RpcUnreachableError
-from core.domain.blocks import BlockHeader
-from core.domain.events import AdapterListed
-from core.domain.mandate.expansion import rules_fault
-from core.domain.mandate.terms import Rule
+from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.events import AdapterListed
+from core.mandate.rules.expansion import rules_fault
+from core.mandate.rules.terms import Rule
 from indexer.chain.facts import BlockFacts
 from indexer.chain.patience import Patience
 
@@ -20,7 +21,7 @@ UNANSWERED_ROUNDS = 5  # as many, of those in which no node answered this very c
 log = structlog.get_logger(__name__)
 
 
-def published_rules(reader: ChainReader, facts: BlockFacts, patience: Patience) -> Mapping[str, tuple[Rule, ...]]:
+def published_rules(reader: VaultReader, facts: BlockFacts, patience: Patience) -> Mapping[str, tuple[Rule, ...]]:
     """Adapter -> rules, of every adapter that the block lists. Errors: RpcUnreachableError; RpcRefusedError: ask again.
 
     All are asked before a refusal is raised: a block with many bad adapters takes no more rounds than one with one.
@@ -36,7 +37,7 @@ def published_rules(reader: ChainReader, facts: BlockFacts, patience: Patience) 
     return found
 
 
-def _rules_of(reader: ChainReader, adapter: str, header: BlockHeader, patience: Patience) -> tuple[Rule, ...]:
+def _rules_of(reader: VaultReader, adapter: str, header: BlockHeader, patience: Patience) -> tuple[Rule, ...]:
     """At that very block; a contract that is no adapter, or publishes what no adapter may, publishes nothing.
 
     Nodes word the failure of a contract's code (out of gas, invalid opcode), and a state that they no longer have, as they

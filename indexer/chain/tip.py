@@ -21,11 +21,12 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from core.blocks import queries as repository
+from core.blocks.queries import FINALIZED, TIP, Cursor
+from core.chain.blocks import BlockHeader
 from core.chain.rpc import AnswerTooLargeError, RpcRefusedError
-from core.db.repositories import alerts
-from core.db.repositories import chain as repository
-from core.db.repositories.chain import FINALIZED, TIP, Cursor, LinkedWallet
-from core.domain.blocks import BlockHeader
+from core.identity.queries import LinkedWallet, linked_wallets
+from core.mandate.queries import book_name
 from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.context import ChainContext
@@ -148,7 +149,7 @@ class TipLoop:
                 continue  # as in each round until its block is read
             why = None if one.refusal is None else one.refusal.note
             with self._chain.database.read() as session:
-                book = alerts.book_name(session, one.ledger, one.ledger_id)
+                book = book_name(session, one.ledger, one.ledger_id)
             log.warning("held facts tried again", book=book, released=one.released, withdrawn=one.withdrawn, still_held=why)
         self._owes_retry = any(one.refusal in (BLOCK_UNKNOWN, UNTRIED) for one in retried)
 
@@ -263,7 +264,7 @@ class TipLoop:
         if not payees:
             return {}
         with self._chain.database.read() as session:
-            return repository.linked_wallets(session, payees)
+            return linked_wallets(session, payees)
 
     def _unwind(self, head: BlockHeader) -> Round:
         try:

@@ -17,14 +17,18 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from core.books import mandate_ledger, transfer_ledger, transfer_reports
-from core.chain.reader import ChainReader
+from core.alerts import queries as alerts
+from core.blocks import queries as repository
+from core.blocks.queries import FINALIZED, TIP, Cursor
+from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
-from core.db.repositories import alerts, owed_notes, quarantine
-from core.db.repositories import chain as repository
-from core.db.repositories.chain import FINALIZED, TIP, Cursor
-from core.domain.blocks import BlockHeader
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
+from core.mandate import owed_notes
+from core.mandate.chain.reader import VaultReader
+from core.mandate.ledger import writer as mandate_ledger
+from core.quarantine import queries as quarantine
+from core.transfers import reports as transfer_reports
+from core.transfers.ledger import writer as transfer_ledger
 from indexer.chain.context import ChainContext
 from indexer.chain.payments import deposit_key
 from indexer.chain.quarantine import tell_whole
@@ -52,7 +56,7 @@ class Fork:
     orphans: tuple[Cursor, ...]
 
 
-def common_ancestor(reader: ChainReader, ours: Sequence[Cursor]) -> Cursor | None:
+def common_ancestor(reader: VaultReader, ours: Sequence[Cursor]) -> Cursor | None:
     """The newest of our blocks (given newest first, without gaps) that the node's chain still holds; None: not one.
 
     Errors: ForkUnclearError, and the reader's.

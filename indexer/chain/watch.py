@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy.orm import Session
 
+from core.blocks import queries as repository
+from core.blocks.registry import KnownVault, agents_of, ever_listed_adapters, known_vaults
 from core.chain.abi import events_by_topic, topic_of
-from core.chain.decode import decode_log
-from core.db.repositories import chain as repository
-from core.db.repositories.chain import KnownVault, LinkedWallet
-from core.db.repositories.unregistered import unregistered_vaults
-from core.domain.blocks import RawLog
-from core.domain.events import KeeperChanged
-from core.domain.mandate.terms import ZERO_ADDRESS
+from core.chain.blocks import RawLog
+from core.identity.queries import LinkedWallet
+from core.mandate.chain.decode import decode_log
+from core.mandate.rules.events import KeeperChanged
+from core.mandate.rules.terms import ZERO_ADDRESS
+from core.quarantine.views.unregistered import unregistered_vaults
 from indexer.chain.context import ChainContext
 
 
@@ -55,12 +56,12 @@ class WatchList:
 
 def read_watch_list(session: Session, chain: ChainContext) -> WatchList:
     """The watch list at the cursor, with the vaults of ours that the registry refuses."""
-    adapters = repository.ever_listed_adapters(session, chain.chain_id)
+    adapters = ever_listed_adapters(session, chain.chain_id)
     if chain.x402_adapter is not None:
         adapters.add(chain.x402_adapter)
-    vaults = {vault.address: vault for vault in repository.known_vaults(session, chain.chain_id)}
+    vaults = {vault.address: vault for vault in known_vaults(session, chain.chain_id)}
     for one in unregistered_vaults(session, chain.chain_id):
-        agents = repository.agents_of(session, chain.chain_id, one.address)
+        agents = agents_of(session, chain.chain_id, one.address)
         vaults.setdefault(one.address, KnownVault(one.address, one.owner, one.mandate_id, agents))
     return WatchList(chain.factory, chain.usdc, adapters, _keeper(session, chain), vaults, x402_adapter=chain.x402_adapter)
 

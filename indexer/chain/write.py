@@ -12,15 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from core.blocks import queries as repository
+from core.blocks import reverts
+from core.blocks.queries import TIP, Cursor
+from core.blocks.registry import KnownVault, add_adapter, add_agents, delist_adapter
+from core.chain.blocks import RawLog
 from core.db.engine import WriteSession
-from core.db.repositories import chain as repository
-from core.db.repositories import reverts
-from core.db.repositories.chain import TIP, Cursor, KnownVault
-from core.db.repositories.quarantine import ACCOUNT, MANDATE
-from core.domain.blocks import RawLog
-from core.domain.events import AdapterDelisted, AdapterListed, AgentSet, KeeperChanged, TermsCancelled, VaultCreated, X402Paid
-from core.domain.mandate.ledger import row_from_event
-from core.domain.mandate.terms import ZERO_ADDRESS, Rule
+from core.mandate.queries import mandates_with_digests
+from core.mandate.rules.events import AdapterDelisted, AdapterListed, AgentSet, KeeperChanged, TermsCancelled, VaultCreated, X402Paid
+from core.mandate.rules.ledger import row_from_event
+from core.mandate.rules.terms import ZERO_ADDRESS, Rule, rules_to_json
+from core.quarantine.queries import ACCOUNT, MANDATE
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import is_noted, note_block
 from indexer.chain.facts import OF_ONE_FACT, BlockFacts, Found, Undecodable, created_by
@@ -108,9 +110,9 @@ def _take(
     created = {one.address: made.vaults[one.address] for one in facts.created}
     for item in facts.found:  # in their order: a block may delist an adapter and list it again
         if isinstance(item.event, AdapterListed) and item.event.adapter in published:
-            repository.add_adapter(session, chain.chain_id, facts.header, item.event.adapter, published[item.event.adapter])
+            add_adapter(session, chain.chain_id, facts.header, item.event.adapter, rules_to_json(published[item.event.adapter]))
         elif isinstance(item.event, AdapterDelisted):
-            repository.delist_adapter(session, chain.chain_id, facts.header, item.event.adapter)
+            delist_adapter(session, chain.chain_id, facts.header, item.event.adapter)
     wanted = [one for one in facts.reverts if one.vault not in created or created[one.vault].mandate_id is not None]
     reverts.add_reverts(session, chain.chain_id, facts.header, wanted)
 
@@ -131,12 +133,12 @@ def _take(
 def _write_vaults(session: WriteSession, chain: ChainContext, blocks: Sequence[BlockFacts]) -> _Made:
     """Write the vaults that the blocks create, and the agents that they name."""
     created = [(facts.header, made) for facts in blocks for made in facts.created]
-    issued = repository.mandates_with_digests(session, [made.terms_digest for _, made in created])
+    issued = mandates_with_digests(session, [made.terms_digest for _, made in created])
     mandate_ids = {digest: mandate_id for digest, (_, mandate_id) in issued.items()}
     known = {made.address: KnownVault(made.address, made.owner, mandate_ids.get(made.terms_digest), ()) for _, made in created}
     vaults = [(header, new_vault(made, chain.factory, known[made.address].mandate_id)) for header, made in created]
     refused = register(session, chain, vaults)
-    repository.add_agents(session, chain.chain_id, [(facts.header, agent) for facts in blocks for agent in facts.agents])
+    add_agents(session, chain.chain_id, [(facts.header, agent) for facts in blocks for agent in facts.agents])
     return _Made(known, refused)
 
 
@@ -190,7 +192,7 @@ def _concerned(
         created = created_by(item.log) if item.log.address == watch.factory else None
         address = item.log.address if created is None else created.address
     elif isinstance(item.event, TermsCancelled):
-        issued = repository.mandates_with_digests(session, [item.event.terms_digest])
+        issued = mandates_with_digests(session, [item.event.terms_digest])
         return next((mandate for _, mandate in issued.values()), None), None
     else:
         address = item.event.vault if isinstance(item.event, VaultCreated | X402Paid) else item.ref.address

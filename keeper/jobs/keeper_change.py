@@ -4,7 +4,7 @@ The change takes two steps and at least 48 hours on chain. From the moment at wh
 one stands down (KeeperState.is_stood_down). Source: MandateVaultFactory.acceptKeeper.
 """
 
-from core.domain.money import UnixSeconds
+from core.money import UnixSeconds
 from keeper.state import Action, KeeperState, Kind
 
 WHY = "proposed"

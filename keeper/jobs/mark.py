@@ -7,7 +7,7 @@ What is at or below the floor belongs to keeper.jobs.stop_line, so that a vault 
 
 from collections.abc import Collection
 
-from core.domain.money import BPS_ONE, UnixSeconds
+from core.money import BPS_ONE, UnixSeconds
 from keeper.state import Action, Head, KeeperState, Kind, VaultReading, VaultStatus, WrittenMark
 
 MOVED_BPS = 100  # inclusive: a move of exactly 1 % of the last sent worth is sent

@@ -5,7 +5,7 @@ stopped before is settled in the same day only if a fee is owed, since its owner
 anyone may settle, and the keeper leaves it to them. Source: MandateVault.settle.
 """
 
-from core.domain.money import UnixSeconds
+from core.money import UnixSeconds
 from keeper.state import Action, Head, KeeperState, Kind, VaultReading, VaultStatus
 
 WHY = "ended"

@@ -7,7 +7,7 @@ Laws
 - At the floor is below it: worth == floor stops, one base unit more does not. Source: MandateVault.mark.
 """
 
-from core.domain.money import UnixSeconds
+from core.money import UnixSeconds
 from keeper.state import Action, KeeperState, Kind, VaultReading, VaultStatus
 
 WHY = "at_or_below_floor"

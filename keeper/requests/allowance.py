@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.chain.fees import layer_1_fee_wei
-from core.chain.reader import ChainReader
-from core.db.repositories.keeper import Intent
-from core.domain.custody import TRANSFER_GAS
+from core.custody.rules import TRANSFER_GAS
+from core.keeper.intents import Intent
+from core.mandate.chain.reader import VaultReader
 from keeper.drafts import Caps
 from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.market import market
@@ -58,7 +58,7 @@ class Price:
 class Prices:
     """What a request may cost now. `account`: whose key pays."""
 
-    def __init__(self, reader: ChainReader, account: str, caps: Caps, *, sends_stops_too: bool) -> None:
+    def __init__(self, reader: VaultReader, account: str, caps: Caps, *, sends_stops_too: bool) -> None:
         self._reader = reader
         self._account = account
         self._caps = caps

@@ -16,7 +16,7 @@ import structlog
 from sqlalchemy.exc import OperationalError
 
 from core.db.leadership import LeadershipLostError
-from core.domain.errors import OutsideError, text_of
+from core.errors import OutsideError, text_of
 from core.watchdog import Watchdog
 from keeper.requests.round import Round
 

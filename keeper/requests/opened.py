@@ -7,11 +7,11 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from core.chain import right_chain
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.chain.signer import Signer
 from core.db.engine import Bounds, Database
-from core.db.repositories.gas import GasBudgets
+from core.keeper.gas import GasBudgets
+from core.mandate.chain.reader import VaultReader
 from core.watchdog import Watchdog
 from keeper.drafts import Caps
 from keeper.observe import Observer
@@ -49,7 +49,7 @@ class Requests:
     """The loop, and what it holds open."""
 
     loop: RequestLoop
-    reader: ChainReader
+    reader: VaultReader
     database: Database
 
     def close(self) -> None:
@@ -83,7 +83,7 @@ def opened(
 ) -> Requests:
     """`precedence`: what it shares with the loop of the stops when both have one key. Nothing is asked over the network yet."""
     rpc = Rpc(place.rpc_urls, answer_s=place.answer_s, deadline_s=DEADLINE_S, calls_per_s=place.calls_per_s)
-    reader = ChainReader(rpc, place.contracts)
+    reader = VaultReader(rpc, place.contracts)
     observer = Observer(reader, place.chain_id, place.max_head_age_s)
     database = Database(place.database_url, application_name="keeper requests", bounds=BOUNDS)
     watchdog = Watchdog(HANGS_S)
@@ -103,7 +103,7 @@ def most_under_way(calls_per_s: float) -> int:
 def round_of(
     database: Database,
     observer: Observer,
-    reader: ChainReader,
+    reader: VaultReader,
     planner: OutboxPlanner,
     caps: Caps,
     budgets: GasBudgets,

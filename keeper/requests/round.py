@@ -20,14 +20,13 @@ import structlog
 from sqlalchemy.orm import Session
 
 from core.db.engine import Database, WriteSession
-from core.db.repositories import gas
-from core.db.repositories import keeper as rows
-from core.db.repositories import outbox_queue as queue
-from core.db.repositories.gas import TOTAL, GasBudgets
-from core.db.repositories.keeper import Intent, NewIntent, Request
-from core.db.repositories.outbox_queue import Place
-from core.domain.money import UnixSeconds
-from core.domain.times import next_day
+from core.keeper import gas, queue
+from core.keeper import intents as rows
+from core.keeper.gas import TOTAL, GasBudgets
+from core.keeper.intents import Intent, NewIntent
+from core.keeper.queue import Place, Request
+from core.money import UnixSeconds
+from core.times import next_day
 from keeper.intents import ON_CHAIN, REQUEST_PATIENCE, State
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner

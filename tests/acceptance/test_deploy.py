@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from core.chain import calldata
+from core.chain.abi_text import call_by_signature
 from scripts._deployed_code import WORD_BYTES, address_word, immutable_places
 from scripts._office_log import KEEPER_ADMIN_ROLE, PAUSER_ROLE
 from scripts.devstack import ROOT, Ports, Stack, personas, run_ape
@@ -46,7 +46,7 @@ def replace_usdc(stack: Stack, contract: str, address: str, usdc: str) -> None:
 
 
 def send(stack: Stack, sender: str, to: str, signature: str, *arguments: object) -> None:
-    data = calldata.call_by_signature(signature, arguments)
+    data = call_by_signature(signature, arguments)
     stack._rpc("eth_sendTransaction", {"from": sender, "to": to, "data": data})
 
 

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from sqlalchemy import create_engine, select
 
 from api.main import BOUNDS
-from core.db.tables.identity import Account
+from core.identity.tables import Account
 
 PATH = "/bare"
 QUERY = select(Account.id, Account.name).order_by(Account.id).limit(1)

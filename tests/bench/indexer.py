@@ -26,11 +26,11 @@ from typing import Any
 
 import psycopg
 
-from core.chain.decode import TRANSFER_TOPIC
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leadership import Leadership
-from core.db.tables.identity import Account
+from core.identity.tables import Account
+from core.mandate.chain.decode import TRANSFER_TOPIC
 from tests.bench import copy_pipeline, ledgers, tip
 from tests.bench.workload import LARGE, SMALL, Generator, Size, Workload
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, DeployedChain, deploy_contracts, start_anvil

@@ -23,18 +23,19 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from core.chain import calldata
+from core.blocks.tables import Vault
 from core.chain.abi import hex_bytes, topic_of
-from core.chain.reader import ChainReader
+from core.chain.abi_text import call_by_signature
 from core.chain.rpc import Rpc
 from core.db import embedded, migrate
 from core.db.engine import Database
+from core.db.leader import leader_row
 from core.db.leadership import Leadership
-from core.db.repositories.leader import leader_row
-from core.db.tables.chain import Vault
-from core.db.tables.identity import Account
-from core.db.tables.mandate import Mandate
-from core.domain.mandate.terms import MandateTerms
+from core.identity.tables import Account
+from core.mandate.chain import calldata
+from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.terms import MandateTerms
+from core.mandate.tables import Mandate
 from keeper.observe import Observer
 from keeper.tick import Tick
 from tests.bench import many_vaults
@@ -89,7 +90,7 @@ class World:
         chain, usdc = self.chain, self.chain.contracts["usdc"]
         venue = chain.contracts["test_venue"] = chain.deploy("TestVenue", usdc, OPERATOR.address, USDC)
         adapter = chain.contracts["test_venue_adapter"] = chain.deploy("TestVenueAdapter", usdc, venue)
-        chain.succeed(OPERATOR, venue, calldata.call_by_signature("setAdapter(address)", [adapter]))
+        chain.succeed(OPERATOR, venue, call_by_signature("setAdapter(address)", [adapter]))
         chain.succeed(DEPLOYER, chain.contracts["factory"], calldata.list_adapter(adapter))
         chain.mint(venue, 1_000_000 * USDC)
         self.venues.append(venue)
@@ -185,7 +186,7 @@ def mark(where: World) -> tuple[int, float]:
     leadership = Leadership(where.server.url, "keeper", "bench")
     assert leadership.try_take(datetime.now(UTC))
     rpc = Rpc([where.chain.anvil.url], calls_per_s=100_000)
-    observer = Observer(ChainReader(rpc, where.chain.contracts), CHAIN_ID, 3_600)
+    observer = Observer(VaultReader(rpc, where.chain.contracts), CHAIN_ID, 3_600)
     tick = Tick(database=where.database, observer=observer, leadership=leadership, sender=None, own=None)
     requests, seconds = [], []
     for _ in range(3):

@@ -20,18 +20,19 @@ from typing import Any, cast
 
 from sqlalchemy import insert, text
 
-from core.books import mandate_ledger
+from core.blocks import queries as repository
+from core.blocks.queries import TIP, Cursor
+from core.blocks.registry import NewVault, add_vaults
 from core.chain.abi import topic_of
-from core.chain.reader import ChainReader
+from core.chain.blocks import BlockHeader, RawLog
 from core.db import embedded, migrate
 from core.db.engine import Database
-from core.db.repositories import chain as repository
-from core.db.repositories.chain import TIP, Cursor, NewVault
-from core.db.tables.identity import Account
-from core.db.tables.mandate import Mandate
-from core.domain.blocks import BlockHeader, RawLog
-from core.domain.events import KeeperProposed, LogRef
-from core.domain.mandate.ledger import Kind, NewRow, ReportedBy
+from core.identity.tables import Account
+from core.mandate.chain.reader import VaultReader
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.events import KeeperProposed, LogRef
+from core.mandate.rules.ledger import Kind, NewRow, ReportedBy
+from core.mandate.tables import Mandate
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import write_slice
 from indexer.chain.facts import BlockFacts, Found
@@ -92,7 +93,7 @@ class Crowd:
         self.database = database
         self.now = BEGAN + timedelta(days=1)
         self.chain = ChainContext(
-            reader=cast("ChainReader", None),
+            reader=cast("VaultReader", None),
             database=database,
             chain_id=CHAIN_ID,
             factory=address(1),
@@ -144,7 +145,7 @@ class Crowd:
             first = header(1)
             vaults = [(first, _vault(id_)) for id_ in self.ids]
             repository.copy_blocks(session, CHAIN_ID, [header(number) for number in range(1, rows + 1)], self.now)
-            repository.add_vaults(session, CHAIN_ID, vaults)
+            add_vaults(session, CHAIN_ID, vaults)
             repository.start_cursor(session, TIP, CHAIN_ID, Cursor(rows, word(rows, "b")), 1, self.now)
         for begin in range(0, len(self.ids), 500):
             with self.database.write() as session:

@@ -22,12 +22,12 @@ from starlette.testclient import TestClient
 
 from api.kernel.credentials import KEY_HEADER
 from api.main import create_app, deps_of
-from core.books import mandate_ledger
 from core.db.engine import Database, WriteSession
-from core.db.tables.mandate import Mandate
-from core.domain.mandate.ledger import Kind, NewRow, ReportedBy
-from core.domain.mandate.weeks import week_of
-from core.domain.money import UsdcE6, usdc_text
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.ledger import Kind, NewRow, ReportedBy
+from core.mandate.rules.weeks import week_of
+from core.mandate.tables import Mandate
+from core.money import UsdcE6, usdc_text
 from core.settings import Settings
 from scripts.demo import Story, sign_and_fund, sign_in
 from scripts.devstack import Ports, Stack

@@ -18,11 +18,11 @@ from typing import Any
 from sqlalchemy import text
 
 from core.chain.abi import function
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leadership import Leadership
+from core.mandate.chain.reader import VaultReader
 from core.settings import Settings
 from keeper.observe import Observer
 from keeper.tick import Tick
@@ -135,7 +135,7 @@ def looked_at(vaults: int, marks: int = MARKS) -> tuple[float, float]:
         leadership = Leadership(server.url, "keeper", "bench")
         assert leadership.try_take(datetime.now(UTC))
         rpc = Rpc([url], calls_per_s=Settings.model_fields["rpc_requests_per_s"].default)
-        observer = Observer(ChainReader(rpc, {"factory": FACTORY}), CHAIN_ID, 3_600)
+        observer = Observer(VaultReader(rpc, {"factory": FACTORY}), CHAIN_ID, 3_600)
         tick = Tick(database=database, observer=observer, leadership=leadership, sender=None, own=None)
         seconds = []
         for _ in range(2):

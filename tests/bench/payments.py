@@ -28,10 +28,10 @@ from typing import Any
 import httpx
 from sqlalchemy import select
 
-from core.books import credit_ledger
+from core.credits.ledger import writer as credit_ledger
 from core.db import embedded, migrate
 from core.db.engine import Database
-from core.db.tables.identity import Account
+from core.identity.tables import Account
 from tests.bench import bare
 from tests.integration.chain_fixtures import ROOT, free_port
 

@@ -30,14 +30,14 @@ from starlette.testclient import TestClient
 from api.kernel.metrics import Metrics
 from api.kernel.operation import Deps, Limits
 from api.main import create_app
-from core.chain.reader import ChainReader
+from core.credits.queries import UsedUp, take_free_read
+from core.credits.rules.free_reads import FreeReads, PoolLimits, pools_of
+from core.credits.rules.prices import PRICES
 from core.db import embedded, migrate
 from core.db.engine import Database
-from core.db.repositories.credits import UsedUp, take_free_read
-from core.db.tables import identity
-from core.domain.credits.free_reads import FreeReads, PoolLimits, pools_of
-from core.domain.credits.prices import PRICES
-from core.domain.money import UsdcE6, usdc_text
+from core.identity import tables as identity
+from core.mandate.chain.reader import VaultReader
+from core.money import UsdcE6, usdc_text
 from tests.integration.api.conftest import Clock, FewAnswersChain
 
 ACCOUNTS: Final = 500
@@ -104,7 +104,7 @@ def place() -> Iterator[Place]:
             deps = Deps(
                 database=database,
                 metrics=Metrics(database),
-                chain=cast("ChainReader", FewAnswersChain()),
+                chain=cast("VaultReader", FewAnswersChain()),
                 chain_id=84532,
                 base_url=HOST,
                 contracts={},

@@ -20,13 +20,13 @@ from typing import Any
 
 import structlog
 
-from core.books import mandate_record
-from core.chain.calldata import Call, execute_batch, venue_buy
 from core.chain.rpc import Rpc
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leadership import Leadership
-from core.db.repositories.mandates import find_mandate
+from core.mandate import record as mandate_record
+from core.mandate.chain.calldata import Call, execute_batch, venue_buy
+from core.mandate.queries import find_mandate
 from tests.bench.workload import FINAL_AFTER
 from tests.integration.chain_fixtures import ROOT, USDC, deploy_contracts, start_anvil
 from tests.integration.indexer.conftest import Follower, Issued

@@ -11,7 +11,7 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from core.chain.abi import Parameter, encode_values, hex_text
-from core.chain.calldata import Call, venue_buy
+from core.mandate.chain.calldata import Call, venue_buy
 from tests.integration.chain_fixtures import DeployedChain
 from tests.personas import DEPLOYER
 

@@ -16,13 +16,14 @@ from typing import Any
 import pytest
 from eth_utils.address import to_checksum_address
 
-from core.chain import calldata, typed_data
 from core.chain.abi import Parameter, encode_values, hex_text
-from core.chain.calldata import Call, Funding
-from core.chain.reader import ChainReader
+from core.chain.abi_text import call_by_signature
+from core.chain.blocks import Receipt
 from core.chain.rpc import Rpc, RpcError, RpcUnreachableError
-from core.domain.blocks import Receipt
-from core.domain.mandate.terms import MandateTerms, Rule
+from core.mandate.chain import calldata, typed_data
+from core.mandate.chain.calldata import Call, Funding
+from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.terms import MandateTerms, Rule
 from tests.personas import AGENT, DEPLOYER, GUARD, KEEPER, OPERATOR, OWNER, Persona
 
 __all__ = ["deployed", "ground"]
@@ -120,8 +121,8 @@ class DeployedChain:
         return self.anvil.rpc
 
     @property
-    def reader(self) -> ChainReader:
-        return ChainReader(self.rpc, self.contracts)
+    def reader(self) -> VaultReader:
+        return VaultReader(self.rpc, self.contracts)
 
     # Transactions
 
@@ -176,7 +177,7 @@ class DeployedChain:
         return header.timestamp
 
     def mint(self, to: str, amount: int) -> None:
-        self.succeed(DEPLOYER, self.contracts["usdc"], calldata.call_by_signature("mint(address,uint256)", [to, amount]))
+        self.succeed(DEPLOYER, self.contracts["usdc"], call_by_signature("mint(address,uint256)", [to, amount]))
 
     def rules(self) -> tuple[Rule, ...]:
         """The test venue adapter's rules, as a default target list expands to."""
@@ -246,7 +247,7 @@ def deploy_contracts(anvil: Anvil) -> DeployedChain:
     chain.contracts["test_venue"] = venue = chain.deploy("TestVenue", usdc, OPERATOR.address, USDC)
     chain.contracts["test_venue_adapter"] = adapter = chain.deploy("TestVenueAdapter", usdc, venue)
     chain.contracts["x402_adapter"] = x402 = chain.deploy("X402Adapter", chain.contracts["factory"])
-    chain.succeed(OPERATOR, venue, calldata.call_by_signature("setAdapter(address)", [adapter]))
+    chain.succeed(OPERATOR, venue, call_by_signature("setAdapter(address)", [adapter]))
     for listed in (adapter, x402):
         chain.succeed(DEPLOYER, chain.contracts["factory"], calldata.list_adapter(listed))
     chain.mint(venue, 1_000_000 * USDC)

@@ -1,8 +1,8 @@
 """Listed contracts that lie: one forges payments in a vault's name, one answers `rules()` with what it likes."""
 
-from core.chain import calldata
 from core.chain.abi import topic_of
-from core.domain.blocks import Receipt
+from core.chain.blocks import Receipt
+from core.mandate.chain import calldata
 from tests.integration.chain_fixtures import DeployedChain
 from tests.personas import DEPLOYER, STRANGER
 

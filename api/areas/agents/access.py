@@ -2,8 +2,8 @@
 
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Call, Refusal
-from core.db.repositories import identity
-from core.db.tables.identity import Account
+from core.identity import queries as identity
+from core.identity.tables import Account
 
 
 def owned(call: Call, caller: OwnerCaller, agent_id: int) -> Account:

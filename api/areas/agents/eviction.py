@@ -20,9 +20,11 @@ from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from api.kernel.sessions import evict, lock_owner
 from api.kernel.siwe import Purpose, Subject, verify_wallet
-from core.db.repositories import evictions, identity
-from core.db.tables.identity import Account
-from core.domain.times import instant_text_or_none
+from core.hexes import address_or_none
+from core.identity import evictions
+from core.identity import queries as identity
+from core.identity.tables import Account
+from core.times import instant_text_or_none
 
 
 def rotate_key(call: Call, caller: OwnerCaller, command: AgentPath) -> Answer:
@@ -52,7 +54,7 @@ def unlink(call: Call, caller: OwnerCaller, command: Unlink) -> Answer:
 def confirm_wallet(call: Call, caller: OwnerCaller, command: ConfirmWallet) -> Answer:
     """Errors: Refusal not_found, not_owner; wallet_not_linked when the agent's wallet is another one, or none."""
     agent = _held(call, caller, command.id)
-    linked = identity.address_text(agent.wallet_address)
+    linked = address_or_none(agent.wallet_address)
     if linked != command.wallet_address:
         _refuse_unlinked(f"wallet_address: agent {agent.id} has linked {linked or 'no wallet'}, not {command.wallet_address}.")
     evictions.confirm_wallet(call.db, agent, call.now)

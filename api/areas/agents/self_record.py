@@ -16,12 +16,14 @@ from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from api.kernel.scopes import require_named_scope
 from api.kernel.siwe import Purpose, Subject, verify_wallet
-from core.db.repositories import identity, self_records
-from core.db.repositories.self_records import Signed
-from core.db.tables.identity import Account, AgentSelfVersion
-from core.domain.canonical import canonical_json
-from core.domain.errors import InvalidParameterError
-from core.domain.times import instant_text_or_none
+from core.canonical import canonical_json
+from core.errors import InvalidParameterError
+from core.hexes import address_or_none, bytes_of
+from core.identity import queries as identity
+from core.identity import self_records
+from core.identity.self_records import Signed
+from core.identity.tables import Account, AgentSelfVersion
+from core.times import instant_text_or_none
 
 FIELDS = ("persona", "strategy", "progress", "next_steps")
 SIGN = "sign"
@@ -67,7 +69,7 @@ def _signed(call: Call, caller: AgentCaller, digest: bytes, signature: str, sent
         detail = "signature: the account has no wallet to check it against; link one with /auth/wallet/link, or leave the signature out."
         raise Refusal("wallet_required", detail)
     message = verify_wallet(call, Subject(Purpose.SELF, digest.hex()), caller.wallet_address, signature, sent)
-    return Signed(message, signature, identity.address_bytes(caller.wallet_address))
+    return Signed(message, signature, bytes_of(caller.wallet_address))
 
 
 def _account(call: Call, account_id: int) -> Account:
@@ -86,7 +88,7 @@ def _view(call: Call, agent: Account) -> dict[str, Any]:
     return {
         "user_id": agent.id,
         "agent_name": agent.name,
-        "wallet_address": identity.address_text(agent.wallet_address),
+        "wallet_address": address_or_none(agent.wallet_address),
         **record,
         "persona_by": persona_by,
         "is_self_declared": True,
@@ -100,7 +102,7 @@ def _proof(own: AgentSelfVersion | None) -> dict[str, Any]:
     is_signed = own is not None and own.signature is not None
     return {
         "signed": is_signed,
-        "signed_by": None if own is None else identity.address_text(own.signed_by),
+        "signed_by": None if own is None else address_or_none(own.signed_by),
         "record_sha256": None if own is None else own.record_sha256.hex(),
         "message": None if own is None else own.message,
         "signature": "0x" + own.signature.hex() if own is not None and own.signature is not None else None,

@@ -9,12 +9,16 @@ from api.areas.agents.access import owned
 from api.areas.agents.schemas import SetScopes
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput
-from core.books import credit_ledger
-from core.db.repositories import evictions, identity, mandates, policies, safety
-from core.db.tables.identity import Account, ApiKey
-from core.domain.credits.buckets import BUCKETS
-from core.domain.money import usdc_text_or_none
-from core.domain.times import instant_text, instant_text_or_none
+from core.credits.ledger import writer as credit_ledger
+from core.credits.rules.buckets import BUCKETS
+from core.hexes import address_or_none
+from core.identity import evictions, policies
+from core.identity import queries as identity
+from core.identity.tables import Account, ApiKey
+from core.mandate import queries as mandates
+from core.money import usdc_text_or_none
+from core.safety import queries as safety
+from core.times import instant_text, instant_text_or_none
 
 NOT_RECORDED: Final = "not_recorded"
 
@@ -59,7 +63,7 @@ def mine(call: Call, caller: OwnerCaller, command: NoInput) -> Answer:
             "agent_name": agent.name,
             "status": _status(agent.id, locked),
             **_grant(key),
-            "wallet_address": identity.address_text(agent.wallet_address),
+            "wallet_address": address_or_none(agent.wallet_address),
             "wallet_payable_at": instant_text_or_none(agent.wallet_payable_at),
             "recovery_can_be_undone": evictions.can_undo_recovery(agent),
             "accepts_mandates": policies.accepts_mandates(call.db, agent.id),

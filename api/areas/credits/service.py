@@ -7,13 +7,13 @@ from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, Call, NoInput
 from api.kernel.pagination import page_of
 from api.kernel.payments.metering import free_reads_of
-from core.books import credit_ledger
-from core.db.repositories import credits
-from core.db.tables.credits import CreditEntry
-from core.domain.credits.buckets import BUCKETS
-from core.domain.credits.prices import PAYOUT_POINT_PRICE, PRICES, Price
-from core.domain.mandate.record import utc_text
-from core.domain.money import usdc_text_or_none
+from core.credits import queries as credits
+from core.credits.ledger import writer as credit_ledger
+from core.credits.rules.buckets import BUCKETS
+from core.credits.rules.prices import PAYOUT_POINT_PRICE, PRICES, Price
+from core.credits.tables import CreditEntry
+from core.mandate.rules.record import utc_text
+from core.money import usdc_text_or_none
 
 SHARED_BY_OWNER = "reads a UTC day that the agents of an owner share"
 SHARED_BY_OWNERS = "reads a UTC day that the agents of all owners of a network address share"

@@ -8,10 +8,11 @@ from datetime import timedelta
 from typing import NoReturn
 
 from api.kernel.operation import Call, Limits, Refusal
-from core.db.repositories import gas, outbox_queue
-from core.db.repositories.gas import TOTAL, GasBudgets
-from core.db.repositories.outbox_queue import Payer
-from core.domain.times import next_day
+from core.keeper import gas
+from core.keeper import queue as outbox_queue
+from core.keeper.gas import TOTAL, GasBudgets
+from core.keeper.queue import Payer
+from core.times import next_day
 
 SOON = timedelta(minutes=1)  # the queue moves each second
 MEANWHILE = (

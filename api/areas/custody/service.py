@@ -5,7 +5,7 @@
 
 Laws
 - Money leaves for the account's linked wallet and for no other place, and not while that wallet waits for its owner.
-- A request is of the secrets that asked for it: when they are replaced, it is paid no more (core/db/repositories/evictions.py).
+- A request is of the secrets that asked for it: when they are replaced, it is paid no more (core/identity/evictions.py).
 - The API makes and seals keys and opens none; nothing of a key is in an answer or a log.
 """
 
@@ -20,16 +20,21 @@ from api.areas.custody.schemas import TransferOut, TransfersQuery
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal
 from api.kernel.sessions import lock_caller
-from core.chain.custody import KeyMaker, UnknownKeyVersionError, authorization_nonce
-from core.db.repositories import custody, evictions, identity, outbox
-from core.db.repositories.custody import Transfer
-from core.db.repositories.keeper import OF_REQUESTS
-from core.db.repositories.outbox_queue import Payer
-from core.db.tables.identity import Account
-from core.domain.custody import LEAST_TRANSFER_USDC_E6, Authorized, SealedKey, available_usdc_e6, gas_kept_wei, transfer_state
-from core.domain.errors import OutsideError
-from core.domain.money import UnixSeconds, UsdcE6, usdc_text
-from core.domain.times import instant_text, next_day, start_of_day
+from core.custody import queries as custody
+from core.custody.keys import KeyMaker, UnknownKeyVersionError, authorization_nonce
+from core.custody.queries import Transfer
+from core.custody.rules import LEAST_TRANSFER_USDC_E6, Authorized, SealedKey, available_usdc_e6, gas_kept_wei, transfer_state
+from core.custody.views import transfers_of, transfers_under_way
+from core.errors import OutsideError
+from core.hexes import address_or_none
+from core.identity import evictions
+from core.identity import queries as identity
+from core.identity.tables import Account
+from core.keeper import requests as outbox
+from core.keeper.intents import OF_REQUESTS
+from core.keeper.queue import Payer
+from core.money import UnixSeconds, UsdcE6, usdc_text
+from core.times import instant_text, next_day, start_of_day
 
 KIND = "custodial_transfer"
 GOOD_FOR = timedelta(days=1)
@@ -79,7 +84,7 @@ def transfer(call: Call, caller: AgentCaller, command: TransferOut) -> Answer:
 def transfers(call: Call, caller: AgentCaller, command: TransfersQuery) -> Answer:
     """The wallet and its transfers, newest first. While no node answers the balance is null and the rest as the keeper has it."""
     wallet = _wallet(custody.find_wallet(call.db, caller.account_id))
-    found = custody.transfers_of(call.db, caller.account_id, command.cursor, command.limit + 1)
+    found = transfers_of(call.db, caller.account_id, command.cursor, command.limit + 1)
     page = found[: command.limit]
     try:
         funds = _funds(call, wallet, page)
@@ -102,7 +107,7 @@ def transfers(call: Call, caller: AgentCaller, command: TransfersQuery) -> Answe
 
 def _funds(call: Call, wallet: SealedKey, shown: Sequence[Transfer]) -> _Funds:
     """Balance and authorizations at one block, of one node. Errors: RpcError; OutsideError when it names no newest block."""
-    under_way = [_authorized(one) for one in custody.transfers_under_way(call.db, wallet.account_id)]
+    under_way = [_authorized(one) for one in transfers_under_way(call.db, wallet.account_id)]
     nonces = dict.fromkeys([*(one.nonce for one in under_way), *(_authorized(one).nonce for one in shown)])
     chain = call.deps.chain
     header = chain.header()
@@ -178,7 +183,7 @@ def _require_place_today(call: Call, caller: AgentCaller) -> None:
 
 def _require_payee(call: Call, account: Account | None) -> str:
     """The wallet that may be paid now. Errors: Refusal wallet_not_linked, wallet_waits."""
-    linked = None if account is None else identity.address_text(account.wallet_address)
+    linked = None if account is None else address_or_none(account.wallet_address)
     if account is None or linked is None:
         _refuse_unlinked()
     if evictions.waits(account, call.now):

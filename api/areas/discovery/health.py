@@ -15,12 +15,13 @@ from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Call, NoInput
 from core.chain.reader import LATEST
 from core.db import migrate
-from core.db.repositories import health, jobs
-from core.db.repositories.leader import leader_row
-from core.domain.errors import OutsideError
-from core.domain.freshness import BEAT_DOWN_S, Verdict, judge_head, judge_indexer
-from core.domain.jobs import LastRun, troubles
-from core.domain.times import instant_text
+from core.db.leader import leader_row
+from core.errors import OutsideError
+from core.health import views as health
+from core.health.rules import BEAT_DOWN_S, Verdict, judge_head, judge_indexer
+from core.jobs import queries as jobs
+from core.jobs.rules import LastRun, troubles
+from core.times import instant_text
 
 KEEPER_LEADER = "keeper"
 

@@ -6,7 +6,7 @@ from api.catalog import CATALOG, ROWS, Auth, Family, Profile, Row, rows_by_tool
 from api.kernel.caller import AgentCaller, Caller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput
 from api.kernel.quota import ceilings
-from core.domain.mandate.refusals import NOT_SEEN
+from core.mandate.rules.refusals import NOT_SEEN
 
 NAME = "Mandate Wallet"
 VERSION = "0.1.0"

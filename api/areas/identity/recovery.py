@@ -13,8 +13,9 @@ from api.areas.identity.schemas import Recover
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Call, Refusal
 from api.kernel.sessions import evict, hash_of
-from core.db.repositories import evictions, identity
-from core.db.tables.identity import Account
+from core.identity import evictions
+from core.identity import queries as identity
+from core.identity.tables import Account
 
 WINDOW = timedelta(hours=1)
 

@@ -18,9 +18,10 @@ from api.kernel.defense import welcomes_a_day
 from api.kernel.operation import Call, Refusal
 from api.kernel.sessions import hash_of, open_agent_session
 from api.kernel.tokens import TokenKind, mint
-from core.books import credit_ledger
-from core.db.repositories import identity, safety
-from core.domain.times import next_day, start_of_day
+from core.credits.ledger import writer as credit_ledger
+from core.identity import queries as identity
+from core.safety import queries as safety
+from core.times import next_day, start_of_day
 
 WINDOW = timedelta(seconds=60)
 OWNED_INSTEAD = "register later, or while your owner is signed in (owned agents count apart)"

@@ -13,10 +13,12 @@ from api.kernel.caller import BearerCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal
 from api.kernel.sessions import lock_caller, open_owner_session
 from api.kernel.siwe import Purpose, Subject, issue, time_text, verified_wallet, verify_wallet
-from core.db.repositories import alerts, identity
-from core.db.tables.identity import Account
-from core.domain.errors import InvalidParameterError
-from core.domain.times import instant_text, instant_text_or_none, whole_second
+from core.alerts import queries as alerts
+from core.errors import InvalidParameterError
+from core.hexes import address_or_none
+from core.identity import queries as identity
+from core.identity.tables import Account
+from core.times import instant_text, instant_text_or_none, whole_second
 
 RECOVERY_NAME_STEM = 60  # characters of the agent's name that its recovery name begins with
 
@@ -104,7 +106,7 @@ def link(call: Call, caller: BearerCaller, command: Link) -> Answer:
     """
     verify_wallet(call, Subject(Purpose.LINK), command.wallet_address, command.signature, command.message)
     account = lock_caller(call, caller)
-    linked = identity.address_text(account.wallet_address)
+    linked = address_or_none(account.wallet_address)
     if linked not in (None, command.wallet_address):
         detail = f"This account's wallet is {linked}; one account has one wallet, which the agent's owner can unlink."
         raise Refusal("account_has_wallet", detail)
@@ -132,6 +134,6 @@ def wallet_status(call: Call, caller: BearerCaller, command: NoInput) -> Answer:
 def _wallet_of(account: Account) -> dict[str, Any]:
     return {
         "registered": account.wallet_address is not None,
-        "wallet_address": identity.address_text(account.wallet_address),
+        "wallet_address": address_or_none(account.wallet_address),
         "wallet_payable_at": instant_text_or_none(account.wallet_payable_at),
     }

@@ -25,7 +25,7 @@ from api.kernel.fields import (
 )
 from api.kernel.operation import Command
 from api.kernel.pagination import Paged
-from core.domain.mandate.terms import DEFAULT_AGENT_FEE_BPS, SHARE_OF_VERIFIED_GAIN
+from core.mandate.rules.terms import DEFAULT_AGENT_FEE_BPS, SHARE_OF_VERIFIED_GAIN
 
 EMPTY_IS_NONE = BeforeValidator(lambda value: None if value == "" else value)
 Bps = Annotated[int, Field(ge=0, le=10_000), WHOLE]

@@ -4,8 +4,8 @@ from api.areas.playbooks.schemas import AtomPath, PagePath
 from api.areas.playbooks.shelf import Page, shelf
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal
-from core.domain.credits.prices import PRICES
-from core.domain.money import usdc_text_or_none
+from core.credits.rules.prices import PRICES
+from core.money import usdc_text_or_none
 
 
 def index(call: Call, caller: Nobody, command: NoInput) -> Answer:

@@ -13,10 +13,11 @@ from api.catalog import ROWS
 from api.kernel.caller import AgentCaller, BearerCaller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.defense import MAX_LEVEL, takes_bond, welcomes_a_day
 from api.kernel.operation import Answer, Call, NoInput, Refusal
-from core.db.repositories import identity, safety
-from core.db.tables.safety import Notice, ViolationCase
-from core.domain.errors import InvalidParameterError
-from core.domain.times import instant_text, instant_text_or_none
+from core.errors import InvalidParameterError
+from core.identity import queries as identity
+from core.safety import queries as safety
+from core.safety.tables import Notice, ViolationCase
+from core.times import instant_text, instant_text_or_none
 
 REFERENCE_CHARACTERS = "abcdefghijklmnopqrstuvwxyz234567"
 UNDER_REVIEW = "under review"

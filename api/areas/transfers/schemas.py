@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from api.kernel.fields import AccountIdText, Int, PositiveUsdc, TxHash
 from api.kernel.operation import Command
-from core.domain.transfers import USDC
+from core.transfers.rules import USDC
 
 
 def _asset(value: object) -> str:

@@ -5,17 +5,19 @@ from typing import Any
 from api.areas.transfers.schemas import AgentBalances, ReportTransfer
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, Refusal
-from core.books import readings, transfer_reports
-from core.books.readings import Reading
-from core.books.transfer_reports import LOOK_MOST, Claim
-from core.db.repositories import identity, policies
-from core.db.repositories import transfers as repository
-from core.db.repositories.chain import hex_of
-from core.db.tables.transfers import TransferReport
-from core.domain.errors import InvalidParameterError
-from core.domain.money import usdc_text
-from core.domain.times import instant_text, instant_text_or_none
-from core.domain.transfers import Direction, FourStates, State
+from core.errors import InvalidParameterError
+from core.hexes import hex_of
+from core.identity import policies
+from core.identity import queries as identity
+from core.money import usdc_text
+from core.quarantine.readings import Reading
+from core.times import instant_text, instant_text_or_none
+from core.transfers import queries as repository
+from core.transfers import reports as transfer_reports
+from core.transfers.readings import balance_now, balances_now, lock_balance
+from core.transfers.reports import LOOK_MOST, Claim
+from core.transfers.rules import Direction, FourStates, State
+from core.transfers.tables import TransferReport
 
 ALLOW_OVERDRAFT = "allow_overdraft"
 OF_THE_CHAIN = ("idle", "in_transit", "delivered")  # what facts of the chain move
@@ -41,7 +43,7 @@ def report(call: Call, caller: AgentCaller, command: ReportTransfer) -> Answer:
     added = transfer_reports.report(call.db, caller.account_id, claim, override_reason, call.now)
     if added is None:
         raise _duplicate(call, caller, claim)
-    balance = readings.balance_now(call.db, caller.account_id, claim.chain_id, claim.asset)
+    balance = balance_now(call.db, caller.account_id, claim.chain_id, claim.asset)
     return Answer({"recorded": True, "transfer": transfer_view(added), "balance": balance_view(claim.chain_id, claim.asset, balance)})
 
 
@@ -53,7 +55,7 @@ def balances(call: Call, caller: AgentCaller | OwnerCaller, command: AgentBalanc
     own = agent.id if isinstance(caller, AgentCaller) else agent.owner_id
     if own is None or own != caller.account_id:
         raise Refusal("not_owner", f"Agent {agent.id} is not yours; its balances are for itself and its owner to read.")
-    found = readings.balances_now(call.db, agent.id)
+    found = balances_now(call.db, agent.id)
     shown = [balance_view(chain_id, asset, Reading(balance, found.short)) for (chain_id, asset), balance in found.said.items()]
     return Answer({"balances": shown} | found.data_issue)
 
@@ -82,7 +84,7 @@ def _override_reason(call: Call, caller: AgentCaller, claim: Claim) -> str | Non
     Holds the book from here on, whatever the direction: two reports can't spend one idle, and two of one transaction, each
     holding what the other waits for, can't meet.
     """
-    balance = readings.lock_balance(call.db, caller.account_id, claim.chain_id, claim.asset, call.now)
+    balance = lock_balance(call.db, caller.account_id, claim.chain_id, claim.asset, call.now)
     idle_e6 = balance.said.idle_e6
     if claim.direction is Direction.IN or (balance.short is None and claim.amount_e6 <= idle_e6):
         return None

@@ -1,6 +1,6 @@
 """The rows that the chain itself gives: every log of the vault, what the factory says of all vaults, and the vault's payments.
 
-The mapping from log to row is the indexer's own (core.domain.mandate.chain_rows), which is public; who was agent or keeper at
+The mapping from log to row is the indexer's own (core.mandate.rules.chain_rows), which is public; who was agent or keeper at
 a log is followed here from the logs alone.
 """
 
@@ -12,12 +12,12 @@ from api.client.verify.findings import UncheckedError
 from api.client.verify.node import Block, Node
 from api.client.verify.terms_check import Subject
 from core.chain.abi import AbiDecodeError, topic_of
-from core.chain.decode import decode_log
-from core.domain import events as ev
-from core.domain.blocks import RawLog
-from core.domain.mandate.chain_rows import row_from_event
-from core.domain.mandate.rows import NewRow
-from core.domain.mandate.terms import ZERO_ADDRESS
+from core.chain.blocks import RawLog
+from core.mandate.chain.decode import decode_log
+from core.mandate.rules import events as ev
+from core.mandate.rules.chain_rows import row_from_event
+from core.mandate.rules.rows import NewRow
+from core.mandate.rules.terms import ZERO_ADDRESS
 
 # What the factory says of every vault at once: who is keeper, guard, admin or pauser.
 NOTED: Final = (

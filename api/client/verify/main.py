@@ -19,8 +19,8 @@ from api.client.verify.findings import Report, Verdict
 from api.client.verify.node import Tell
 from api.client.verify.verification import Options, Scan, verify
 from core.chain.rpc import Rpc
-from core.domain.errors import MandateError
-from core.domain.mandate.terms import address_from_text
+from core.errors import MandateError
+from core.mandate.rules.terms import address_from_text
 
 ANSWER_S = 60.0
 DEADLINE_S = 90.0

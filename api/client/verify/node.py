@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from api.client.verify.findings import UncheckedError
 from core.chain.abi import AbiDecodeError, checksum_address
-from core.chain.reader import ChainReader
+from core.chain.blocks import RawLog
 from core.chain.results import log_of
 from core.chain.rpc import Request, Rpc, RpcError
-from core.domain.blocks import RawLog
+from core.mandate.chain.reader import VaultReader
 
 MOST_CALLS = 300  # in one HTTP request
 FIRST_CALLS = 32
@@ -58,7 +58,7 @@ class Outcome:
 class Node:
     def __init__(self, rpc: Rpc, factory: str, tell: Tell) -> None:
         self.rpc = rpc
-        self.reader = ChainReader(rpc, {"factory": factory})
+        self.reader = VaultReader(rpc, {"factory": factory})
         self._tell = tell
 
     def ask(self, part: str, read: Callable[[], T]) -> T:

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from api.client.verify.findings import Report
-from core.domain.canonical import canonical_json
-from core.domain.errors import MandateError
-from core.domain.mandate.record import genesis_hash, row_hash
-from core.domain.mandate.record_file import FORMAT, VERSION, is_first_line, is_head, row_of_line
-from core.domain.mandate.rows import LedgerRow
+from core.canonical import canonical_json
+from core.errors import MandateError
+from core.mandate.rules.record import genesis_hash, row_hash
+from core.mandate.rules.record_file import FORMAT, VERSION, is_first_line, is_head, row_of_line
+from core.mandate.rules.rows import LedgerRow
 
 decode = msgspec.json.decode
 

@@ -11,17 +11,17 @@ from typing import Any
 from api.client.verify.findings import Report
 from api.client.verify.node import Block, Node
 from api.client.verify.terms_check import Subject
-from core.chain.reader import ChainReader
-from core.domain.mandate.fold import effective, fold, fold_on
-from core.domain.mandate.lifecycle import Status
-from core.domain.mandate.limits import left_today_usdc_e6
-from core.domain.mandate.outflows import spend_window
-from core.domain.mandate.paper import priced
-from core.domain.mandate.record_file import totals_of
-from core.domain.mandate.rows import LedgerRow, NewRow
-from core.domain.mandate.state import EMPTY_STATE, MandateFacts, MandateState
-from core.domain.mandate.told import ToldByTx
-from core.domain.money import usdc_text
+from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.fold import effective, fold, fold_on
+from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.limits import left_today_usdc_e6
+from core.mandate.rules.outflows import spend_window
+from core.mandate.rules.paper import priced
+from core.mandate.rules.record_file import totals_of
+from core.mandate.rules.rows import LedgerRow, NewRow
+from core.mandate.rules.state import EMPTY_STATE, MandateFacts, MandateState
+from core.mandate.rules.told import ToldByTx
+from core.money import usdc_text
 
 VAULT_STATUS: Mapping[str, Status] = {
     "funding": Status.SIGNED,
@@ -85,7 +85,7 @@ def compare_vault(
     subject: Subject, vault: str, state: MandateState, rows: Sequence[LedgerRow], usdc: str, node: Node, at: Block, report: Report
 ) -> None:
     """The rows' state against the vault's own views at the record's last block. Errors: UncheckedError when that state is gone."""
-    reader = ChainReader(node.rpc, {"usdc": usdc})
+    reader = VaultReader(node.rpc, {"usdc": usdc})
     totals = node.ask("the vault's totals", lambda: reader.totals(vault, at.hash))
     status = node.ask("the vault's status", lambda: reader.status(vault, at.hash))
     remaining = node.ask("the vault's limits", lambda: reader.remaining(vault, at.hash))

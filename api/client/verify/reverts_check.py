@@ -10,13 +10,13 @@ from api.client.verify.expected import Expected
 from api.client.verify.findings import Report
 from api.client.verify.node import Block, Node, Outcome
 from api.client.verify.rows_check import RowsCheck
-from core.chain.attempts import attempted_of
+from core.canonical import canonical_json
 from core.chain.revert import decode_revert
 from core.chain.rpc import RpcError
-from core.domain.canonical import canonical_json
-from core.domain.mandate.chain_rows import revert_note
-from core.domain.mandate.refusals import UNKNOWN
-from core.domain.mandate.rows import LedgerRow, NewRow
+from core.mandate.chain.attempts import attempted_of
+from core.mandate.rules.chain_rows import revert_note
+from core.mandate.rules.refusals import UNKNOWN
+from core.mandate.rules.rows import LedgerRow, NewRow
 
 
 def is_revert(row: LedgerRow) -> bool:

@@ -12,11 +12,11 @@ from api.client.verify.expected import Expected, key_of
 from api.client.verify.findings import Report
 from api.client.verify.node import Block, Outcome
 from api.client.verify.terms_check import Subject
-from core.domain.canonical import canonical_json
-from core.domain.mandate.agent_rows import AGENT_KINDS
-from core.domain.mandate.rows import Kind, LedgerRow, NewRow, ReportedBy
-from core.domain.mandate.short import ShortLedger
-from core.domain.mandate.violations import reserved_keys_in
+from core.canonical import canonical_json
+from core.mandate.rules.agent_rows import AGENT_KINDS
+from core.mandate.rules.rows import Kind, LedgerRow, NewRow, ReportedBy
+from core.mandate.rules.violations import reserved_keys_in
+from core.quarantine.rules import ShortLedger
 
 NOTE: Final = (Kind.NOTE,)
 OWNER, AGENT, KEEPER, CHAIN = (ReportedBy.OWNER,), (ReportedBy.AGENT,), (ReportedBy.KEEPER,), (ReportedBy.CHAIN,)

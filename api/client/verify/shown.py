@@ -10,16 +10,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from api.client.verify.terms_check import Subject
-from core.domain.mandate.fold import effective, fold
-from core.domain.mandate.limits import LimitsFacts, limits_block
-from core.domain.mandate.outflows import spend_window
-from core.domain.mandate.progress import ProgressFacts, progress_block
-from core.domain.mandate.rows import LedgerRow
-from core.domain.mandate.short import ShortLedger
-from core.domain.mandate.state import MandateState
-from core.domain.mandate.statement import flows_of
-from core.domain.mandate.weeks import IsoWeek
-from core.domain.money import usdc_text
+from core.mandate.rules.fold import effective, fold
+from core.mandate.rules.limits import LimitsFacts, limits_block
+from core.mandate.rules.outflows import spend_window
+from core.mandate.rules.progress import ProgressFacts, progress_block
+from core.mandate.rules.rows import LedgerRow
+from core.mandate.rules.state import MandateState
+from core.mandate.rules.statement import flows_of
+from core.mandate.rules.weeks import IsoWeek
+from core.money import usdc_text
+from core.quarantine.rules import ShortLedger
 
 
 def shown(subject: Subject, rows: Sequence[LedgerRow], state: MandateState, at: int, short: ShortLedger | None) -> dict[str, Any]:

@@ -13,13 +13,13 @@ from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Node
 from core.chain.abi import checksum_address
 from core.chain.signatures import verify_digest
-from core.chain.typed_data import TERMS_FIELDS, guard_targets_hash, rules_hash, terms_digest
-from core.domain.errors import MandateError
-from core.domain.events import VaultCreated
-from core.domain.mandate.lifecycle import MarketMode
-from core.domain.mandate.state import MandateFacts
-from core.domain.mandate.terms import MandateTerms, Rule, RuleKind, rules_from_json, terms_from_json
-from core.domain.mandate.unvalued import position_rules
+from core.errors import MandateError
+from core.mandate.chain.typed_data import TERMS_FIELDS, guard_targets_hash, rules_hash, terms_digest
+from core.mandate.rules.events import VaultCreated
+from core.mandate.rules.lifecycle import MarketMode
+from core.mandate.rules.state import MandateFacts
+from core.mandate.rules.terms import MandateTerms, Rule, RuleKind, rules_from_json, terms_from_json
+from core.mandate.rules.unvalued import position_rules
 
 
 @dataclass(frozen=True, slots=True)

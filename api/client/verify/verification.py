@@ -18,10 +18,10 @@ from api.client.verify.rows_check import RowsCheck
 from api.client.verify.shown import shown
 from api.client.verify.terms_check import Subject, check_place, check_signature, compare_created, payment_adapter, subject_of
 from core.chain.rpc import Rpc
-from core.domain.mandate.record_file import HELD_KEY, totals_of
-from core.domain.mandate.rows import LedgerRow, ReportedBy
-from core.domain.mandate.short import ShortLedger
-from core.domain.mandate.state import MandateState
+from core.mandate.rules.record_file import HELD_KEY, totals_of
+from core.mandate.rules.rows import LedgerRow, ReportedBy
+from core.mandate.rules.state import MandateState
+from core.quarantine.rules import ShortLedger
 
 MOST_SCANNED_BLOCKS = 50_000
 

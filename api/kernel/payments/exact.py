@@ -31,11 +31,11 @@ from api.kernel.payments.offer import Keep, MeteredRead, exact_requirements, rec
 from api.kernel.payments.rails import DearGasError, FacilitatorError, NotSentError, Rails
 from api.kernel.payments.sent import SignedAuthorization, authorization_of, require_offered
 from core.chain.abi import hex_bytes, hex_text
-from core.chain.x402 import is_paid, settlement_of
 from core.db.engine import WriteSession
-from core.db.repositories import payments
-from core.db.tables.payments import X402Payment
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
+from core.payments import queries as payments
+from core.payments.chain import is_paid, settlement_of
+from core.payments.tables import X402Payment
 
 MAX_FAILURE: Final = 200  # characters of a reason that are kept
 PENDING: Final = "settlement_pending"  # the facilitator's word for: sent, outcome not known

@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.kernel.metrics import PREFIX
 from api.kernel.payments.rails import GasBudget
 from core.db.engine import Database
-from core.db.repositories import settlements
+from core.payments import settlements
 
 ALL, CONTRACTS = ["all"], ["contracts"]
 

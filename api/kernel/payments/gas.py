@@ -20,12 +20,13 @@ from x402.schemas import SettleResponse
 from api.kernel.operation import Refusal
 from api.kernel.payments.judged import Payment
 from core.chain.abi import hex_bytes, hex_text
-from core.chain.x402 import Authorization, settlement_of
-from core.db.repositories import payments, settlements
-from core.db.repositories.settlements import Budget
-from core.db.tables.payments import X402Settlement
-from core.domain.blocks import Receipt
-from core.domain.times import instant_text, next_day
+from core.chain.blocks import Receipt
+from core.payments import queries as payments
+from core.payments import settlements
+from core.payments.chain import Authorization, settlement_of
+from core.payments.settlements import Budget
+from core.payments.tables import X402Settlement
+from core.times import instant_text, next_day
 
 TX_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 NEXT: Final = ("credits.balance", "credits.prices")

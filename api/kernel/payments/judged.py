@@ -22,9 +22,10 @@ from api.kernel.payments.rails import DearGasError, Rails
 from api.kernel.payments.sent import SignedAuthorization, require_in_time
 from core.chain.abi import hex_text
 from core.db.engine import WriteSession
-from core.db.repositories import payments, settlements
-from core.db.repositories.payments import Tally
-from core.domain.times import instant_text
+from core.payments import queries as payments
+from core.payments import settlements
+from core.payments.queries import Tally
+from core.times import instant_text
 
 MAX_PROMISED: Final = 8  # payments of one payer that are under way at once
 MAX_FAILURES: Final = 3

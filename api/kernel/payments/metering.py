@@ -4,7 +4,7 @@
 
 Laws
 - A read that was refused or failed does not come here: it costs nothing.
-- Free reads are counted for the agent and its pools in one statement (core.domain.credits.free_reads, core.db.repositories.credits).
+- Free reads are counted for the agent and its pools in one statement (core.credits.rules.free_reads, core.credits.queries).
 - A payment is not looked at while a free read or credits cover the call; it can be used for another one.
 - One call is charged at most once. With an Idempotency-Key the first answer is kept in the transaction that charges, and
   a repeated call gets it again, uncharged.
@@ -30,13 +30,13 @@ from api.kernel.payments.offer import EXACT, VAULT, Keep, MeteredRead, unpaid
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.sent import payload_of
 from api.kernel.scopes import SPEND_SCOPE
-from core.books import credit_ledger
+from core.credits import queries as credits
+from core.credits.ledger import writer as credit_ledger
+from core.credits.queries import UsedUp
+from core.credits.rules.buckets import NotEnoughCreditsError
+from core.credits.rules.free_reads import FreeReads, PoolLimits, pools_of
 from core.db.engine import WriteSession, driver_of
-from core.db.repositories import credits
-from core.db.repositories.credits import UsedUp
-from core.domain.credits.buckets import NotEnoughCreditsError
-from core.domain.credits.free_reads import FreeReads, PoolLimits, pools_of
-from core.domain.times import next_day
+from core.times import next_day
 
 FREE_HEADER = "X-Free-Reads-Remaining"
 CREDITS_HEADER = "X-Credits-Charged"

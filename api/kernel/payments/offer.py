@@ -16,9 +16,9 @@ from x402.schemas import PaymentRequired, PaymentRequirements, ResourceInfo, Set
 from api.kernel.caller import Caller
 from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.payments.rails import MAX_TIMEOUT_S, Rails
-from core.chain.x402 import resource_hash
+from core.credits.rules.prices import PRICES, Price
 from core.db.engine import WriteSession
-from core.domain.credits.prices import PRICES, Price
+from core.payments.chain import resource_hash
 
 Keep = Callable[[WriteSession], None]
 """What else the transaction that serves writes: the answer to an Idempotency-Key."""

@@ -28,13 +28,15 @@ from x402.mechanisms.evm.exact.eip3009_utils import parse_eip3009_transfer_error
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse
 
 from api.kernel.payments.rails import DearGasError, GasBudget, NotSentError
-from core.chain import calldata, results
+from core.chain import results
 from core.chain.abi import AbiEncodeError, hex_bytes, hex_text
 from core.chain.fees import layer_1_fee_wei
-from core.chain.reader import LATEST, ChainReader
+from core.chain.reader import LATEST
 from core.chain.revert import decode_revert
 from core.chain.rpc import RpcCodeFailedError, RpcError, RpcRefusedError, RpcRevertedError
 from core.chain.signer import Signer
+from core.mandate.chain import calldata
+from core.mandate.chain.reader import VaultReader
 
 MOST_GAS: Final = 120_000
 TRANSACTION_GAS: Final = 21_000
@@ -72,7 +74,7 @@ class _Price:
 class OwnSettler:
     """One process a key: its nonces are counted in memory. Threads may share it."""
 
-    def __init__(self, signer: Signer, chain: ChainReader, network: str, gas: GasBudget) -> None:
+    def __init__(self, signer: Signer, chain: VaultReader, network: str, gas: GasBudget) -> None:
         """`network` is CAIP-2's name of the chain, eip155:<id>."""
         self._signer = signer
         self._chain = chain

@@ -10,8 +10,8 @@ from x402.http.facilitator_client import FacilitatorResponseError
 from x402.mechanisms.evm.constants import ERR_FAILED_TO_VERIFY_SIGNATURE
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse
 
-from core.domain.errors import OutsideError
-from core.domain.money import USDC_E6_PER_USDC
+from core.errors import OutsideError
+from core.money import USDC_E6_PER_USDC
 
 MAX_TIMEOUT_S = 60  # how long a payer's authorization should hold
 

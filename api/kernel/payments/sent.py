@@ -14,7 +14,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements
 from api.kernel.operation import Refusal
 from api.kernel.payments.offer import MeteredRead, unpaid
 from core.chain.abi import hex_bytes
-from core.chain.x402 import Authorization
+from core.payments.chain import Authorization
 
 VERSION = 2
 SECONDS = "unix seconds, below 2^64"

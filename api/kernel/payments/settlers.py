@@ -10,13 +10,13 @@ from x402.http.facilitator_client_base import FacilitatorConfig
 
 from api.kernel.payments.own_settler import OwnSettler
 from api.kernel.payments.rails import GasBudget, Settler
-from core.chain.reader import ChainReader
 from core.chain.signer import LocalKeySigner
+from core.mandate.chain.reader import VaultReader
 
 ANSWER_WITHIN_S: Final = 30
 
 
-def settler_in_process(private_key: str, chain: ChainReader, network: str, gas: GasBudget) -> Settler:
+def settler_in_process(private_key: str, chain: VaultReader, network: str, gas: GasBudget) -> Settler:
     """It pays the gas, so that its account needs some. One process a key: the account's nonces are counted in memory."""
     return OwnSettler(LocalKeySigner(private_key), chain, network, gas)
 

@@ -18,10 +18,11 @@ from api.kernel.payments.offer import ADAPTER, Keep, MeteredRead, receipt_header
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.sent import require_offered
 from core.chain.abi import hex_bytes
-from core.chain.x402 import resource_hash, vault_payments_of
-from core.db.repositories import payments
-from core.domain.blocks import Receipt
-from core.domain.events import X402Paid
+from core.chain.blocks import Receipt
+from core.mandate.queries import is_agent_of_vault
+from core.mandate.rules.events import X402Paid
+from core.payments import queries as payments
+from core.payments.chain import resource_hash, vault_payments_of
 
 RETRY_S: Final = 10
 HASH_CHARACTERS: Final = 66
@@ -74,7 +75,7 @@ def _serve(read: MeteredRead, agent: AgentCaller, receipt: Receipt, paid: list[t
     """The vault whose payment serves; of several equal events of one transaction each serves once."""
     chain_id = read.deps.chain_id
     with read.deps.database.write() as session:
-        own = [(i, e) for i, e in paid if payments.is_agent_of_vault(session, chain_id, hex_bytes(e.vault), agent.account_id)]
+        own = [(i, e) for i, e in paid if is_agent_of_vault(session, chain_id, hex_bytes(e.vault), agent.account_id)]
         if not own:
             raise unpaid(read, "payment_invalid", "The paying vault is of no mandate that names you; only its agent presents its payments.")
         for log_index, event in own:

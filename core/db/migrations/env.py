@@ -5,9 +5,8 @@ from typing import Any, Literal
 from alembic import context
 from sqlalchemy import Connection, text
 
+from core.db.base import Base, Uint256
 from core.db.migrations import grants
-from core.db.tables import Base
-from core.db.tables.base import Uint256
 
 MIGRATION_LOCK = 0x6D616E64617465  # "mandate": one process migrates at a time, others wait and find the work done
 

@@ -7,7 +7,7 @@ and inserted (law 3). Where there is no such role nothing is done, and the trigg
 
 from sqlalchemy import Connection, text
 
-from core.db.tables import BOOKS, LOGS
+from core.db.metadata import append_only
 
 APPLICATION_ROLE = "mandate_app"
 
@@ -16,8 +16,8 @@ def apply(connection: Connection) -> None:
     """Grant and revoke. The connection must be the owner's; the caller commits."""
     if connection.scalar(text("select 1 from pg_roles where rolname = :role"), {"role": APPLICATION_ROLE}) is None:
         return
-    append_only = ", ".join((*BOOKS, *LOGS))
+    kept = ", ".join(append_only())
     connection.execute(text(f"grant usage on schema public to {APPLICATION_ROLE}"))
     connection.execute(text(f"grant select, insert, update, delete on all tables in schema public to {APPLICATION_ROLE}"))
-    connection.execute(text(f"revoke update, delete, truncate on {append_only} from {APPLICATION_ROLE}"))
+    connection.execute(text(f"revoke update, delete, truncate on {kept} from {APPLICATION_ROLE}"))
     connection.execute(text(f"revoke insert, update, delete on alembic_version from {APPLICATION_ROLE}"))

@@ -17,11 +17,11 @@ from api.kernel.metrics import Metrics
 from api.kernel.operation import Deps, Limits
 from api.kernel.tokens import token_hash
 from api.main import OPERATIONS, create_app
-from core.chain.reader import ChainReader
+from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcUnreachableError
 from core.db.engine import Database
-from core.db.repositories.identity import set_operator_key
-from core.domain.blocks import BlockHeader
+from core.identity.queries import set_operator_key
+from core.mandate.chain.reader import VaultReader
 from tests.integration.api import probe
 from tests.integration.api.conformance import Conformance
 from tests.integration.api.probe import Gate
@@ -96,7 +96,7 @@ def deps(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
     return Deps(
         database=database,
         metrics=Metrics(database),
-        chain=cast("ChainReader", chain),
+        chain=cast("VaultReader", chain),
         chain_id=84532,
         base_url=BASE_URL,
         contracts={},

@@ -13,9 +13,9 @@ from api.kernel.caller import AgentCaller
 from api.kernel.fields import PublicId, Usdc
 from api.kernel.operation import Answer, Call, Command, Operation, Refusal
 from core.db.engine import Database
-from core.db.repositories import policies
-from core.db.tables.identity import AgentPolicyChange
-from core.domain.errors import InvalidNumberError, OutsideError
+from core.errors import InvalidNumberError, OutsideError
+from core.identity import policies
+from core.identity.tables import AgentPolicyChange
 
 PATH = "/mandate-wallet/mandates/m_aaaaaaaaaa/probe"
 ROW = Row(

@@ -13,8 +13,8 @@ from sqlalchemy import text
 
 from api.catalog import CATALOG, Row
 from api.main import OPERATIONS
+from core.db.base import Base
 from core.db.engine import Database
-from core.db.tables import Base
 from tests.integration.api.conftest import KEY, Clock, TestClient, bearer, connect, login, nonce_for, reason, sign
 
 THIEF = Account.from_key("0x" + "66" * 32)

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from core.db.engine import Database
-from core.db.repositories import identity
+from core.identity import queries as identity
 from tests.integration.api.conftest import KEY, bearer, nonce_for, reason, sign
 from tests.integration.api.test_evictions import SECRETS, THIEF, Robbed, robbed  # noqa: F401 (a fixture)
 

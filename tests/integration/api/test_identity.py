@@ -11,7 +11,7 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
 from core.db.engine import Database, WriteSession
-from core.db.repositories import identity
+from core.identity import queries as identity
 from tests.integration.api.conftest import KEY, Clock, FewAnswersChain, Limit, TestClient, bearer, connect, login, nonce_for, sign
 
 T = TypeVar("T")

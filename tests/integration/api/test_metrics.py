@@ -11,8 +11,8 @@ from api.kernel.operation import Deps
 from api.kernel.payments.figures import SettlerGas
 from api.kernel.payments.rails import GasBudget
 from core.db.engine import Database
-from core.db.tables.payments import X402GasDay
-from core.domain.errors import InvalidParameterError
+from core.errors import InvalidParameterError
+from core.payments.tables import X402GasDay
 from tests.integration.api.conftest import KEY, TestClient, connect
 from tests.integration.api.probe import PATH
 

@@ -11,7 +11,7 @@ from api.kernel.caller import OperatorCaller
 from api.kernel.credentials import prove_key
 from api.kernel.operation import Deps, Refusal
 from api.main import admit_operator, listen
-from core.domain.errors import InvalidParameterError
+from core.errors import InvalidParameterError
 from core.settings import Settings
 
 

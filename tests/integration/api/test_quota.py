@@ -11,7 +11,7 @@ from api.kernel.operation import Deps, Limits
 from api.kernel.quota import Quota, ceilings
 from api.kernel.tokens import token_hash
 from core.db.engine import Bounds, Database
-from core.db.repositories.calls import KeyCall, count_call
+from core.identity.calls import KeyCall, count_call
 from tests.integration.api.conftest import KEY, Clock, TestClient, bearer, connect
 from tests.integration.api.probe import PATH
 

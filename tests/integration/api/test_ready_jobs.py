@@ -8,8 +8,8 @@ from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from core.db.engine import Database
-from core.db.repositories import jobs as rows
-from core.domain.jobs import ATTENTION
+from core.jobs import queries as rows
+from core.jobs.rules import ATTENTION
 from tests.integration.api.conftest import Clock
 
 

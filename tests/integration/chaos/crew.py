@@ -11,7 +11,7 @@ from tests.integration.chaos.nursery import Nursery, Process
 
 END_S = 15.0
 # How a process may end by itself: it lost the lead, or the database was away. Any other exception is a defect.
-ALLOWED_ENDS = ("sqlalchemy.exc.OperationalError", "psycopg.OperationalError", "core.db.repositories.leader.LeadershipLostError")
+ALLOWED_ENDS = ("sqlalchemy.exc.OperationalError", "psycopg.OperationalError", "core.db.leader.LeadershipLostError")
 
 
 @dataclass(slots=True)

@@ -7,13 +7,15 @@ from uuid import uuid4
 
 import pytest
 
-from core.books import mandate_ledger, mandate_record
-from core.chain import calldata
+from core.chain.abi_text import call_by_signature
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.db.leadership import Leadership
-from core.domain.mandate.agent_rows import event_row
-from core.domain.money import UsdcE6
+from core.mandate import record as mandate_record
+from core.mandate.chain import calldata
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.agent_rows import event_row
+from core.money import UsdcE6
 from indexer.chain.context import ChainContext
 from indexer.chain.patience import Patience
 from indexer.chain.reverts import explain_pending
@@ -99,9 +101,9 @@ def exported(postgres: EmbeddedPostgres, template: str) -> Iterator[Exported]:
         _lose_and_find(follower, mandate, vault)
         assert chain.buy(vault, 150 * USDC).status == 0
         chain.sell(vault, 20 * USDC)
-        chain.succeed(DEPLOYER, chain.contracts["factory"], calldata.call_by_signature("proposeKeeper(address)", [OWNER.address]))
+        chain.succeed(DEPLOYER, chain.contracts["factory"], call_by_signature("proposeKeeper(address)", [OWNER.address]))
         chain.buy(vault, 12 * USDC)
-        chain.succeed(AGENT, vault, calldata.call_by_signature("stop(bytes32)", [REASON]))
+        chain.succeed(AGENT, vault, call_by_signature("stop(bytes32)", [REASON]))
         chain.succeed(OWNER, vault, calldata.withdraw(chain.contracts["usdc"], OWNER.address, 100 * USDC))
         chain.rpc.call("evm_increaseTime", [60])  # the lost blocks' times lie before the last one's, however fast they were made
         chain.anvil.mine()

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.domain.canonical import canonical_json
-from core.domain.mandate.fold import fold
-from core.domain.mandate.lifecycle import MarketMode
-from core.domain.mandate.record import row_hash
-from core.domain.mandate.record_file import row_of_line, totals_of
-from core.domain.mandate.state import MandateFacts
-from core.domain.mandate.unvalued import PositionRules
+from core.canonical import canonical_json
+from core.mandate.rules.fold import fold
+from core.mandate.rules.lifecycle import MarketMode
+from core.mandate.rules.record import row_hash
+from core.mandate.rules.record_file import row_of_line, totals_of
+from core.mandate.rules.state import MandateFacts
+from core.mandate.rules.unvalued import PositionRules
 
 Line = dict[str, Any]
 

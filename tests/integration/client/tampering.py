@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from core.chain.typed_data import rules_hash, terms_digest
-from core.domain.mandate.record import genesis_hash
-from core.domain.mandate.terms import rules_from_json, terms_from_json
+from core.mandate.chain.typed_data import rules_hash, terms_digest
+from core.mandate.rules.record import genesis_hash
+from core.mandate.rules.terms import rules_from_json, terms_from_json
 from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.client.conftest import Exported
 from tests.integration.client.forging import Forgery

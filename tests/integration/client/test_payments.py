@@ -8,14 +8,14 @@ import pytest
 
 from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import Options, verify
-from core.books import mandate_ledger
-from core.chain import calldata, typed_data
-from core.chain.calldata import Call
-from core.chain.decode import decode_log
 from core.db.embedded import EmbeddedPostgres
-from core.domain import events as ev
-from core.domain.mandate.chain_rows import row_from_event
-from core.domain.mandate.terms import UNPINNED, Rule, RuleKind
+from core.mandate.chain import calldata, typed_data
+from core.mandate.chain.calldata import Call
+from core.mandate.chain.decode import decode_log
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules import events as ev
+from core.mandate.rules.chain_rows import row_from_event
+from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.client.conftest import export, following, settle_reverts
 from tests.integration.forger import FORGER, forge_payment, list_forger

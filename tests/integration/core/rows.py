@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from core.db.engine import WriteSession
-from core.db.tables.identity import Account
-from core.db.tables.mandate import Mandate
-from core.domain.mandate.ledger import Kind, NewRow, ReportedBy
-from core.domain.money import UsdcE6
+from core.identity.tables import Account
+from core.mandate.rules.ledger import Kind, NewRow, ReportedBy
+from core.mandate.tables import Mandate
+from core.money import UsdcE6
 
 NOW = datetime(2026, 2, 2, 9, tzinfo=UTC)
 BUDGET = 100_000_000

@@ -1,4 +1,4 @@
-"""The same random sequences through MandateVault and through core.domain.mandate.limits: they must agree at every step.
+"""The same random sequences through MandateVault and through core.mandate.rules.limits: they must agree at every step.
 
 Compared at each step: what `check` answers, error name and arguments; `remaining()`; the totals, money that no adapter values
 among them; and that a call which the model lets pass is mined, and one that it refuses is not. Beside the test venue and its adapter
@@ -13,18 +13,19 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from core.chain import calldata
 from core.chain.abi import hex_bytes
+from core.chain.abi_text import call_by_signature
 from core.chain.reader import refusal_name
 from core.chain.revert import decode_revert
 from core.chain.rpc import RpcRevertedError
-from core.chain.typed_data import rules_hash
-from core.domain.errors import SettleGraceError
-from core.domain.mandate import limits
-from core.domain.mandate.limits import DAY_S, Effect, Refused, VaultModel, VaultStatus, left_today_usdc_e6, window_frees_at
-from core.domain.mandate.lock import StoppedBy, check_stop
-from core.domain.mandate.selectors import selector_of
-from core.domain.mandate.terms import UNPINNED, ZERO_ADDRESS, Rule, RuleKind
+from core.errors import SettleGraceError
+from core.mandate.chain import calldata
+from core.mandate.chain.typed_data import rules_hash
+from core.mandate.rules import limits
+from core.mandate.rules.limits import DAY_S, Effect, Refused, VaultModel, VaultStatus, left_today_usdc_e6, window_frees_at
+from core.mandate.rules.lock import StoppedBy, check_stop
+from core.mandate.rules.terms import UNPINNED, ZERO_ADDRESS, Rule, RuleKind
+from core.selectors import selector_of
 from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain
 from tests.personas import AGENT, DEPLOYER, OPERATOR, OWNER, Persona
 
@@ -181,7 +182,7 @@ class Pair:
 
     def pause_the_factory(self) -> None:
         name = "unpause()" if self.model.is_factory_paused else "pause()"
-        self.chain.succeed(DEPLOYER, self.chain.contracts["factory"], calldata.call_by_signature(name, []))
+        self.chain.succeed(DEPLOYER, self.chain.contracts["factory"], call_by_signature(name, []))
         self.model = replace(self.model, is_factory_paused=not self.model.is_factory_paused)
         self.compare([self._buy(1)])
 
@@ -221,7 +222,7 @@ class Pair:
         return None
 
     def _at_venue(self, max_spend: int, function: str, *arguments: int) -> calldata.Call:
-        return calldata.Call(self.venue, max_spend, calldata.call_by_signature(function, arguments))
+        return calldata.Call(self.venue, max_spend, call_by_signature(function, arguments))
 
     def _buy(self, amount: int) -> calldata.Call:
         return calldata.Call(self.adapter, amount, calldata.venue_buy(min(amount, 2**255)))

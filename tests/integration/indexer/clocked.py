@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 from sqlalchemy import func, select
 
-from core.chain.reader import ChainReader
+from core.blocks.tables import Reorg
 from core.chain.rpc import Rpc
-from core.db.tables.chain import Reorg
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
+from core.mandate.chain.reader import VaultReader
 from indexer.chain.tip import TipLoop
 from tests.integration.indexer.conftest import Follower
 
@@ -68,7 +68,7 @@ class Clocked:
         self._now, self._begun = 0.0, datetime.now(UTC)
         self.follower, self.wire = follower, Viewed(follower.deployed.anvil.url)
         self.rpc = Rpc([f"http://{host}" for host in hosts], transport=self.wire, clock=lambda: self._now, sleep=self.pass_time)
-        follower.restart(reader=ChainReader(self.rpc, follower.deployed.contracts))
+        follower.restart(reader=VaultReader(self.rpc, follower.deployed.contracts))
         self.tip = TipLoop(follower.chain, lambda: self._begun + timedelta(seconds=self._now))
         self.errors: Counter[str] = Counter()
         self.tip.round()

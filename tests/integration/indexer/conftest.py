@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from core.books import mandate_ledger
 from core.chain.abi import hex_bytes
-from core.chain.reader import ChainReader
-from core.chain.typed_data import rules_hash
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
-from core.db.tables.identity import Account
-from core.db.tables.mandate import Mandate
-from core.domain.mandate.ledger import LedgerRow, MandateState, effective, signed_rows
-from core.domain.mandate.lifecycle import MarketMode
-from core.domain.mandate.state import MandateFacts
-from core.domain.mandate.terms import MandateTerms, Rule, rules_to_json, terms_to_json
-from core.domain.mandate.unvalued import PositionRules
+from core.identity.tables import Account
+from core.mandate.chain.reader import VaultReader
+from core.mandate.chain.typed_data import rules_hash
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.ledger import LedgerRow, MandateState, effective, signed_rows
+from core.mandate.rules.lifecycle import MarketMode
+from core.mandate.rules.state import MandateFacts
+from core.mandate.rules.terms import MandateTerms, Rule, rules_to_json, terms_to_json
+from core.mandate.rules.unvalued import PositionRules
+from core.mandate.tables import Mandate
 from indexer.chain.context import ChainContext
 from indexer.chain.tip import Round, TipLoop
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain, Ground
@@ -116,7 +116,7 @@ class Follower:
         self._tip = self._tip or TipLoop(self.chain, now_utc)
         return self._tip
 
-    def context(self, reader: ChainReader) -> ChainContext:
+    def context(self, reader: VaultReader) -> ChainContext:
         contracts = reader.contracts
         return ChainContext(
             reader=reader,

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from sqlalchemy import event, select, text
 
 from core.db.engine import Database
-from core.db.repositories import quarantine
-from core.db.repositories.quarantine import Held
-from core.db.tables.quarantine import QuarantinedFact
+from core.quarantine import queries as quarantine
+from core.quarantine.queries import Held
+from core.quarantine.tables import QuarantinedFact
 
 SETUP = """
 create table refused (base_key text primary key, state text not null);

@@ -5,9 +5,10 @@ from eth_utils.crypto import keccak
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
-from core.chain import calldata
-from core.db.tables.alerts import OwnerAlert
-from core.db.tables.chain import Adapter, ChainBlock, ChainCursor, RawLog, RevertedTx, Vault, VaultAgent
+from core.alerts.tables import OwnerAlert
+from core.blocks.tables import Adapter, ChainBlock, ChainCursor, RawLog, RevertedTx, Vault, VaultAgent
+from core.chain.abi_text import call_by_signature
+from core.mandate.chain import calldata
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.personas import DEPLOYER, GUARD, STRANGER, Persona
 
@@ -59,14 +60,14 @@ def test_each_owner_with_a_vault__is_told_and_nobody_else(follower: Follower, wo
 @pytest.mark.row("6 keeper_change alert")
 def test_the_four_events_of_the_specification__alert_and_others_do_not(follower: Follower, working: Working) -> None:
     pauser = "0x" + keccak(text="PAUSER_ROLE").hex()
-    role = calldata.call_by_signature("grantRole(bytes32,address)", [pauser, STRANGER.address])
-    revoke = calldata.call_by_signature("revokeRole(bytes32,address)", [pauser, STRANGER.address])
+    role = call_by_signature("grantRole(bytes32,address)", [pauser, STRANGER.address])
+    revoke = call_by_signature("revokeRole(bytes32,address)", [pauser, STRANGER.address])
     for data in (calldata.propose_keeper(STRANGER.address), calldata.cancel_keeper_proposal(), role, revoke):
         factory_call(follower, data)
     factory_call(follower, calldata.propose_keeper(STRANGER.address))
     follower.deployed.rpc.call("evm_increaseTime", [4 * 24 * 3600])
     factory_call(follower, calldata.accept_keeper(), STRANGER)
-    factory_call(follower, calldata.call_by_signature("proposeGuard(address)", [GUARD.address]))
+    factory_call(follower, call_by_signature("proposeGuard(address)", [GUARD.address]))
     follower.catch_up()
     assert [event for _, event, _ in alerts(follower)] == [
         "KeeperProposed",

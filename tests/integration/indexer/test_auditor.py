@@ -9,15 +9,15 @@ import httpx
 import pytest
 from sqlalchemy import select, text
 
-from core.chain import calldata
-from core.chain.reader import ChainReader
+from core.audit import queries as findings
+from core.audit.tables import AuditBook
+from core.blocks.tables import RawLog
 from core.chain.rpc import Rpc
 from core.db.engine import Database
-from core.db.repositories import audit as findings
-from core.db.repositories import health
-from core.db.tables.audit import AuditBook
-from core.db.tables.chain import RawLog
-from core.domain.freshness import Health, judge_indexer
+from core.health import views as health
+from core.health.rules import Health, judge_indexer
+from core.mandate.chain import calldata
+from core.mandate.chain.reader import VaultReader
 from indexer.chain import auditor as auditor_module
 from indexer.chain.auditor import Auditor, Looked
 from indexer.chain.completeness import RangeProof
@@ -65,7 +65,7 @@ def believe_a_liar(follower: Follower, tx_hash: str) -> LogDropper:
     liar = LogDropper(follower.deployed.anvil.url)
     liar.dropped_tx = tx_hash
     rpc = Rpc(["http://first"], transport=liar)
-    follower.restart(reader=ChainReader(rpc, follower.deployed.contracts))
+    follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RangeProof, "left_out", lambda self, blocks, facts, watch: {})  # as where blooms are full and states are gone
         follower.catch_up()

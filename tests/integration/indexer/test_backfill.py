@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select
 
-from core.books import mandate_ledger
-from core.chain import calldata
-from core.chain.reader import ChainReader
+from core.blocks import queries as repository
+from core.blocks.queries import REVERTS, REVERTS_UNTIL
+from core.blocks.tables import Adapter, ChainBlock, ChainCursor, RawLog, Reorg, RevertedTx, Vault, VaultAgent
+from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcRefusedError
-from core.db.repositories import chain as repository
-from core.db.repositories.chain import REVERTS, REVERTS_UNTIL
-from core.db.repositories.chain_view import canonical_view
-from core.db.repositories.leader import LeadershipLostError
-from core.db.tables.chain import Adapter, ChainBlock, ChainCursor, RawLog, Reorg, RevertedTx, Vault, VaultAgent
-from core.domain.blocks import BlockHeader
+from core.db.leader import LeadershipLostError
+from core.mandate.chain import calldata
+from core.mandate.chain.reader import VaultReader
+from core.mandate.ledger import writer as mandate_ledger
+from core.shadow.views import canonical_view
 from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.patience import Patience
@@ -125,7 +125,7 @@ def test_a_factory_event__is_told_to_vaults_of_before_in_the_same_range(follower
     assert "args" not in follower.story(late)
 
 
-class Refusing(ChainReader):
+class Refusing(VaultReader):
     """A node that gives logs of at most ten blocks."""
 
     spans: list[int]

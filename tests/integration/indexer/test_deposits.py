@@ -9,17 +9,18 @@ import httpx
 import pytest
 from sqlalchemy import select, update
 
-from core.books import transfer_ledger, transfer_reports
-from core.books.transfer_reports import Claim
-from core.chain import calldata
+from core.chain.abi_text import call_by_signature
 from core.chain.bloom import bloom_of
-from core.chain.reader import ChainReader
 from core.chain.results import log_of
 from core.chain.rpc import Rpc
-from core.db.repositories.identity import address_bytes
-from core.db.tables.identity import Account
-from core.db.tables.transfers import TransferEntry, TransferReport
-from core.domain.transfers import Direction, FourStates
+from core.hexes import bytes_of
+from core.identity.tables import Account
+from core.mandate.chain.reader import VaultReader
+from core.transfers import reports as transfer_reports
+from core.transfers.ledger import writer as transfer_ledger
+from core.transfers.reports import Claim
+from core.transfers.rules import Direction, FourStates
+from core.transfers.tables import TransferEntry, TransferReport
 from indexer.chain.deposits import Moved, watch_deposits
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
 from tests.integration.indexer.conftest import Follower, now_utc
@@ -41,7 +42,7 @@ class Watched:
 
     def add_agent(self, wallet: str | None) -> int:
         with self.follower.database.write() as session:
-            raw = None if wallet is None else address_bytes(wallet)
+            raw = None if wallet is None else bytes_of(wallet)
             account = Account(kind="agent", name="agent", wallet_address=raw, created_at=self.now)
             session.add(account)
             session.flush()
@@ -86,15 +87,15 @@ class Watched:
             return [(entry.kind, entry.incarnation, entry.reverses_id is not None) for entry in entries]
 
     def pay(self, amount: int, to: str = AGENT.address) -> str:
-        data = calldata.call_by_signature("mint(address,uint256)", [to, amount])
+        data = call_by_signature("mint(address,uint256)", [to, amount])
         return self.chain.succeed(DEPLOYER, self.chain.contracts["usdc"], data).tx_hash
 
     def signed_payment(self, amount: int) -> str:
-        data = calldata.call_by_signature("mint(address,uint256)", [AGENT.address, amount])
+        data = call_by_signature("mint(address,uint256)", [AGENT.address, amount])
         return self.chain.sign(DEPLOYER, self.chain.contracts["usdc"], data)
 
     def spend(self, amount: int, to: str = STRANGER.address) -> Any:
-        return self.chain.send(AGENT, self.chain.contracts["usdc"], calldata.call_by_signature("transfer(address,uint256)", [to, amount]))
+        return self.chain.send(AGENT, self.chain.contracts["usdc"], call_by_signature("transfer(address,uint256)", [to, amount]))
 
     def pass_time(self, seconds: int) -> None:
         self.chain.rpc.call("evm_increaseTime", [seconds])
@@ -165,7 +166,7 @@ def test_another_amount_direction_or_wallet_than_the_logs_say__fails(watched: Wa
 
 def test_a_transfer_of_another_token__is_no_transfer(watched: Watched) -> None:
     other = watched.chain.deploy("MockUSDC")
-    tx_hash = watched.chain.succeed(DEPLOYER, other, calldata.call_by_signature("mint(address,uint256)", [AGENT.address, 5])).tx_hash
+    tx_hash = watched.chain.succeed(DEPLOYER, other, call_by_signature("mint(address,uint256)", [AGENT.address, 5])).tx_hash
     watched.report(tx_hash, 5)
     watched.make_safe()
     watched.look()
@@ -326,7 +327,7 @@ def test_a_node_that_lies_of_a_transfer__confirms_nothing_and_the_other_reports_
     watched.report(mine, 6 * USDC)
     watched.make_safe()
     rpc = Rpc(["http://first", "http://second"], transport=Liar(watched.chain.anvil.url, elsewhere, lie))
-    watched.follower.restart(reader=ChainReader(rpc, watched.chain.contracts))
+    watched.follower.restart(reader=VaultReader(rpc, watched.chain.contracts))
     try:
         watched.look()
         assert watched.status(elsewhere)[0] != "confirmed"
@@ -344,7 +345,7 @@ def test_a_receipt_with_an_altered_amount_of_a_payment_that_we_keep__is_not_beli
     watched.report(mine, 60 * USDC)
     watched.make_safe()
     rpc = Rpc(["http://first", "http://second"], transport=Liar(watched.chain.anvil.url, mine, paying(AGENT.address, 60 * USDC)))
-    watched.follower.restart(reader=ChainReader(rpc, watched.chain.contracts))
+    watched.follower.restart(reader=VaultReader(rpc, watched.chain.contracts))
     try:
         assert watched.look() == []
         watched.look()

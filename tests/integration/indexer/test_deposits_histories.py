@@ -15,18 +15,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.books import transfer_ledger, transfer_reports
-from core.books.transfer_reports import Claim
+from core.blocks import queries as blocks
+from core.chain.blocks import BlockHeader, RawLog, Receipt
 from core.chain.bloom import bloom_of
-from core.chain.reader import ChainReader
-from core.chain.transfers import TRANSFER
 from core.db.engine import Database, WriteSession
-from core.db.repositories import chain as blocks
-from core.db.repositories import transfers as repository
-from core.db.repositories.identity import address_bytes
-from core.db.tables.identity import Account
-from core.domain.blocks import BlockHeader, RawLog, Receipt
-from core.domain.transfers import Direction, FourStates, State, standing
+from core.hexes import bytes_of, hex_of
+from core.identity.tables import Account
+from core.mandate.chain.reader import VaultReader
+from core.transfers import queries as repository
+from core.transfers import reports as transfer_reports
+from core.transfers.ledger import writer as transfer_ledger
+from core.transfers.logs import TRANSFER
+from core.transfers.reports import Claim
+from core.transfers.rules import Direction, FourStates, State, standing
 from indexer.chain.context import ChainContext
 from indexer.chain.deposits import watch_deposits
 
@@ -93,12 +94,12 @@ class World:
         self.blocks = [self._block(None)]
         with database.write() as session:
             blocks.add_block(session, self.chain_id, self.blocks[0].header, self.clock)
-        reader = cast("ChainReader", self)
+        reader = cast("VaultReader", self)
         self.chain = ChainContext(reader, cast("Database", self.mortal), self.chain_id, TOKEN, TOKEN, None, 0, 1, lambda session: None)
 
     def _agent(self, wallet: str) -> int:
         with self.database.write() as session:
-            account = Account(kind="agent", name="agent", wallet_address=address_bytes(wallet), created_at=datetime.now(UTC))
+            account = Account(kind="agent", name="agent", wallet_address=bytes_of(wallet), created_at=datetime.now(UTC))
             session.add(account)
             session.flush()
             return account.id
@@ -205,7 +206,7 @@ class World:
         with self.database.read() as session:
             for agent, wallet in zip(self.agents, self.wallets, strict=True):
                 for one in repository.reports_of(session, agent):
-                    payment = next(p for p in self.payments if p.tx_hash == blocks.hex_of(one.tx_hash))
+                    payment = next(p for p in self.payments if p.tx_hash == hex_of(one.tx_hash))
                     block = self._found(payment.tx_hash)
                     party = payment.to if one.direction == Direction.IN else payment.from_
                     as_reported = party.lower() == wallet.lower() and payment.amount == one.amount_e6

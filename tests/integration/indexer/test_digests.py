@@ -3,10 +3,11 @@
 from eth_abi.abi import encode as abi_encode
 from eth_utils.address import to_checksum_address
 
-from core.chain import calldata, typed_data
 from core.chain.abi import function
+from core.chain.abi_text import call_by_signature
 from core.chain.reader import refusal_name
 from core.chain.signatures import ERC6492_MAGIC, verify_digest
+from core.mandate.chain import typed_data
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.personas import AGENT, OWNER, STRANGER
 
@@ -60,9 +61,9 @@ def test_a_contract_wallet__is_believed_on_its_magic_word_alone(deployed: Deploy
 
 def test_a_wallet_that_does_not_exist_yet__is_believed_on_what_it_would_say(deployed: DeployedChain) -> None:
     creator, digest = deployed.deploy("ERC1271WalletCreator"), "0x" + "42" * 32
-    predict = deployed.reader.call(creator, calldata.call_by_signature("predict(address)", [OWNER.address]))
+    predict = deployed.reader.call(creator, call_by_signature("predict(address)", [OWNER.address]))
     wallet = to_checksum_address(predict[-20:])
-    creation = calldata.call_by_signature("create(address)", [OWNER.address])
+    creation = call_by_signature("create(address)", [OWNER.address])
 
     def wrapped(signature: str) -> str:
         parts = abi_encode(["address", "bytes", "bytes"], [creator, bytes.fromhex(creation[2:]), bytes.fromhex(signature[2:])])

@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.books import mandate_ledger
-from core.chain import calldata
-from core.chain.vault_address import vault_address
-from core.db.repositories.mandates import replace_terms
-from core.db.repositories.watched import watched_vaults
-from core.db.tables.mandate import Mandate
+from core.keeper.views import watched_vaults
+from core.mandate.chain import calldata
+from core.mandate.chain.vault_address import vault_address
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.queries import replace_terms
+from core.mandate.tables import Mandate
 from tests.integration.chain_fixtures import BUDGET, CHAIN_ID
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import OWNER

@@ -3,11 +3,10 @@
 import pytest
 from sqlalchemy import select
 
-from core.chain import calldata
-from core.db.repositories import owed_notes
-from core.db.tables.alerts import OwnerAlert
-from core.db.tables.chain import OwedNote
-from core.db.tables.mandate import MandateEvent
+from core.alerts.tables import OwnerAlert
+from core.mandate import owed_notes
+from core.mandate.chain import calldata
+from core.mandate.tables import MandateEvent, OwedNote
 from indexer.chain import factory_notes
 from indexer.chain.books import LiveBooks
 from indexer.chain.rebuild import Rebuild, RebuildRefusedError

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from core.db.repositories import chain as repository
-from core.db.repositories.chain import FINALIZED, Cursor
+from core.blocks import queries as repository
+from core.blocks.queries import FINALIZED, Cursor
 from indexer.chain.finality import DEEP
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.clocked import NO_BLOOM, Clocked, View, true

@@ -6,8 +6,8 @@ import pytest
 
 from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import Options, verify
-from core.books import mandate_record
-from core.db.tables.mandate import Mandate
+from core.mandate import record as mandate_record
+from core.mandate.tables import Mandate
 from indexer.chain.retry import retry_all
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, Issued, now_utc

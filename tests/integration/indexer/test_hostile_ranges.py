@@ -6,13 +6,14 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from core.chain import calldata
 from core.chain.abi import checksum_address
+from core.chain.abi_text import call_by_signature
 from core.chain.bloom import bits_of
-from core.chain.calldata import Funding
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
-from core.db.repositories import chain as repository
+from core.identity.queries import linked_wallets
+from core.mandate.chain import calldata
+from core.mandate.chain.calldata import Funding
+from core.mandate.chain.reader import VaultReader
 from indexer.chain.completeness import MOST_RECEIPTS
 from tests.integration.chain_fixtures import USDC, DeployedChain, Ground
 from tests.integration.indexer.conftest import Follower, Issued
@@ -74,8 +75,8 @@ def vault_without_a_name(chain: DeployedChain) -> str:
     created = next(log for log in receipt.logs if log.address == chain.contracts["factory"])
     vault = checksum_address("0x" + created.topics[1][26:])
     chain.mint(OWNER.address, 10 * USDC)
-    chain.succeed(OWNER, chain.contracts["usdc"], calldata.call_by_signature("approve(address,uint256)", [vault, 10 * USDC]))
-    chain.succeed(OWNER, vault, calldata.call_by_signature("deposit(uint256)", [USDC]))
+    chain.succeed(OWNER, chain.contracts["usdc"], call_by_signature("approve(address,uint256)", [vault, 10 * USDC]))
+    chain.succeed(OWNER, vault, call_by_signature("deposit(uint256)", [USDC]))
     return vault
 
 
@@ -92,7 +93,7 @@ def test_a_vault_whose_creation_cannot_be_decoded__makes_no_honest_node_garbled(
 def test_as_many_payees_as_a_block_can_have__are_looked_up_at_once(follower: Follower) -> None:
     """66,000 were more parameters than a statement may have: the block that paid them failed at every try."""
     with follower.database.read() as session:
-        assert repository.linked_wallets(session, {f"0x{number:040x}" for number in range(70_000)}) == {}
+        assert linked_wallets(session, {f"0x{number:040x}" for number in range(70_000)}) == {}
 
 
 class Pruned(httpx.BaseTransport):
@@ -125,7 +126,7 @@ def test_nodes_without_old_states__give_history_all_the_same(follower: Follower,
     follower.deployed.buy(vault, 10 * USDC)
     make_final(follower)
     rpc = Rpc(["http://one", "http://two"], transport=Pruned(follower.deployed.anvil.url, code, message))
-    follower.restart(reader=ChainReader(rpc, follower.deployed.contracts))
+    follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
     follower.catch_up()
     rpc.close()
     assert follower.story(mandate)[-1] == "move"

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import select
 
-from core.chain import calldata
-from core.chain.calldata import Funding
-from core.db.tables.chain import Vault
-from core.domain.mandate.terms import MandateTerms
+from core.blocks.tables import Vault
+from core.mandate.chain import calldata
+from core.mandate.chain.calldata import Funding
+from core.mandate.rules.terms import MandateTerms
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.conftest import Follower
 from tests.personas import AGENT, STRANGER

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from core.blocks import queries as repository
+from core.blocks.queries import REVERTS
 from core.chain import provider
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
-from core.db.repositories import chain as repository
-from core.db.repositories.chain import REVERTS
+from core.mandate.chain.reader import VaultReader
 from indexer.chain.backfill import WORTH_IT
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, Issued
@@ -50,7 +50,7 @@ class Slow(httpx.BaseTransport):
 def wire(follower: Follower) -> Iterator[Slow]:
     slow = Slow(follower.deployed.anvil.url)
     rpc = Rpc(["http://one"], transport=slow)
-    follower.restart(reader=ChainReader(rpc, follower.deployed.contracts))
+    follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
     yield slow
     rpc.close()
 

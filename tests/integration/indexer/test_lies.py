@@ -9,9 +9,9 @@ import pytest
 
 from core.chain.abi import events_by_topic
 from core.chain.bloom import bloom_of
-from core.chain.reader import ChainReader
 from core.chain.results import log_of
 from core.chain.rpc import Rpc, RpcUnreachableError
+from core.mandate.chain.reader import VaultReader
 from indexer.chain import completeness
 from indexer.chain.backfill import WORTH_IT
 from indexer.chain.fetch import BlockContradictionError
@@ -62,7 +62,7 @@ class Nodes:
     def __init__(self, follower: Follower, *hosts: str) -> None:
         self.wire = Liar(follower.deployed.anvil.url)
         self.rpc = Rpc([f"http://{host}" for host in hosts], transport=self.wire)
-        follower.restart(reader=ChainReader(self.rpc, follower.deployed.contracts))
+        follower.restart(reader=VaultReader(self.rpc, follower.deployed.contracts))
 
     def failures(self, node: int = 0) -> dict[str, int]:
         return dict(self.rpc.stats()[node].failures)
@@ -242,7 +242,7 @@ def test_in_a_range__no_node_has_the_old_state__gaps_between_events_are_found_st
     nonce = "0x" + f"{1:064x}"
     alone.wire.lie = without(lambda log: log["topics"][:2] == [TOPICS["Executed"], nonce])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ChainReader, "vault_positions", lambda self, vaults, at: [None] * len(vaults))
+        patch.setattr(VaultReader, "vault_positions", lambda self, vaults, at: [None] * len(vaults))
         follower.tip.round()
     alone.wire.lie = lambda method, result: result
     follower.catch_up()

@@ -9,9 +9,10 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
+from core.db import leader
 from core.db.engine import Database
 from core.db.leadership import SILENT_S, Leadership
-from core.db.repositories import health, leader
+from core.health import views as health
 from core.watchdog import Watchdog
 from indexer import loop as loop_module
 from indexer.chain import refold as refold_module

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import select, update
 
-from core.chain import calldata
-from core.db.tables.chain import RawLog
-from core.db.tables.identity import Account
-from core.domain.transfers import Direction, FourStates
+from core.blocks.tables import RawLog
+from core.chain.abi_text import call_by_signature
+from core.identity.tables import Account
+from core.transfers.rules import Direction, FourStates
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, now_utc
 from tests.integration.indexer.test_deposits import Watched
@@ -70,7 +70,7 @@ def test_a_reorg__takes_it_back_and_the_same_block_again_brings_it_back(watched:
 
 
 def payment(watched: Watched, amount: int) -> tuple[Persona, str, str]:
-    return DEPLOYER, watched.chain.contracts["usdc"], calldata.call_by_signature("mint(address,uint256)", [AGENT.address, amount])
+    return DEPLOYER, watched.chain.contracts["usdc"], call_by_signature("mint(address,uint256)", [AGENT.address, amount])
 
 
 def test_the_agents_report__takes_the_place_of_what_the_chain_showed(watched: Watched) -> None:

@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from core.books import transfer_reports
-from core.books.transfer_reports import Claim
-from core.chain import calldata
+from core.chain.abi_text import call_by_signature
+from core.db import leader
 from core.db.engine import Database
 from core.db.leadership import Leadership
-from core.db.repositories import leader
-from core.db.repositories import transfers as transfers_repository
-from core.db.repositories.identity import address_bytes
-from core.db.tables.identity import Account
-from core.db.tables.mandate import MandateEvent
-from core.domain.transfers import Direction
+from core.hexes import bytes_of
+from core.identity.tables import Account
+from core.mandate.tables import MandateEvent
+from core.transfers import queries as transfers_repository
+from core.transfers import reports as transfer_reports
+from core.transfers.reports import Claim
+from core.transfers.rules import Direction
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain
 from tests.integration.indexer.conftest import Follower, now_utc
 from tests.personas import AGENT, DEPLOYER
@@ -120,11 +120,11 @@ def test_a_node_that_is_away__is_waited_for(deployed: DeployedChain, database: D
 
 
 def test_a_reported_transfer__is_confirmed_while_the_chain_is_followed(deployed: DeployedChain, database: Database, start: Start) -> None:
-    mint = calldata.call_by_signature("mint(address,uint256)", [AGENT.address, 5 * USDC])
+    mint = call_by_signature("mint(address,uint256)", [AGENT.address, 5 * USDC])
     tx_hash = deployed.succeed(DEPLOYER, deployed.contracts["usdc"], mint).tx_hash
     deployed.anvil.mine(32)  # anvil's safe block is the head minus 32
     with database.write() as session:
-        agent = Account(kind="agent", name="agent", wallet_address=address_bytes(AGENT.address), created_at=now_utc())
+        agent = Account(kind="agent", name="agent", wallet_address=bytes_of(AGENT.address), created_at=now_utc())
         session.add(agent)
         session.flush()
         claim = Claim(chain_id=CHAIN_ID, asset="USDC", direction=Direction.IN, amount_e6=5 * USDC, tx_hash=tx_hash)

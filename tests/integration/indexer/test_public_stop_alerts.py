@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from sqlalchemy import event, select, text
 
-from core.chain import calldata
-from core.chain.calldata import Call
-from core.db.repositories.alerts import public_stop_off_stands
-from core.db.tables.alerts import OwnerAlert
-from core.domain.mandate.selectors import selector_of
-from core.domain.mandate.terms import UNPINNED, Rule, RuleKind
-from core.domain.times import DAY_S
+from core.alerts.queries import public_stop_off_stands
+from core.alerts.tables import OwnerAlert
+from core.chain.abi_text import call_by_signature
+from core.mandate.chain import calldata
+from core.mandate.chain.calldata import Call
+from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
+from core.selectors import selector_of
+from core.times import DAY_S
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.personas import AGENT, OWNER
@@ -36,7 +37,7 @@ def unvalued(follower: Follower) -> Unvalued:
 
 
 def call(venue: str, max_spend: int, function: str, *arguments: int) -> Call:
-    return Call(venue, max_spend, calldata.call_by_signature(function, arguments))
+    return Call(venue, max_spend, call_by_signature(function, arguments))
 
 
 def take(venue: str, amount: int) -> str:

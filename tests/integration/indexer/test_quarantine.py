@@ -10,16 +10,17 @@ from psycopg import Error as PsycopgError
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
-from core.chain import calldata
+from core.alerts import queries as alerts
+from core.alerts.tables import OwnerAlert
 from core.chain.abi import topic_of
-from core.db.repositories import alerts, health
-from core.db.repositories.leader import keep_out_writes
-from core.db.tables.alerts import OwnerAlert
-from core.db.tables.mandate import Mandate
-from core.domain.blocks import Receipt
-from core.domain.errors import InvalidParameterError
-from core.domain.freshness import Health, judge_indexer
-from core.domain.transfers import FourStates
+from core.chain.blocks import Receipt
+from core.db.leader import keep_out_writes
+from core.errors import InvalidParameterError
+from core.health import views as health
+from core.health.rules import Health, judge_indexer
+from core.mandate.chain import calldata
+from core.mandate.tables import Mandate
+from core.transfers.rules import FourStates
 from indexer.chain.payments import deposit_key
 from indexer.chain.retry import retry_all
 from indexer.held import retry_held

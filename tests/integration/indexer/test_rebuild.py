@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import delete, text
 
-from core.books import mandate_ledger
-from core.chain import calldata
+from core.audit import queries as findings
+from core.audit.rules import Finding, FindingKind
+from core.blocks.tables import Adapter, ChainBlock, ChainCursor, RawLog, RevertedTx, Vault, VaultAgent
 from core.db.engine import Database
-from core.db.repositories import audit as findings
-from core.db.repositories import shadow
-from core.db.repositories.chain_view import canonical_view
-from core.db.tables.chain import Adapter, ChainBlock, ChainCursor, RawLog, RevertedTx, Vault, VaultAgent
-from core.domain.audit import Finding, FindingKind
+from core.mandate.chain import calldata
+from core.mandate.ledger import writer as mandate_ledger
+from core.shadow import queries as shadow
+from core.shadow.views import canonical_view
 from indexer.chain.rebuild import Rebuild, RebuildRefusedError
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, Ground
 from tests.integration.indexer.conftest import Follower, Issued, now_utc

@@ -9,9 +9,9 @@ import time
 import pytest
 from sqlalchemy import select
 
-from core.chain import calldata
-from core.db.repositories import chain as repository
-from core.db.tables.chain import ChainBlock, Reorg, Vault
+from core.blocks import queries as repository
+from core.blocks.tables import ChainBlock, Reorg, Vault
+from core.mandate.chain import calldata
 from indexer.chain import finality
 from indexer.chain.unwind import FinalityBrokenError
 from tests.integration.chain_fixtures import USDC, deploy_contracts, start_anvil

@@ -6,10 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import delete, text
 
-from core.books import mandate_ledger, readings
-from core.db.tables.chain import ChainBlock, RawLog, RevertedTx
-from core.domain.blocks import Receipt
-from core.domain.mandate.short import ShortLedger
+from core.blocks.tables import ChainBlock, RawLog, RevertedTx
+from core.chain.blocks import Receipt
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.readings import mandates_before, mandates_now
+from core.quarantine.rules import ShortLedger
 from indexer.chain import tip
 from indexer.chain.retry import retry_all
 from tests.integration.chain_fixtures import USDC
@@ -79,9 +80,9 @@ def test_a_gap__begins_at_the_lowest_block_that_is_held(
     assert header is not None
     began_at = datetime.fromtimestamp(header.timestamp, UTC)
     with follower.database.read() as session:
-        now = readings.mandates_now(session, [first[0].id])[first[0].id]
-        after = readings.mandates_before(session, [first[0].id], began_at + timedelta(days=3))[first[0].id]
-        before = readings.mandates_before(session, [first[0].id], began_at)[first[0].id]
+        now = mandates_now(session, [first[0].id])[first[0].id]
+        after = mandates_before(session, [first[0].id], began_at + timedelta(days=3))[first[0].id]
+        before = mandates_before(session, [first[0].id], began_at)[first[0].id]
     assert now.short == ShortLedger(2, late.block_number, began_at)
     assert after.short == now.short
     assert before.short is None
@@ -97,7 +98,7 @@ def test_a_gap_whose_lowest_block_is_not_kept__begins_at_a_time_that_nobody_know
         session.execute(delete(RevertedTx).where(RevertedTx.number <= late.block_number))
         session.execute(delete(ChainBlock).where(ChainBlock.number <= late.block_number))
     with follower.database.read() as session:
-        now = readings.mandates_now(session, [first[0].id])[first[0].id]
+        now = mandates_now(session, [first[0].id])[first[0].id]
     assert now.short == ShortLedger(2, late.block_number, None)
 
 

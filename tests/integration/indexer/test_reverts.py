@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core.books import mandate_ledger
-from core.chain import calldata
-from core.chain.calldata import Call
-from core.chain.reader import ChainReader
+from core.blocks.tables import RevertedTx
+from core.chain.abi_text import call_by_signature
 from core.chain.rpc import RpcUnreachableError
-from core.db.tables.chain import RevertedTx
-from core.domain.mandate.ledger import Kind, LedgerRow, NewRow, ReportedBy
+from core.mandate.chain import calldata
+from core.mandate.chain.calldata import Call
+from core.mandate.chain.reader import VaultReader
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.ledger import Kind, LedgerRow, NewRow, ReportedBy
 from indexer.chain import reverts
 from indexer.chain.reverts import PATIENCE_ROUNDS, UNANSWERED_ROUNDS
 from indexer.chain.tip import TipLoop
@@ -56,7 +57,7 @@ def refused_calls(follower: Follower) -> dict[str, str]:
         "NotOwner": calldata.withdraw(usdc, AGENT.address, 1),
         "OverPosition": calldata.execute(Call(adapter, 0, calldata.adapter_sell(1))),
         "ExitNotFree": calldata.execute(Call(adapter, 1, calldata.adapter_sell(1))),
-        "ReservedReason": calldata.call_by_signature("stop(bytes32)", [calldata.ascii_word("stop_line")]),
+        "ReservedReason": call_by_signature("stop(bytes32)", [calldata.ascii_word("stop_line")]),
         "EmptyBatch": calldata.execute_batch([]),
     }
 
@@ -171,7 +172,7 @@ def test_a_revert_that_a_reorg_removes__is_taken_back_and_noted_again_when_it_re
     follower.assert_sound(mandate, vault)
 
 
-class Lagging(ChainReader):
+class Lagging(VaultReader):
     """A node that does not know a transaction yet, for as many questions as it is told to."""
 
     lags = 0
@@ -228,7 +229,7 @@ def test_one_vaults_many_reverted_calls__hold_up_no_other_vaults(
     assert reasons(follower) == [*["OverPerTxCap"] * 3, *[None] * 3, "OverPerTxCap"]
 
 
-class Unanswering(ChainReader):
+class Unanswering(VaultReader):
     """One call that no node answers in time."""
 
     stuck = ""

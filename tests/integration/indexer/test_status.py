@@ -13,11 +13,11 @@ import httpx
 import pytest
 from sqlalchemy import text
 
+from core.audit import queries as findings
+from core.audit.queries import AuditPosition
+from core.blocks.queries import FINALIZED, Cursor, cursor
 from core.db.leadership import Leadership
-from core.db.repositories import audit as findings
-from core.db.repositories.audit import AuditPosition
-from core.db.repositories.chain import FINALIZED, Cursor, cursor
-from core.domain.mandate.refusals import NOT_SEEN
+from core.mandate.rules.refusals import NOT_SEEN
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain, deploy_contracts, free_port, start_anvil
 from tests.integration.indexer.conftest import FINAL_BEHIND, Follower, Issued
 from tests.integration.indexer.test_process import START_S, status_of, until

@@ -14,11 +14,12 @@ import pytest
 from sqlalchemy import func, select, text, update
 from sqlalchemy.exc import OperationalError
 
+from core.blocks.queries import TIP
+from core.blocks.tables import ChainBlock, ChainCursor
+from core.db import leader
 from core.db.engine import Bounds, Database
+from core.db.leader import Leader
 from core.db.leadership import BEAT_S, SILENT_S, Leadership, LeadershipLostError
-from core.db.repositories import leader
-from core.db.repositories.chain import TIP
-from core.db.tables.chain import ChainBlock, ChainCursor, Leader
 from tests.integration.chain_fixtures import ROOT, DeployedChain
 from tests.integration.indexer.conftest import now_utc
 from tests.integration.indexer.test_process import Start, start, status_of, until

@@ -5,19 +5,20 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from core.chain import calldata
+from core.blocks import queries as repository
+from core.blocks.queries import CursorMovedError
+from core.blocks.tables import Adapter, ChainBlock, RawLog, Vault, VaultAgent
 from core.chain.abi import encode_values, function
-from core.chain.calldata import Call
-from core.chain.reader import LATEST, At, ChainReader
+from core.chain.blocks import BlockHeader, Receipt
+from core.chain.reader import LATEST, At
 from core.chain.rpc import RpcRefusedError
+from core.db import leader
 from core.db.leadership import LeadershipLostError
-from core.db.repositories import chain as repository
-from core.db.repositories import leader
-from core.db.repositories.chain import CursorMovedError
-from core.db.tables.chain import Adapter, ChainBlock, RawLog, Vault, VaultAgent
-from core.db.tables.mandate import MandateEvent
-from core.domain.blocks import BlockHeader, Receipt
-from core.domain.mandate.terms import UNPINNED, RuleKind
+from core.mandate.chain import calldata
+from core.mandate.chain.calldata import Call
+from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.terms import UNPINNED, RuleKind
+from core.mandate.tables import MandateEvent
 from indexer.chain import finality
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
 from indexer.chain.rules import RULES_ROUNDS
@@ -202,7 +203,7 @@ def repository_cursor(follower: Follower) -> repository.Cursor | None:
         return repository.cursor(session, "tip")
 
 
-class LaggingReader(ChainReader):
+class LaggingReader(VaultReader):
     """A node whose head is behind by `lag` blocks, or that has lost a block's receipts."""
 
     lag = 0

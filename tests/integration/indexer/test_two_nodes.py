@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc, RpcRefusedError, RpcUnreachableError
+from core.mandate.chain.reader import VaultReader
 from indexer.chain import tip
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
 from indexer.chain.pool import DisputedError
@@ -84,7 +84,7 @@ def nodes(follower: Follower, working: Working) -> Iterator[TwoNodes]:
     """The follower reads through both from here on; its cursor is the head."""
     wire = TwoNodes(follower.deployed.anvil.url)
     rpc = Rpc(["http://first", "http://second"], transport=wire)
-    follower.restart(reader=ChainReader(rpc, follower.deployed.contracts))
+    follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
     follower.tip.round()
     assert set(wire.asked) == {"first"}
     yield wire

@@ -3,11 +3,12 @@
 import pytest
 from sqlalchemy import select, text
 
-from core.chain import calldata
-from core.db.repositories import quarantine
-from core.db.repositories.unregistered import VAULT_CREATED, unregistered_vaults
-from core.db.repositories.watched import WatchedVault, watched_vaults
-from core.db.tables.chain import Vault
+from core.blocks.tables import Vault
+from core.keeper.views import WatchedVault, watched_vaults
+from core.mandate.chain import calldata
+from core.quarantine import queries as quarantine
+from core.quarantine.views.held import shorts_of
+from core.quarantine.views.unregistered import VAULT_CREATED, unregistered_vaults
 from indexer.chain.facts import VAULT_CREATED_TOPIC
 from indexer.chain.retry import retry_all
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
@@ -60,7 +61,7 @@ def test_it_is_held__and_its_owner_operators_and_readers_are_told(follower: Foll
     [alert] = owner_alerts(follower)
     assert alert.payload["mandate_id"] == mandate.public_id
     with follower.database.read() as session:
-        assert quarantine.shorts_of(session, quarantine.MANDATE, [mandate.id, other[0].id]).keys() == {mandate.id}
+        assert shorts_of(session, quarantine.MANDATE, [mandate.id, other[0].id]).keys() == {mandate.id}
     assert unregistered(follower) == [vault]
     follower.assert_sound(*other)
 

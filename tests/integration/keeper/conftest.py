@@ -13,20 +13,20 @@ import pytest
 from eth_utils.crypto import keccak
 from sqlalchemy import select
 
-from core.chain import calldata, typed_data
+from core.blocks.tables import Vault
 from core.chain.abi import hex_bytes
-from core.chain.reader import ChainReader
+from core.chain.blocks import Receipt
 from core.chain.rpc import Rpc
 from core.chain.signer import Signer
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
-from core.db.repositories.gas import GasBudgets
-from core.db.tables.chain import Vault
-from core.db.tables.identity import Account
-from core.db.tables.keeper import KeeperIntent, KeeperTx, VaultMark
-from core.db.tables.mandate import Mandate, MandateHead
-from core.domain.blocks import Receipt
-from core.domain.mandate.terms import Rule
+from core.identity.tables import Account
+from core.keeper.gas import GasBudgets
+from core.keeper.tables import KeeperIntent, KeeperTx, VaultMark
+from core.mandate.chain import calldata, typed_data
+from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.terms import Rule
+from core.mandate.tables import Mandate, MandateHead
 from keeper.drafts import Caps
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
@@ -201,7 +201,7 @@ class Stage:
         `gas_signer`: for requests of the outbox; the keeper's own key when none is named, as on a local chain."""
         wire = wire or Wire()
         rpc = Rpc([self.chain.anvil.url + path for path in paths], transport=wire, clock=age)
-        reader = ChainReader(rpc, self.chain.contracts)
+        reader = VaultReader(rpc, self.chain.contracts)
         observer = Observer(reader, self.chain.chain_id, 10, age)
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", WatchedDatabase(self.database, die_after, before_signing))
@@ -223,7 +223,7 @@ class Stage:
         if signer is not None:
             own = {Role.CUSTODY: signer, Role.KEEPER: signer} if gas_signer is None else {Role.CUSTODY: gas_signer}
         requests_rpc = Rpc([self.chain.anvil.url + path for path in paths], transport=wire, clock=age)
-        requests_reader = ChainReader(requests_rpc, self.chain.contracts)
+        requests_reader = VaultReader(requests_rpc, self.chain.contracts)
         requests = (
             round_of(
                 database,

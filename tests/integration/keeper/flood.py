@@ -8,13 +8,13 @@ from eth_account import Account as Keys
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
-from core.chain.custody import KeyMaker, KeyRing
+from core.custody import queries as custody
+from core.custody.keys import KeyMaker, KeyRing
+from core.custody.tables import CustodialTransfer
 from core.db.engine import Database
-from core.db.repositories import custody
-from core.db.repositories.gas import TOTAL, account_scope
-from core.db.tables.custody import CustodialTransfer
-from core.db.tables.identity import Account
-from core.db.tables.keeper import Outbox, OutboxCount, OutboxQueue
+from core.identity.tables import Account
+from core.keeper.gas import TOTAL, account_scope
+from core.keeper.tables import Outbox, OutboxCount, OutboxQueue
 from tests.integration.chain_fixtures import USDC, DeployedChain
 
 SEALING_KEY = b"\x4b" * 32

@@ -8,15 +8,16 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 
-from core.chain import calldata
+from core.blocks.tables import Vault
 from core.chain.abi import function, hex_bytes, hex_text
-from core.db.repositories import keeper as rows
-from core.db.repositories import watched as watched_rows
-from core.db.repositories.keeper import NewIntent, NewVaultMark
-from core.db.tables.chain import Vault
-from core.db.tables.keeper import KeeperEnded
-from core.db.tables.mandate import Mandate
-from core.domain.money import UsdcE6
+from core.chain.abi_text import call_by_signature
+from core.keeper import intents as rows
+from core.keeper import views as watched_rows
+from core.keeper.intents import NewIntent, NewVaultMark
+from core.keeper.tables import KeeperEnded
+from core.mandate.chain import calldata
+from core.mandate.tables import Mandate
+from core.money import UsdcE6
 from keeper.last_resort import FALLEN_S, UNKNOWN_S
 from keeper.sender import SECOND_AFTER_BLOCKS
 from keeper.swallowed import SWALLOWED_BLOCKS
@@ -320,5 +321,5 @@ def test_only_the_lowest_nonce__is_offered_again(stage: Stage) -> None:
 
 def _acceptance(stage: Stage, n: int) -> dict[str, Any]:
     """Anything that the chain takes from the keeper's key: an approval of USDC."""
-    data = hex_bytes(calldata.call_by_signature("approve(address,uint256)", [stage.vault, n]))
+    data = hex_bytes(call_by_signature("approve(address,uint256)", [stage.vault, n]))
     return {"subject": f"test:{n}", "vault": None, "kind": "test", "to": stage.chain.contracts["usdc"], "data": data}

@@ -6,15 +6,16 @@ vault is worth 950 at cost: 850 + 50 + 50.
 
 import pytest
 
-from core.chain import calldata
 from core.chain.abi import hex_bytes, hex_text
-from core.chain.calldata import Call
-from core.chain.decode import decode_log
+from core.chain.abi_text import call_by_signature
 from core.chain.reader import refusal_name
 from core.chain.rpc import RpcRevertedError
-from core.domain.events import Marked, Stopped
-from core.domain.mandate.selectors import selector_of
-from core.domain.mandate.terms import UNPINNED, Rule, RuleKind
+from core.mandate.chain import calldata
+from core.mandate.chain.calldata import Call
+from core.mandate.chain.decode import decode_log
+from core.mandate.rules.events import Marked, Stopped
+from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
+from core.selectors import selector_of
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KeeperProcess, Stage
 from tests.personas import AGENT, KEEPER, STRANGER
@@ -24,7 +25,7 @@ GWEI = 10**9
 
 
 def take(amount: int) -> str:
-    return calldata.call_by_signature("take(uint256)", [amount])
+    return call_by_signature("take(uint256)", [amount])
 
 
 @pytest.fixture
@@ -133,7 +134,7 @@ def test_agent_that_makes_each_public_stop_revert__costs_a_keeper_that_stands_do
 
 def sandwich(stage: Stage, venue: str, keeper: KeeperProcess, blocks: int) -> None:
     """The agent's two transactions stand before and after the keeper's in each of so many blocks."""
-    give = calldata.call_by_signature("give(uint256)", [1])
+    give = call_by_signature("give(uint256)", [1])
     around = ((Call(venue, 1, take(1)), 500 * GWEI), (Call(venue, 0, give), 1))
     with stage.no_blocks():
         for _ in range(blocks):
@@ -169,7 +170,7 @@ def test_dry_run__judges_at_cost_and_sends_nothing(out: Stage) -> None:
 def test_all_came_home__the_worth_is_the_vaults_own_again(out: Stage, venue: str) -> None:
     keeper = out.keeper()
     keeper.run()
-    out.chain.succeed(AGENT, out.vault, calldata.execute(Call(venue, 0, calldata.call_by_signature("give(uint256)", [OUT]))))
+    out.chain.succeed(AGENT, out.vault, calldata.execute(Call(venue, 0, call_by_signature("give(uint256)", [OUT]))))
     report = keeper.run()
     assert [row.source for row in out.marks()] == ["vault.worth_at_cost", "vault.worth"]
     assert report.at_cost == 0

@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import pytest
 
-from core.chain import calldata
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
+from core.mandate.chain import calldata
 from tests.integration.keeper import lies
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, USDC, KeeperProcess, Stage
 from tests.integration.keeper.liars import Call, Lie, LyingWire, refused, together, trials_pass

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.chain import calldata
+from core.mandate.chain import calldata
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.flood import SEALING_KEY, flood
 from tests.integration.keeper.processes import Start, environment_of, starting, wait_until

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from core.chain.abi import function
-from core.db.tables.mandate import Mandate
+from core.mandate.tables import Mandate
 from keeper.last_resort import FALLEN_S
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, Stage
 from tests.integration.keeper.liars import Call, Lie, LyingWire, refused, said

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
 from keeper.witness import SILENT_S
 from tests.integration.keeper import lies
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, USDC, KeeperProcess, Stage

@@ -12,11 +12,11 @@ from sqlalchemy.exc import OperationalError
 
 from core.chain.rpc import RpcRefusedError, RpcUnreachableError
 from core.db.engine import Database
+from core.db.leader import leader_row
 from core.db.leadership import Leadership, LeadershipLostError
-from core.db.repositories import jobs as rows
-from core.db.repositories.leader import leader_row
-from core.db.tables.jobs import JobRun
-from core.domain.jobs import LastRun
+from core.jobs import queries as rows
+from core.jobs.rules import LastRun
+from core.jobs.tables import JobRun
 from keeper.schedule import Job, JobSkippedError, Schedule
 
 WITHIN_S = 10.0

@@ -5,12 +5,12 @@ from typing import Any
 
 from sqlalchemy import event, text
 
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
 from core.db.engine import Database
 from core.db.leadership import Leadership
-from core.db.repositories import watched as watched_rows
-from core.db.repositories.keeper import Intent
+from core.keeper import views as watched_rows
+from core.keeper.intents import Intent
+from core.mandate.chain.reader import VaultReader
 from keeper import tick as ticks
 from keeper.observe import Observer
 from keeper.tick import Tick
@@ -74,7 +74,7 @@ def test_first_look__is_in_batches_nearest_first_and_each_batchs_stops_go_before
     read: list[str] = []
     with node() as url:
         rpc = Rpc([url])
-        observer = Observer(ChainReader(rpc, {"factory": FACTORY}), CHAIN_ID, 3_600)
+        observer = Observer(VaultReader(rpc, {"factory": FACTORY}), CHAIN_ID, 3_600)
         real = observer.readings
 
         def readings(watched: Any, *arguments: Any) -> Any:

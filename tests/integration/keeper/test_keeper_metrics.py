@@ -8,12 +8,12 @@ import httpx
 import pytest
 from sqlalchemy import text
 
+from core.blocks.tables import ChainBlock
 from core.chain.abi import hex_bytes
 from core.db.engine import Bounds, Database
-from core.db.repositories import jobs as job_rows
-from core.db.tables.chain import ChainBlock
-from core.db.tables.keeper import KeeperTx
 from core.exporter import serve
+from core.jobs import queries as job_rows
+from core.keeper.tables import KeeperTx
 from keeper.metrics import PREFIX, Metrics
 from tests.integration.keeper.conftest import intent
 from tests.personas import KEEPER

@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from core.chain import calldata
-from core.db.repositories import keeper as rows
-from core.db.repositories import watched as watched_rows
-from core.db.tables.keeper import KeeperEnded
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
+from core.keeper import intents as rows
+from core.keeper.intents import add_ended
+from core.keeper.tables import KeeperEnded
+from core.mandate.chain import calldata
 from keeper.last_resort import FALLEN_S, UNKNOWN_S
 from tests.integration.keeper import liars, lies
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KeeperProcess, Stage
@@ -227,7 +227,7 @@ def test_a_node_whose_safe_block_is_its_newest__lets_no_vault_drop_out_that_a_re
 
 def test_a_vault_that_was_said_to_have_ended_and_works__comes_back(stage: Stage) -> None:
     with stage.database.write() as session:
-        watched_rows.add_ended(session, stage.chain.chain_id, [(stage.vault, "stopped")], 1, stage.now())
+        add_ended(session, stage.chain.chain_id, [(stage.vault, "stopped")], 1, stage.now())
     keeper = stage.keeper()
     assert keeper.run().vaults == 0
     assert keeper.run().vaults == 1

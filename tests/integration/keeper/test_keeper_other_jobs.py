@@ -4,13 +4,14 @@ from datetime import timedelta
 
 import pytest
 
-from core.chain import calldata
 from core.chain.abi import hex_bytes
-from core.chain.decode import decode_log
-from core.db.repositories import outbox
-from core.db.repositories.outbox import NewRequest, RequestState
-from core.db.tables.keeper import KeeperTx
-from core.domain.events import ProceedsReceived, Settled
+from core.chain.abi_text import call_by_signature, selector_of
+from core.keeper import requests as outbox
+from core.keeper.requests import NewRequest, RequestState
+from core.keeper.tables import KeeperTx
+from core.mandate.chain import calldata
+from core.mandate.chain.decode import decode_log
+from core.mandate.rules.events import ProceedsReceived, Settled
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KilledError, Stage
 from tests.integration.keeper.liars import LyingWire, counts, says, together
@@ -68,7 +69,7 @@ def propose(stage: Stage, address: str) -> int:
     """The admin proposes; answers the time from which the proposed one may accept."""
     factory = stage.chain.contracts["factory"]
     stage.chain.succeed(DEPLOYER, factory, calldata.propose_keeper(address))
-    pending = stage.chain.reader.call(factory, calldata.selector_of("pendingKeeper()"))
+    pending = stage.chain.reader.call(factory, selector_of("pendingKeeper()"))
     return int.from_bytes(pending[32:64], "big")
 
 
@@ -120,7 +121,7 @@ def relay(stage: Stage) -> str:
 
 
 def delivery(stage: Stage, adapter: str, amount: int, key: str = "close:m_keeperstop:p1") -> NewRequest:
-    data = calldata.call_by_signature("deliver(address,uint256)", [stage.vault, amount])
+    data = call_by_signature("deliver(address,uint256)", [stage.vault, amount])
     return NewRequest(
         key=key,
         chain_id=stage.chain.chain_id,

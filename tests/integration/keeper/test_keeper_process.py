@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from core.chain.custody import KeyMaker, KeyRing, version_of
-from core.db.repositories import custody
-from core.db.repositories.leader import leader_row
-from core.db.tables.custody import CustodialWallet
-from core.db.tables.identity import Account
+from core.custody import queries as custody
+from core.custody.keys import KeyMaker, KeyRing, version_of
+from core.custody.tables import CustodialWallet
+from core.db.leader import leader_row
+from core.identity.tables import Account
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.processes import WITHIN_S, Start, environment_of, starting, wait_until
 from tests.personas import KEEPER

@@ -6,11 +6,12 @@ import pytest
 from sqlalchemy import func, select, text, update
 
 from core.chain.abi import hex_text
-from core.chain.custody import CustodySigner, KeyRing
-from core.db.repositories import gas, outbox_queue
-from core.db.repositories.gas import TOTAL, GasBudgets
-from core.db.tables.keeper import Outbox, OutboxQueue
-from core.domain.times import next_day
+from core.custody.keys import CustodySigner, KeyRing
+from core.keeper import gas
+from core.keeper import queue as outbox_queue
+from core.keeper.gas import TOTAL, GasBudgets
+from core.keeper.tables import Outbox, OutboxQueue
+from core.times import next_day
 from keeper.drafts import Caps
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
 from keeper.precedence import Precedence

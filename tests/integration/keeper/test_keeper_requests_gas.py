@@ -2,12 +2,13 @@
 
 from sqlalchemy import select
 
-from core.chain.custody import CustodySigner, KeyRing
+from core.custody.keys import CustodySigner, KeyRing
+from core.custody.rules import gas_kept_wei
 from core.db.engine import Database
-from core.db.repositories import gas, outbox_queue
-from core.db.repositories.gas import GasBudgets
-from core.db.tables.keeper import KeeperIntent, OutboxQueue
-from core.domain.custody import gas_kept_wei
+from core.keeper import gas
+from core.keeper import queue as outbox_queue
+from core.keeper.gas import GasBudgets
+from core.keeper.tables import KeeperIntent, OutboxQueue
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
 from keeper.requests.round import Round
 from tests.integration.keeper.conftest import BUDGETS, GWEI, KeeperProcess, Stage

@@ -4,9 +4,9 @@ from typing import Any
 
 import httpx
 
-from core.chain import calldata
 from core.chain.abi import hex_bytes, hex_text
-from core.domain.blocks import Receipt
+from core.chain.blocks import Receipt
+from core.mandate.chain import calldata
 from keeper.drafts import Caps
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage, Wire
 from tests.personas import KEEPER, OPERATOR, OWNER, STRANGER

@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from core.db.repositories import jobs
-from core.db.repositories.leader import leader_row
-from core.domain.jobs import ATTENTION, LastRun
+from core.db.leader import leader_row
+from core.jobs import queries as jobs
+from core.jobs.rules import ATTENTION, LastRun
 from tests.integration.chain_fixtures import free_port
 from tests.integration.chaos.server import Answer, Server, ok
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage

@@ -10,19 +10,18 @@ from sqlalchemy.orm import Session
 
 from core.chain.abi import hex_bytes
 from core.chain.fees import GAS_PRICE_ORACLE
-from core.chain.reader import ChainReader
 from core.chain.remote_signer import RemoteSigner
 from core.chain.rpc import Rpc, RpcUnreachableError
+from core.credits.tables import FreeReadCount, FreeReadPool
 from core.db.engine import Database
-from core.db.repositories import jobs as job_rows
-from core.db.repositories import outbox_queue
-from core.db.repositories.retention import DAY_FIGURES
-from core.db.tables.credits import FreeReadCount, FreeReadPool
-from core.db.tables.identity import Account, IdempotencyRecord, SignInNonce
-from core.db.tables.jobs import JobRun
-from core.db.tables.keeper import GasDay, KeeperIntent, KeeperTx, Outbox, VaultMark
-from core.db.tables.payments import GuardSignature
-from core.domain.jobs import ATTENTION
+from core.identity.tables import Account, IdempotencyRecord, SignInNonce
+from core.jobs import queries as job_rows
+from core.jobs.rules import ATTENTION
+from core.jobs.tables import JobRun
+from core.keeper import queue as outbox_queue
+from core.keeper.tables import GasDay, KeeperIntent, KeeperTx, Outbox, VaultMark
+from core.mandate.chain.reader import VaultReader
+from core.payments.tables import GuardSignature
 from keeper.funds import STOP_GAS, Funds
 from keeper.prune import Prune
 from keeper.schedule import JobSkippedError
@@ -223,7 +222,8 @@ def test_prune__drops_what_counted_in_a_day_after_thirty_days(database: Database
             session.add(FreeReadPool(pool="owner:1", day=day, n=1))
     assert prune(database, batch=batch)["day_figures"] == 6
     with database.read() as session:
-        assert [session.scalars(select(one.day).order_by(one.day)).all() for one in DAY_FIGURES] == [[last, NOW.date()]] * 3
+        for figure in (GasDay, FreeReadCount, FreeReadPool):
+            assert session.scalars(select(figure.day).order_by(figure.day)).all() == [last, NOW.date()]
 
 
 @pytest.mark.parametrize(("deadline", "dropped"), [(NOW - timedelta(days=30, seconds=1), 1), (NOW - timedelta(days=30), 0)])
@@ -355,7 +355,7 @@ def test_balances__without_a_key__is_skipped(deployed: DeployedChain, database: 
 
 
 def test_balances__the_node_is_gone__fails(database: Database) -> None:
-    nowhere = ChainReader(Rpc([f"http://127.0.0.1:{free_port()}"]), {})
+    nowhere = VaultReader(Rpc([f"http://127.0.0.1:{free_port()}"]), {})
     with pytest.raises(RpcUnreachableError):
         Funds(nowhere, database, {Role.KEEPER: KEEPER.signer}, 50 * GWEI).run(NOW)
     nowhere.rpc.close()

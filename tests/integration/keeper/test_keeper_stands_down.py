@@ -2,10 +2,10 @@
 
 import pytest
 
-from core.chain import calldata
 from core.chain.abi import hex_bytes
-from core.db.repositories import outbox
-from core.db.repositories.outbox import NewRequest
+from core.keeper import requests as outbox
+from core.keeper.requests import NewRequest
+from core.mandate.chain import calldata
 from keeper.intents import ENFORCE
 from keeper.jobs.keeper_change import ACCEPT_S
 from tests.integration.keeper import lies

@@ -2,11 +2,11 @@
 
 import pytest
 
-from core.chain import calldata
 from core.chain.abi import hex_text
-from core.chain.decode import decode_log
 from core.db.leadership import LeadershipLostError
-from core.domain.events import Marked, Stopped
+from core.mandate.chain import calldata
+from core.mandate.chain.decode import decode_log
+from core.mandate.rules.events import Marked, Stopped
 from keeper.intents import ENFORCE
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KilledError, Stage
 from tests.integration.keeper.test_keeper_process import wait_until

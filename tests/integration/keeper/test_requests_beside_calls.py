@@ -11,13 +11,12 @@ import pytest
 from sqlalchemy import text
 
 from core.db.engine import Database
-from core.db.repositories import gas
-from core.db.repositories import outbox_queue as queue
-from core.db.repositories.gas import TOTAL, GasBudgets
-from core.db.repositories.keeper import Intent, Request
-from core.db.repositories.outbox import NewRequest, ask
-from core.db.repositories.outbox_queue import Payer
-from core.domain.money import UnixSeconds
+from core.keeper import gas, queue
+from core.keeper.gas import TOTAL, GasBudgets
+from core.keeper.intents import Intent
+from core.keeper.queue import Payer, Request
+from core.keeper.requests import NewRequest, ask
+from core.money import UnixSeconds
 from keeper.intents import State, intent_of_request
 from keeper.requests.allowance import Kept, Price
 from keeper.requests.round import Round

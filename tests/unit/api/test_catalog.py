@@ -8,7 +8,7 @@ import pytest
 from api.catalog import CATALOG, Auth, Row
 from api.kernel.operation import Operation
 from api.main import OPERATIONS
-from core.domain.credits.prices import PRICES
+from core.credits.rules.prices import PRICES
 
 SPEC = Path("tests/spec")
 # Lower it with every route that lands. It never rises.

@@ -7,8 +7,8 @@ import pytest
 from pydantic import SecretStr
 
 from api.main import admit_operator, deps_of
-from core.chain.custody import version_of
-from core.domain.errors import InvalidParameterError
+from core.custody.keys import version_of
+from core.errors import InvalidParameterError
 from core.settings import Settings
 
 

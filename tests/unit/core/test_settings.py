@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.domain.errors import InvalidParameterError
+from core.errors import InvalidParameterError
 from core.settings import Settings
 
 ONE, TWO = "11" * 32, "22" * 32

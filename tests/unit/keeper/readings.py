@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.domain.money import UnixSeconds, UsdcE6
+from core.money import UnixSeconds, UsdcE6
 from keeper.state import SOURCE_VAULT_WORTH, Head, KeeperState, SentMark, VaultReading, VaultStatus
 
 USDC = 1_000_000

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.db.repositories.keeper import Tx
-from core.domain.blocks import Receipt
+from core.chain.blocks import Receipt
+from core.keeper.intents import Tx
 from keeper.attempts import Fees, Lost, Mined, Pending, bumped, fees_for, first_free_nonce, gap_below, slots_of, verdict_of
 from tests.unit.keeper.readings import VAULT
 

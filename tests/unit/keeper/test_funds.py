@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.chain import calldata
+from core.mandate.chain import calldata
 from keeper.funds import UNSIGNED_STOP_BYTES, Purse, ether_up, nonce_gap, stop_cost_wei
 from tests.personas import KEEPER
 

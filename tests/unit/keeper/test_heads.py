@@ -3,9 +3,9 @@
 import httpx
 import pytest
 
+from core.chain.blocks import BlockHeader
 from core.chain.rpc import Rpc
-from core.domain.blocks import BlockHeader
-from core.domain.money import UnixSeconds
+from core.money import UnixSeconds
 from keeper.heads import MOST_AHEAD_S, MOST_APART_BLOCKS, Heads, NoHeadError
 from keeper.state import Head
 from tests.unit.keeper.readings import MAX_HEAD_AGE_S, NOW

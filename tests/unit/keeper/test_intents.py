@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.chain import calldata
 from core.chain.abi import function, hex_text
-from core.db.repositories.keeper import TERMINAL, Intent
-from core.domain.money import UsdcE6
+from core.keeper.intents import TERMINAL, Intent
+from core.mandate.chain import calldata
+from core.money import UsdcE6
 from keeper.intents import NEXT, State, as_anyone, filling, intent_of, is_for_anyone, live_kinds, order_of, restated
 from keeper.state import SOURCE_AT_COST, Head, Kind, VaultStatus, evidence_hash
 from keeper.views import Numbers

@@ -5,7 +5,7 @@ from typing import cast
 import pytest
 
 from core.db.engine import Database
-from core.domain.money import UnixSeconds
+from core.money import UnixSeconds
 from keeper.last_resort import AGAIN_S, FALLEN_S, MOST_A_TICK, REFUSED_S, LastResort
 from keeper.witness import VAULTS_A_PART
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, reading, state

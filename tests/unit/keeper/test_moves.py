@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.db.repositories.keeper import SHORT, Intent
+from core.keeper.intents import Intent
+from core.keeper.views import SHORT
 from keeper.intents import State
 from keeper.moves import confirmed
 from keeper.state import Kind, VaultStatus

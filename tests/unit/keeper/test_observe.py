@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 
 from core.chain.abi import errors_by_selector, function
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
-from core.domain.money import UsdcE6
+from core.mandate.chain.reader import VaultReader
+from core.money import UsdcE6
 from keeper.observe import Observer
 from keeper.state import VaultStatus
 from keeper.views import Numbers
@@ -38,7 +38,7 @@ def observer(answer: Callable[[str, str], dict[str, Any]], asked: list[Any] | No
         calls = [(body, body["params"][0]) for body in bodies]
         return httpx.Response(200, json=[{"id": body["id"], **answer(call["to"], SELECTORS[call["data"]])} for body, call in calls])
 
-    return Observer(ChainReader(Rpc(["http://node"], transport=httpx.MockTransport(handle)), {}), 84532, 10)
+    return Observer(VaultReader(Rpc(["http://node"], transport=httpx.MockTransport(handle)), {}), 84532, 10)
 
 
 def test_numbers__all_answered__are_read() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.db.repositories.watched import SourcedMark, WatchedVault
-from core.domain.money import UnixSeconds, UsdcE6
+from core.keeper.views import SourcedMark, WatchedVault
+from core.money import UnixSeconds, UsdcE6
 from keeper.order import MOST_OVER_A_TICK, OVER_S, UNFUNDED_S, Order
 from keeper.state import VaultStatus
 from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, NOW, reading

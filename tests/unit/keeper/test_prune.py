@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from core.db.repositories.retention import MarkRow
+from core.keeper.retention import MarkRow
 from keeper.prune import Thinning
 
 A, B = b"a" * 20, b"b" * 20

@@ -9,7 +9,7 @@ from eth_account import Account
 from pydantic import SecretStr
 
 from core.chain.abi import hex_bytes
-from core.domain.errors import InvalidParameterError
+from core.errors import InvalidParameterError
 from keeper.signers import KeyPlace, plain_variable, signers_of
 from keeper.state import Role
 from tests.personas import KEEPER, STRANGER

@@ -3,8 +3,8 @@
 import pytest
 from eth_account import Account
 
-from core.domain.errors import InvalidParameterError
-from core.domain.public_accounts import PUBLIC_ACCOUNTS
+from core.errors import InvalidParameterError
+from core.public_accounts import PUBLIC_ACCOUNTS
 from keeper.signing import SignerRefusedError, require_allowed, require_gas_key
 
 PHRASE = "test test test test test test test test test test test junk"

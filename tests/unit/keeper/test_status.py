@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from core.db.repositories.watched import SourcedMark, WatchedVault
+from core.keeper.views import SourcedMark, WatchedVault
 from keeper.state import SOURCE_AT_COST, SOURCE_VAULT_WORTH
 from keeper.status import Report, table
 from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, NOW, VAULT

@@ -1,7 +1,7 @@
 """A node that says it has bytes, and no block has them."""
 
-from core.db.repositories.keeper import Tx
-from core.domain.money import UnixSeconds
+from core.keeper.intents import Tx
+from core.money import UnixSeconds
 from keeper.attempts import Pending, slots_of
 from keeper.sight import Sight
 from keeper.state import Head

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from core.chain.abi import function
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc, RpcError
+from core.mandate.chain.reader import VaultReader
 from keeper.observe import Observer
 from keeper.state import VaultStatus
 from keeper.trouble import MOST_WAIT_NEAR_S, MOST_WAIT_S
@@ -32,7 +32,7 @@ class Node:
         self.worths: dict[str, int] = {}
         transport = httpx.MockTransport(self._handle)
         rpc = Rpc(["http://node"], transport=transport, clock=lambda: self.now, calls_per_s=1e6, sleep=self._sleep)
-        self.observer = Observer(ChainReader(rpc, {}), 84532, 10, clock=lambda: self.now)
+        self.observer = Observer(VaultReader(rpc, {}), 84532, 10, clock=lambda: self.now)
 
     def _sleep(self, seconds: float) -> None:
         self.now += seconds

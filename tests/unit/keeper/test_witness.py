@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from core.chain.abi import function
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
-from core.domain.money import UnixSeconds
+from core.mandate.chain.reader import VaultReader
+from core.money import UnixSeconds
 from keeper.observe import VAULTS_A_BATCH, Observer
 from keeper.state import FactoryKeepers
 from keeper.witness import FAILED_S, MOST_AGAIN_S, REST_S, SILENT_S, Agreement, Said
@@ -65,7 +65,7 @@ class Pool:
             [f"http://{node}" for node in nodes], transport=transport, clock=lambda: self.now, sleep=self._sleep, calls_per_s=calls_per_s
         )
         self.rpc = rpc
-        self.observer = Observer(ChainReader(rpc, {}), 84532, 10, clock=lambda: self.now)
+        self.observer = Observer(VaultReader(rpc, {}), 84532, 10, clock=lambda: self.now)
         self.observer.floors.tell({VAULT: FLOOR})
         self.observer.heads.set_clock(HEAD.at)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from core.domain.public_accounts import PUBLIC_ACCOUNTS
+from core.public_accounts import PUBLIC_ACCOUNTS
 from scripts._deployments import BASE_SEPOLIA_USDC, OpenCall, closing_text
 from scripts._offices import (
     BASE_SEPOLIA_CHAIN_ID,

@@ -2,9 +2,10 @@
 
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Call, Refusal
-from core.db.repositories import identity, mandates
-from core.db.tables.identity import Account
-from core.db.tables.mandate import Mandate
+from core.identity import queries as identity
+from core.identity.tables import Account
+from core.mandate import queries as mandates
+from core.mandate.tables import Mandate
 
 
 def owned(call: Call, caller: OwnerCaller, public_id: str, *, lock: bool = False) -> Mandate:

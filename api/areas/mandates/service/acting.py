@@ -17,23 +17,24 @@ from api.catalog import Family
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from api.kernel.scopes import SPEND_SCOPE, require_named_scope
-from core.books import mandate_ledger
-from core.chain import calldata
 from core.chain.abi import AbiEncodeError, hex_bytes
+from core.chain.abi_text import call_by_signature
 from core.chain.reader import reason_of_run, refusal_name
 from core.chain.rpc import RpcCodeFailedError, RpcError, RpcRevertedError
-from core.db.repositories import mandates
-from core.db.tables.mandate import Mandate
-from core.domain.errors import InvalidNumberError, InvalidParameterError, WrongStatusError
-from core.domain.mandate import limits
-from core.domain.mandate.ledger import ReportedBy, stop_request_note, stop_row
-from core.domain.mandate.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
-from core.domain.mandate.limits import check_call, rule_of
-from core.domain.mandate.lock import StoppedBy, check_stop
-from core.domain.mandate.refusals import UNKNOWN
-from core.domain.mandate.selectors import argument_types, element_type, member_types
-from core.domain.mandate.terms import ZERO_ADDRESS, RuleKind
-from core.domain.money import usdc_text
+from core.errors import InvalidNumberError, InvalidParameterError, WrongStatusError
+from core.mandate import queries as mandates
+from core.mandate.chain import calldata
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules import limits
+from core.mandate.rules.ledger import ReportedBy, stop_request_note, stop_row
+from core.mandate.rules.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
+from core.mandate.rules.limits import check_call, rule_of
+from core.mandate.rules.lock import StoppedBy, check_stop
+from core.mandate.rules.refusals import UNKNOWN
+from core.mandate.rules.terms import ZERO_ADDRESS, RuleKind
+from core.mandate.tables import Mandate
+from core.money import usdc_text
+from core.selectors import argument_types, element_type, member_types
 
 INTEGER_KINDS = ("uint", "int")
 
@@ -193,7 +194,7 @@ def call_data(command: ExecuteCall) -> str:
             raise InvalidParameterError("function", "send function with args, or selector with data, or data alone")
         arguments = _arguments(command.function, command.args or [])
         try:
-            return calldata.call_by_signature(command.function, arguments)
+            return call_by_signature(command.function, arguments)
         except AbiEncodeError as error:
             raise InvalidParameterError("args", _misfit(command.function, arguments)) from error
     if command.args is not None:
@@ -213,7 +214,7 @@ def _misfit(signature: str, arguments: Sequence[Any]) -> str:
 
 def _fits(kind: str, value: Any) -> bool:
     try:
-        calldata.call_by_signature(f"f({kind})", [value])
+        call_by_signature(f"f({kind})", [value])
     except AbiEncodeError:
         return False
     return True

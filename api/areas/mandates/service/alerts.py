@@ -7,16 +7,9 @@ from api.areas.mandates.schemas import AlertsQuery
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call
 from api.kernel.pagination import page_of
-from core.db.repositories.alerts import (
-    AGENT_RECOVERED,
-    AGENT_WALLET_LINKED,
-    KEEPER_CHANGE,
-    PUBLIC_STOP_OFF,
-    RECORD_HELD,
-    alerts_of_owner,
-)
-from core.db.tables.alerts import OwnerAlert
-from core.domain.times import instant_text, instant_text_or_none
+from core.alerts.queries import AGENT_RECOVERED, AGENT_WALLET_LINKED, KEEPER_CHANGE, PUBLIC_STOP_OFF, RECORD_HELD, alerts_of_owner
+from core.alerts.tables import OwnerAlert
+from core.times import instant_text, instant_text_or_none
 
 # By kind: what it means for the owner, and what to do. The facts are in `event` and `args`.
 SAID = {

@@ -5,14 +5,14 @@ from typing import Any
 
 from api.areas.mandates.service.views import chain_now, digest_of, is_paper, reading_of, vault_of
 from api.kernel.operation import Call
-from core.books.readings import Reading
 from core.chain.rpc import RpcError
-from core.db.tables.mandate import Mandate
-from core.domain.mandate.ledger import MandateState
-from core.domain.mandate.lifecycle import Status
-from core.domain.mandate.progress import data_issue
-from core.domain.mandate.seen import VaultSeen, as_seen
-from core.domain.mandate.short import ShortLedger
+from core.mandate.rules.ledger import MandateState
+from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.progress import data_issue
+from core.mandate.rules.seen import VaultSeen, as_seen
+from core.mandate.tables import Mandate
+from core.quarantine.readings import Reading
+from core.quarantine.rules import ShortLedger
 
 
 @dataclass(frozen=True, slots=True)

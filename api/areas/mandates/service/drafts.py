@@ -13,18 +13,21 @@ from api.areas.mandates.service.views import agent_notice, mandate_view, rules_o
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.fields import storable
 from api.kernel.operation import Answer, Call, NextCall, Refusal
+from core.blocks.registry import listed_adapters
 from core.chain.abi import AbiDecodeError, signatures_by_selector
 from core.chain.rpc import RpcCodeFailedError, RpcRevertedError
-from core.chain.typed_data import guard_targets_hash, rules_hash, terms_digest
-from core.db.repositories import identity, mandates, policies
-from core.db.tables.identity import Account
-from core.db.tables.mandate import Mandate
-from core.domain.errors import InvalidNumberError, InvalidParameterError
-from core.domain.mandate.expansion import ListedContracts, default_targets, expand_rules
-from core.domain.mandate.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
-from core.domain.mandate.target_checks import check_targets
-from core.domain.mandate.targets import ContractTarget, Target, guard_targets, parse_targets, targets_to_json
-from core.domain.mandate.terms import (
+from core.errors import InvalidNumberError, InvalidParameterError
+from core.hexes import address_or_none
+from core.identity import policies
+from core.identity import queries as identity
+from core.identity.tables import Account
+from core.mandate import queries as mandates
+from core.mandate.chain.typed_data import guard_targets_hash, rules_hash, terms_digest
+from core.mandate.rules.expansion import ListedContracts, default_targets, expand_rules
+from core.mandate.rules.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
+from core.mandate.rules.target_checks import check_targets
+from core.mandate.rules.targets import ContractTarget, Target, guard_targets, parse_targets, targets_to_json
+from core.mandate.rules.terms import (
     SHARE_OF_VERIFIED_GAIN,
     MandateTerms,
     Rule,
@@ -35,6 +38,7 @@ from core.domain.mandate.terms import (
     terms_from_draft,
     terms_to_json,
 )
+from core.mandate.tables import Mandate
 
 TERMS_VERSION: Final = 2
 MAX_TARGET_BPS: Final = 1_000_000
@@ -93,7 +97,7 @@ def propose(call: Call, caller: AgentCaller, command: Propose) -> Answer:
         strategy=None,
     )
     terms = DraftTerms.model_construct(purpose=command.title, **dict(command.goal))  # its values are read already
-    _write(call, identity.address_text(owner.wallet_address) or "", mandate, terms, agent)
+    _write(call, address_or_none(owner.wallet_address) or "", mandate, terms, agent)
     mandates.add_mandate(call.db, mandate)
     return _answer(call, mandate, agent, status=201)
 
@@ -245,7 +249,7 @@ def _terms_draft(mandate: Mandate, owner_wallet: str, agent: Account | None) -> 
     return TermsDraft(
         public_id=mandate.public_id,
         owner=owner_wallet,
-        agent=None if agent is None else identity.address_text(agent.wallet_address),
+        agent=None if agent is None else address_or_none(agent.wallet_address),
         budget_usdc_e6=_amount(mandate.budget_usdc_e6),
         horizon_days=mandate.horizon_days,
         stop_floor_bps=mandate.stop_floor_bps,
@@ -273,8 +277,8 @@ def listed_contracts(call: Call) -> ListedContracts:
     Errors: OutsideError when neither can say.
     """
     contracts = call.deps.contracts
-    listed = mandates.listed_adapters(call.db, call.deps.chain_id)
-    adapters = {identity.address_text(bytes.fromhex(address[2:])) or "": rules_from_json(rules) for address, rules in listed}
+    listed = listed_adapters(call.db, call.deps.chain_id)
+    adapters = {address_or_none(bytes.fromhex(address[2:])) or "": rules_from_json(rules) for address, rules in listed}
     never = {contracts[name]: label for name, label in NEVER_TARGETS.items() if name in contracts}
     return ListedContracts(
         chain_id=call.deps.chain_id,

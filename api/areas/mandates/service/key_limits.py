@@ -20,16 +20,19 @@ from api.kernel.caller import AgentCaller
 from api.kernel.operation import Call, Refusal
 from api.kernel.payments.offer import ADAPTER
 from api.kernel.sessions import lock_caller
-from core.chain.x402 import used_nonces
-from core.db.repositories import guard_signatures, mandate_rows, mandates
-from core.db.repositories.guard_signatures import Signed
-from core.db.repositories.mandate_rows import mandate_facts
-from core.db.tables.mandate import Mandate
-from core.domain.errors import OutsideError
-from core.domain.mandate.ledger import Kind
-from core.domain.mandate.outflows import outflows
-from core.domain.money import usdc_text
-from core.domain.times import instant_text, next_day, start_of_day
+from core.blocks.queries import latest_block
+from core.errors import OutsideError
+from core.mandate import queries as mandates
+from core.mandate import rows as mandate_rows
+from core.mandate.rows import mandate_facts
+from core.mandate.rules.ledger import Kind
+from core.mandate.rules.outflows import outflows
+from core.mandate.tables import Mandate
+from core.money import usdc_text
+from core.payments import guard_signatures
+from core.payments.chain import used_nonces
+from core.payments.guard_signatures import Signed
+from core.times import instant_text, next_day, start_of_day
 
 MOST_LIVE = 1_000
 MOST_ASKED = 100  # outstanding payments that the chain is asked about in a call; the others count
@@ -95,7 +98,7 @@ def _day_of(call: Call, agent_id: int) -> _Day:
 
 def _newest(call: Call) -> tuple[int | None, int]:
     """Height and time of the record's newest block; the clock where it has none."""
-    block = mandates.latest_block(call.db, call.deps.chain_id)
+    block = latest_block(call.db, call.deps.chain_id)
     return (None, int(call.now.timestamp())) if block is None else block
 
 

@@ -6,18 +6,18 @@ from typing import Any
 
 from api.areas.mandates.service.views import chain_now, is_paper, reading_of, rules_of, terms_of, vault_of
 from api.kernel.operation import Call
-from core.books.readings import Reading
-from core.db.repositories import mandate_rows
-from core.db.repositories.mandate_rows import mandate_facts
-from core.db.tables.mandate import Mandate
-from core.domain.mandate.ledger import Kind, MandateState
-from core.domain.mandate.lifecycle import Status
-from core.domain.mandate.limits import LimitsFacts, SpendWindow, VaultModel, VaultStatus, limits_block
-from core.domain.mandate.outflows import Outflow, outflows
-from core.domain.mandate.refusals import REFUSAL_REPORTS_PER_DAY
-from core.domain.mandate.short import ShortLedger
-from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms
-from core.domain.times import DAY_S, start_of_day
+from core.mandate import rows as mandate_rows
+from core.mandate.rows import mandate_facts
+from core.mandate.rules.ledger import Kind, MandateState
+from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.limits import LimitsFacts, SpendWindow, VaultModel, VaultStatus, limits_block
+from core.mandate.rules.outflows import Outflow, outflows
+from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY
+from core.mandate.rules.terms import ZERO_ADDRESS, MandateTerms
+from core.mandate.tables import Mandate
+from core.quarantine.readings import Reading
+from core.quarantine.rules import ShortLedger
+from core.times import DAY_S, start_of_day
 
 VAULT_STATUS = {
     Status.SIGNED: VaultStatus.FUNDING,

@@ -16,18 +16,18 @@ from api.areas.mandates.service.current import Current, current_of
 from api.areas.mandates.service.views import digest_of, is_paper, rules_of, signature_of, terms_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
-from core.chain import calldata
 from core.chain.rpc import RpcError
-from core.chain.typed_data import receive_authorization_typed_data, typed_data_parts
-from core.chain.vault_address import vault_address
-from core.db.tables.mandate import Mandate
-from core.domain.errors import InvalidNumberError, InvalidParameterError, SettleGraceError
-from core.domain.mandate.ledger import MandateState
-from core.domain.mandate.lifecycle import ACTIVE, MarketMode, Status
-from core.domain.mandate.lock import UNKNOWN_LOCK, Lock, LockFacts, LockReason, StoppedBy, check_stop, lock_of
-from core.domain.mandate.terms import ZERO_ADDRESS, MandateTerms
-from core.domain.money import UsdcE6, bps_of_down, usdc_text
-from core.domain.times import utc_text
+from core.errors import InvalidNumberError, InvalidParameterError, SettleGraceError
+from core.mandate.chain import calldata
+from core.mandate.chain.typed_data import receive_authorization_typed_data, typed_data_parts
+from core.mandate.chain.vault_address import vault_address
+from core.mandate.rules.ledger import MandateState
+from core.mandate.rules.lifecycle import ACTIVE, MarketMode, Status
+from core.mandate.rules.lock import UNKNOWN_LOCK, Lock, LockFacts, LockReason, StoppedBy, check_stop, lock_of
+from core.mandate.rules.terms import ZERO_ADDRESS, MandateTerms
+from core.mandate.tables import Mandate
+from core.money import UsdcE6, bps_of_down, usdc_text
+from core.times import utc_text
 
 STOP_HAPPENS = (
     "The vault stops for good and revokes the agent in the same transaction. Open positions stay where they are until you "

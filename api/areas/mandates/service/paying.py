@@ -10,17 +10,17 @@ from api.areas.mandates.service.limits_now import Standing, refusals_left
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Call, Refusal
 from api.kernel.payments.offer import ADAPTER
-from core.books import mandate_ledger
-from core.chain import calldata
 from core.chain.signer import DigestSigner
-from core.chain.typed_data import guard_targets_hash, x402_payment_digest
-from core.chain.x402 import resource_hash
-from core.db.repositories import signed_resources
-from core.db.repositories.guard_signatures import Signed
-from core.db.tables.mandate import Mandate
-from core.domain.errors import InvalidNumberError, InvalidParameterError
-from core.domain.mandate.guard import OwnService, guard_refusal, is_own
-from core.domain.mandate.ledger import guard_refusal_note
+from core.errors import InvalidNumberError, InvalidParameterError
+from core.mandate.chain import calldata
+from core.mandate.chain.typed_data import guard_targets_hash, x402_payment_digest
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.guard import OwnService, guard_refusal, is_own
+from core.mandate.rules.ledger import guard_refusal_note
+from core.mandate.tables import Mandate
+from core.payments import signed_resources
+from core.payments.chain import resource_hash
+from core.payments.guard_signatures import Signed
 
 HOUR_S: Final = 3_600
 HOLDS_S: Final = 600  # from the latest block's time on, the last second included

@@ -8,11 +8,11 @@ from api.areas.mandates.schemas import AgentPath, ReplacePolicy
 from api.areas.mandates.service.access import agent_of_id
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
-from core.db.repositories import policies
-from core.db.tables.identity import Account
-from core.domain.errors import InvalidNumberError
-from core.domain.money import USDC_E6_PER_USDC, usdc_text, usdc_text_or_none
-from core.domain.times import instant_text
+from core.errors import InvalidNumberError
+from core.identity import policies
+from core.identity.tables import Account
+from core.money import USDC_E6_PER_USDC, usdc_text, usdc_text_or_none
+from core.times import instant_text
 
 CHANGES_SHOWN: Final = 10
 

@@ -25,30 +25,26 @@ from api.areas.mandates.service.views import (
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal
 from api.kernel.pagination import Page, page_of
-from core.books import mandate_record
-from core.books.readings import Reading
 from core.chain.abi import signatures_by_selector
 from core.chain.signatures import recovered_address
-from core.chain.typed_data import terms_digest
-from core.db.repositories import identity, mandate_rows, mandates
-from core.db.repositories.mandate_rows import mandate_facts
-from core.db.tables.mandate import Mandate
-from core.domain.mandate.agent_status import HeldMandate, agent_status
-from core.domain.mandate.clauses import VaultAgent, card_footer, card_header, clauses
-from core.domain.mandate.ledger import MandateState
-from core.domain.mandate.lifecycle import MarketMode, Status
-from core.domain.mandate.lock import (
-    UNKNOWN_CHAIN_STATE,
-    UNKNOWN_HOW_TO_ACT,
-    chain_state,
-    how_to_act,
-    lock_to_json,
-    settle_note,
-)
-from core.domain.mandate.progress import ProgressFacts, progress_block
-from core.domain.mandate.steps import consent_status
-from core.domain.money import usdc_text_or_none
-from core.domain.times import instant_text
+from core.hexes import address_or_none
+from core.identity import queries as identity
+from core.mandate import queries as mandates
+from core.mandate import record as mandate_record
+from core.mandate import rows as mandate_rows
+from core.mandate.chain.typed_data import terms_digest
+from core.mandate.rows import mandate_facts
+from core.mandate.rules.agent_status import HeldMandate, agent_status
+from core.mandate.rules.clauses import VaultAgent, card_footer, card_header, clauses
+from core.mandate.rules.ledger import MandateState
+from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.lock import UNKNOWN_CHAIN_STATE, UNKNOWN_HOW_TO_ACT, chain_state, how_to_act, lock_to_json, settle_note
+from core.mandate.rules.progress import ProgressFacts, progress_block
+from core.mandate.rules.steps import consent_status
+from core.mandate.tables import Mandate
+from core.money import usdc_text_or_none
+from core.quarantine.readings import Reading
+from core.times import instant_text
 
 ACTIVE_SHOWN = 200
 ENDED_SHOWN = 10
@@ -89,7 +85,7 @@ def _card(call: Call, mandate: Mandate, of_vault: VaultAgent | None) -> dict[str
         agent_id=None if agent is None else str(agent.id),
         agent_name=None if agent is None else agent.name,
         terms_agent=terms.agent,
-        wallet_on_file=None if agent is None else identity.address_text(agent.wallet_address),
+        wallet_on_file=None if agent is None else address_or_none(agent.wallet_address),
         of_vault=of_vault,
         strategy=mandate.strategy,
     )

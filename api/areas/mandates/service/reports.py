@@ -9,18 +9,18 @@ from api.areas.mandates.service.limits_now import Standing, allowed_addresses, r
 from api.areas.mandates.service.views import is_paper, vault_of
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, Refusal
-from core.books import mandate_ledger
 from core.chain.rpc import RpcError
-from core.db.repositories import mandate_rows
-from core.db.tables.mandate import Mandate
-from core.domain.mandate.agent_rows import agent_kind, refuse_reserved_keys
-from core.domain.mandate.fold import effective
-from core.domain.mandate.ledger import Kind, LedgerRow, ReportedBy, after_stop_note, event_row, refusal_note
-from core.domain.mandate.refusals import REFUSAL_REPORTS_PER_DAY, RefusalReport, refusal_report
-from core.domain.mandate.reported import position_of
-from core.domain.mandate.violations import Judgement, Report, Violation, judge
-from core.domain.money import usdc_text_or_none
-from core.domain.times import instant_text, next_day
+from core.mandate import rows as mandate_rows
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.agent_rows import agent_kind, refuse_reserved_keys
+from core.mandate.rules.fold import effective
+from core.mandate.rules.ledger import Kind, LedgerRow, ReportedBy, after_stop_note, event_row, refusal_note
+from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY, RefusalReport, refusal_report
+from core.mandate.rules.reported import position_of
+from core.mandate.rules.violations import Judgement, Report, Violation, judge
+from core.mandate.tables import Mandate
+from core.money import usdc_text_or_none
+from core.times import instant_text, next_day
 
 TRADES = (Kind.MOVE, Kind.BUY, Kind.SELL)
 UNSEEN_NOTICE = (

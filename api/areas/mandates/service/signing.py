@@ -7,15 +7,15 @@ from api.areas.mandates.service.owner_calls import cancel_terms_call, stop_call_
 from api.areas.mandates.service.views import agent_notice, digest_of, mandate_view, rules_of, terms_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
-from core.books import mandate_ledger
 from core.chain.signatures import verify_digest
-from core.chain.typed_data import terms_typed_data, typed_data_parts
-from core.db.repositories import identity
-from core.db.repositories.mandate_rows import mandate_facts
-from core.domain.mandate.ledger import signed_rows
-from core.domain.mandate.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
-from core.domain.mandate.lock import StoppedBy
-from core.domain.mandate.terms import rules_to_json, terms_to_json
+from core.identity import queries as identity
+from core.mandate.chain.typed_data import terms_typed_data, typed_data_parts
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rows import mandate_facts
+from core.mandate.rules.ledger import signed_rows
+from core.mandate.rules.lifecycle import MarketMode, Move, MoveFacts, Status, next_status
+from core.mandate.rules.lock import StoppedBy
+from core.mandate.rules.terms import rules_to_json, terms_to_json
 
 
 def terms(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:

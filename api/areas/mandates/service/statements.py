@@ -16,22 +16,23 @@ from api.areas.mandates.service.venues import NO_POSITIONS, AdapterPositions, ad
 from api.areas.mandates.service.views import is_paper, terms_of, vault_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
-from core.books import mandate_record
-from core.books.readings import mandates_before
-from core.chain import calldata
 from core.chain.rpc import RpcError
-from core.db.repositories import mandate_rows, mandates
-from core.db.repositories.mandate_rows import mandate_facts
-from core.db.tables.mandate import Mandate
-from core.domain.mandate.close_plan import OwnerCall, PlanFacts, close_all_plan
-from core.domain.mandate.ledger import MandateState
-from core.domain.mandate.lifecycle import Status
-from core.domain.mandate.lock import StoppedBy
-from core.domain.mandate.short_statement import unwritten_statement
-from core.domain.mandate.statement import StatementOf, WeekStatement, all_mandates_json, statement_json
-from core.domain.mandate.steps import pause_actions
-from core.domain.mandate.weeks import IsoWeek, week_from_text, week_of
-from core.domain.money import usdc_text
+from core.mandate import queries as mandates
+from core.mandate import record as mandate_record
+from core.mandate import rows as mandate_rows
+from core.mandate.chain import calldata
+from core.mandate.readings import mandates_before
+from core.mandate.rows import mandate_facts
+from core.mandate.rules.close_plan import OwnerCall, PlanFacts, close_all_plan
+from core.mandate.rules.ledger import MandateState
+from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.lock import StoppedBy
+from core.mandate.rules.short_statement import unwritten_statement
+from core.mandate.rules.statement import StatementOf, WeekStatement, all_mandates_json, statement_json
+from core.mandate.rules.steps import pause_actions
+from core.mandate.rules.weeks import IsoWeek, week_from_text, week_of
+from core.mandate.tables import Mandate
+from core.money import usdc_text
 
 OF_ALL = ("signed", "working", "stopped", "settled", "cancelled")
 BATCH_HAPPENS = (

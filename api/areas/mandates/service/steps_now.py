@@ -5,20 +5,13 @@ from typing import Any
 
 from api.areas.mandates.service.views import terms_of
 from api.kernel.operation import Call
-from core.books import mandate_ledger
-from core.db.repositories import mandate_rows, signed_resources
-from core.db.tables.mandate import Mandate
-from core.domain.mandate.ledger import LedgerRow
-from core.domain.mandate.lifecycle import Status
-from core.domain.mandate.steps import (
-    CONSENTS_PINNED,
-    StepGroup,
-    consent_status,
-    consent_steps,
-    pause_actions,
-    step_groups,
-    steps_page,
-)
+from core.mandate import rows as mandate_rows
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.ledger import LedgerRow
+from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.steps import CONSENTS_PINNED, StepGroup, consent_status, consent_steps, pause_actions, step_groups, steps_page
+from core.mandate.tables import Mandate
+from core.payments import signed_resources
 
 MORE_THAN_A_PAGE = 20  # rows read beside those that the page shows: doubles are shown once
 

@@ -17,15 +17,16 @@ from api.areas.mandates.service.owner_calls import built, nothing_to_send
 from api.areas.mandates.service.views import is_paper, rules_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call
-from core.chain import calldata
-from core.chain.reader import AdapterReading, reason_of_run
+from core.chain.reader import reason_of_run
 from core.chain.rpc import RpcCodeFailedError, RpcRevertedError
-from core.db.tables.mandate import Mandate
-from core.domain.errors import InvalidParameterError
-from core.domain.mandate.close_plan import Adapter, AdapterPosition, OwnerCall
-from core.domain.mandate.ledger import MandateState
-from core.domain.mandate.refusals import UNKNOWN
-from core.domain.mandate.terms import RuleKind, address_from_text
+from core.errors import InvalidParameterError
+from core.mandate.chain import calldata
+from core.mandate.chain.reader import AdapterReading
+from core.mandate.rules.close_plan import Adapter, AdapterPosition, OwnerCall
+from core.mandate.rules.ledger import MandateState
+from core.mandate.rules.refusals import UNKNOWN
+from core.mandate.rules.terms import RuleKind, address_from_text
+from core.mandate.tables import Mandate
 
 TEST_VENUE_SPREAD_BPS = 0
 ADAPTER_NAME_END = "_adapter"

@@ -5,20 +5,22 @@ from dataclasses import replace
 from typing import Any
 
 from api.kernel.operation import Call
-from core.books.readings import Reading, mandates_now
-from core.db.repositories import identity, mandates
-from core.db.tables.identity import Account
-from core.db.tables.mandate import Mandate
-from core.domain.mandate.clauses import VaultAgent, unnamed_agent_notice
-from core.domain.mandate.ledger import LedgerRow, MandateState
-from core.domain.mandate.lifecycle import MarketMode, Status
-from core.domain.mandate.progress import data_issue
-from core.domain.mandate.record import row_body
-from core.domain.mandate.seen import VaultSeen, as_seen
-from core.domain.mandate.targets import Target, stored_targets, targets_to_json
-from core.domain.mandate.terms import MandateTerms, Rule, rules_from_json, terms_from_json
-from core.domain.money import usdc_text, usdc_text_or_none
-from core.domain.times import instant_text_or_none
+from core.blocks.queries import latest_block
+from core.hexes import address_or_none
+from core.identity.tables import Account
+from core.mandate.readings import mandates_now
+from core.mandate.rules.clauses import VaultAgent, unnamed_agent_notice
+from core.mandate.rules.ledger import LedgerRow, MandateState
+from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.progress import data_issue
+from core.mandate.rules.record import row_body
+from core.mandate.rules.seen import VaultSeen, as_seen
+from core.mandate.rules.targets import Target, stored_targets, targets_to_json
+from core.mandate.rules.terms import MandateTerms, Rule, rules_from_json, terms_from_json
+from core.mandate.tables import Mandate
+from core.money import usdc_text, usdc_text_or_none
+from core.quarantine.readings import Reading
+from core.times import instant_text_or_none
 
 PAUSES = ("paused", "paused_at", "last_paused_at", "last_resumed_at")
 
@@ -44,7 +46,7 @@ def signature_of(mandate: Mandate) -> str:
 
 
 def vault_of(mandate: Mandate) -> str | None:
-    return identity.address_text(mandate.vault_address)
+    return address_or_none(mandate.vault_address)
 
 
 def vault_agent(mandate: Mandate, state: MandateState, *, is_known: bool) -> VaultAgent | None:
@@ -64,7 +66,7 @@ def agent_notice(mandate: Mandate, agent: Account | None) -> str | None:
     """What the owner should know of the draft's agent before signing; None when there is nothing."""
     if is_paper(mandate) or agent is None:
         return None
-    return unnamed_agent_notice(agent.name, terms_of(mandate).agent, identity.address_text(agent.wallet_address))
+    return unnamed_agent_notice(agent.name, terms_of(mandate).agent, address_or_none(agent.wallet_address))
 
 
 def reading_of(call: Call, mandate: Mandate) -> Reading[MandateState]:
@@ -84,7 +86,7 @@ def chain_now(call: Call, mandate: Mandate) -> int:
     The clock may run ahead of the chain, so it never opens a gate that the vault still keeps shut; it stands in only
     where no block was seen yet.
     """
-    block = None if is_paper(mandate) else mandates.latest_block(call.db, mandate.chain_id)
+    block = None if is_paper(mandate) else latest_block(call.db, mandate.chain_id)
     return int(call.now.timestamp()) if block is None else block[1]
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from core.books import credit_ledger
+from core.credits.ledger import writer as credit_ledger
 from core.db.engine import Database
 from tests.integration.api.conftest import KEY, Clock, TestClient, connect
 

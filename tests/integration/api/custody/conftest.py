@@ -13,12 +13,12 @@ from sqlalchemy import select
 
 from api.kernel.operation import Deps, Limits
 from api.main import create_app
-from core.chain.custody import CustodySigner, KeyMaker, KeyRing
+from core.custody import queries as custody
+from core.custody.keys import CustodySigner, KeyMaker, KeyRing
+from core.custody.rules import SealedKey
+from core.custody.tables import CustodialTransfer, CustodialWallet
 from core.db.engine import Database
-from core.db.repositories import custody
-from core.db.tables.custody import CustodialTransfer, CustodialWallet
-from core.db.tables.keeper import Outbox
-from core.domain.custody import SealedKey
+from core.keeper.tables import Outbox
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
 from tests.integration.api.conftest import BASE_URL, KEY, Clock, TestClient, bearer, connect, nonce_for, sign
 from tests.integration.chain_fixtures import DeployedChain

@@ -11,7 +11,7 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import update
 
 from core.chain.abi import hex_text
-from core.db.tables.identity import Account as AccountRow
+from core.identity.tables import Account as AccountRow
 from tests.integration.api.conftest import KEY, bearer, connect, login, nonce_for, sign
 from tests.integration.api.custody.conftest import TRANSFER, USDC, Stage
 from tests.integration.keeper.conftest import KilledError

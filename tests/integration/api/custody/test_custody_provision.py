@@ -8,10 +8,10 @@ from sqlalchemy import inspect, text, update
 from structlog.testing import capture_logs
 
 from api.main import tell_unknown_seals
-from core.chain.custody import BrokenSealError, CustodySigner, KeyRing, UnknownKeyVersionError, version_of
-from core.db.repositories import custody
-from core.db.tables.custody import CustodialWallet
-from core.db.tables.identity import ApiKey
+from core.custody import queries as custody
+from core.custody.keys import BrokenSealError, CustodySigner, KeyRing, UnknownKeyVersionError, version_of
+from core.custody.tables import CustodialWallet
+from core.identity.tables import ApiKey
 from core.settings import DRIVER, Settings
 from tests.integration.api.custody.conftest import NEW, OLD, PROVISION, TRANSFER, TRANSFERS, USDC, Stage
 

@@ -11,10 +11,11 @@ from eth_account import Account as Keys
 from sqlalchemy import update
 
 from api.kernel.operation import Limits
-from core.db.repositories import gas, outbox_queue
-from core.db.repositories.gas import TOTAL
-from core.db.tables.identity import Account
-from core.domain.custody import TRANSFER_GAS
+from core.custody.rules import TRANSFER_GAS
+from core.identity.tables import Account
+from core.keeper import gas
+from core.keeper import queue as outbox_queue
+from core.keeper.gas import TOTAL
 from tests.integration.api.conftest import TestClient
 from tests.integration.api.custody.conftest import NEW, PROVISION, TRANSFER, USDC, Stage
 

@@ -13,11 +13,11 @@ from sqlalchemy import update
 from structlog.testing import capture_logs
 
 from api.kernel.operation import Limits
-from core.books import transfer_ledger
 from core.chain.abi import hex_text
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc
-from core.db.tables.custody import CustodialTransfer, CustodialWallet
+from core.custody.tables import CustodialTransfer, CustodialWallet
+from core.mandate.chain.reader import VaultReader
+from core.transfers.ledger import writer as transfer_ledger
 from tests.integration.api.custody.conftest import NEW, OLD, PROVISION, TRANSFER, TRANSFERS, USDC, Stage
 from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
 from tests.integration.keeper.conftest import KilledError
@@ -274,7 +274,7 @@ def test_a_request_that_waited_for_a_day__fails_and_the_money_is_free_again(stag
 
 def test_no_node_answers__the_read_says_so_and_the_transfer_is_refused(stage: Stage, agent: dict[str, str], starter: str) -> None:
     stage.asked(agent, "1")
-    stage.deps = replace(stage.deps, chain=ChainReader(Rpc(["http://127.0.0.1:9"]), stage.chain.contracts))
+    stage.deps = replace(stage.deps, chain=VaultReader(Rpc(["http://127.0.0.1:9"]), stage.chain.contracts))
     client = stage.serve(NEW)
     assert reason(client.post(TRANSFER, json={}, headers=agent)) == (503, "temporarily_unavailable")
     seen = client.get(TRANSFERS, headers=agent).json()

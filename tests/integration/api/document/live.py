@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from core.chain import calldata
-from core.domain.blocks import Receipt
+from core.chain.blocks import Receipt
+from core.mandate.chain import calldata
 from tests.integration.api.mandates.stage import Stage
 from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain
 from tests.integration.indexer.conftest import Follower

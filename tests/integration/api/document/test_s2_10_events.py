@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from core.domain import events as ev
+from core.mandate.rules import events as ev
 from tests.integration.api.mandates.stage import ADAPTER, CHAIN_ID, CONTRACTS, KEEPER, SELL, USDC, Stage, address, reason
 
 TX = "0x" + "ab" * 32

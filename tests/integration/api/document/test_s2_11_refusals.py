@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from core.domain.mandate.ledger import revert_note
-from core.domain.mandate.refusals import RefusalReason
+from core.mandate.rules.ledger import revert_note
+from core.mandate.rules.refusals import RefusalReason
 from tests.integration.api.mandates.stage import ADAPTER, BUY, CHAIN_ID, Stage, reason
 
 TX = "0x" + "cd" * 32

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from api.areas.mandates.service import statements
-from core.domain import events as ev
+from core.mandate.rules import events as ev
 from tests.integration.api.mandates.stage import ADAPTER, CONTRACTS, SELL, USDC, Stage, reason
 
 WEEK, NEXT = "2026-W47", "2026-W48"  # the clock stands at Saturday of W47

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from core.books import transfer_ledger, transfer_reports
-from core.books.transfer_ledger import NewTransfer
-from core.db.repositories import transfers as repository
-from core.domain.transfers import Failure, FourStates, Sighting
+from core.transfers import queries as repository
+from core.transfers import reports as transfer_reports
+from core.transfers.ledger import writer as transfer_ledger
+from core.transfers.ledger.writer import NewTransfer
+from core.transfers.rules import Failure, FourStates, Sighting
 from tests.integration.api.mandates.stage import CHAIN_ID, Stage, reason
 
 TX = "0x" + "ab" * 32

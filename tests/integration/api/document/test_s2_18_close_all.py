@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.chain import calldata
+from core.mandate.chain import calldata
 from tests.integration.api.document.on_chain import World, world  # noqa: F401 (fixtures)
 from tests.integration.api.mandates.stage import ADAPTER, Stage, address
 from tests.integration.chain_fixtures import USDC

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from core.db.repositories import mandates
-from core.domain import events as ev
+from core.mandate import queries as mandates
+from core.mandate.rules import events as ev
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import ADAPTER, DRAFT, USDC, Stage, reason
 from tests.integration.chain_fixtures import CHAIN_ID

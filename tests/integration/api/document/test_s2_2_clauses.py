@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.domain import events as ev
+from core.mandate.rules import events as ev
 from tests.integration.api.mandates.stage import ADAPTER, Stage, address
 
 VENUE = address(7)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.domain.mandate.refusals import NOT_SEEN
-from core.domain.times import utc_text
+from core.mandate.rules.refusals import NOT_SEEN
+from core.times import utc_text
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import ADAPTER, Stage
 from tests.integration.chain_fixtures import USDC

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.chain import calldata
-from core.domain import events as ev
-from core.domain.mandate.ledger import mark_note
+from core.mandate.chain import calldata
+from core.mandate.rules import events as ev
+from core.mandate.rules.ledger import mark_note
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import ADAPTER, BUY, KEEPER, USDC, Stage
 from tests.personas import AGENT, OWNER

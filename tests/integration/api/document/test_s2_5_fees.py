@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.domain import events as ev
+from core.mandate.rules import events as ev
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import KEEPER, USDC, Stage
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.chain import calldata
-from core.domain.times import utc_text
+from core.mandate.chain import calldata
+from core.times import utc_text
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage
 from tests.personas import KEEPER

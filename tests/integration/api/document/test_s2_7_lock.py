@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.chain import calldata
-from core.domain.times import utc_text, utc_words
+from core.mandate.chain import calldata
+from core.times import utc_text, utc_words
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import Stage
 from tests.personas import AGENT, OWNER

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from core.domain import events as ev
+from core.mandate.rules import events as ev
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import ADAPTER, Stage, reason
 from tests.personas import OWNER

@@ -8,9 +8,9 @@ from eth_account.messages import encode_typed_data
 from eth_account.signers.local import LocalAccount
 
 from api.catalog import ROWS
-from core.chain.typed_data import guard_targets_hash, rules_hash, terms_digest
-from core.db.repositories import mandates
-from core.domain.mandate.terms import rules_from_json, terms_from_json
+from core.mandate import queries as mandates
+from core.mandate.chain.typed_data import guard_targets_hash, rules_hash, terms_digest
+from core.mandate.rules.terms import rules_from_json, terms_from_json
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import CONTRACTS, Stage
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.chain import calldata
-from core.domain import events as ev
+from core.mandate.chain import calldata
+from core.mandate.rules import events as ev
 from tests.integration.api.document.on_chain import World, world  # noqa: F401 (fixtures)
 from tests.integration.api.mandates.stage import Stage, reason
 from tests.integration.chain_fixtures import USDC

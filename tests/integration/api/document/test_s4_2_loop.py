@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from eth_utils.crypto import keccak
 
-from core.chain import calldata
+from core.chain.abi_text import call_by_signature
+from core.mandate.chain import calldata
 from tests.integration.api.document.on_chain import World, world  # noqa: F401 (fixtures)
 from tests.integration.chain_fixtures import USDC
 from tests.personas import AGENT, DEPLOYER, KEEPER, OWNER, STRANGER, Persona
@@ -92,8 +93,8 @@ def test_factory_events__are_notes_with_their_arguments_on_live_mandates_with_a_
     world.chain.rpc.call("evm_increaseTime", [4 * 86_400])
     factory(world, calldata.accept_keeper(), STRANGER)
     role = [PAUSER_ROLE, STRANGER.address]
-    factory(world, calldata.call_by_signature("grantRole(bytes32,address)", role))
-    factory(world, calldata.call_by_signature("revokeRole(bytes32,address)", role))
+    factory(world, call_by_signature("grantRole(bytes32,address)", role))
+    factory(world, call_by_signature("revokeRole(bytes32,address)", role))
     notes = [one["payload"] for one in events(world) if one["payload"].get("factory") is True]
     assert [note["event"] for note in notes] == [
         "KeeperProposed", "KeeperProposalCancelled", "KeeperProposed", "KeeperChanged", "RoleGranted", "RoleRevoked",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from api.catalog import CATALOG, Auth
-from core.db.tables.identity import Account
+from core.identity.tables import Account
 from tests.integration.api.conftest import KEY, bearer, connect
 from tests.integration.api.mandates.stage import ADAPTER, DRAFT, Stage, reason
 

@@ -14,14 +14,15 @@ from eth_account.signers.local import LocalAccount
 from eth_utils.address import to_checksum_address
 from starlette.testclient import TestClient
 
-from core.books import mandate_ends, mandate_ledger
 from core.chain.rpc import RpcUnreachableError
-from core.chain.vault_address import vault_address
 from core.db.engine import Database
-from core.db.repositories import mandates
-from core.domain import events as ev
-from core.domain.mandate.ledger import NewRow, row_from_event
-from core.domain.mandate.terms import Rule, RuleKind
+from core.mandate import queries as mandates
+from core.mandate.chain.vault_address import vault_address
+from core.mandate.ledger import ends as mandate_ends
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules import events as ev
+from core.mandate.rules.ledger import NewRow, row_from_event
+from core.mandate.rules.terms import Rule, RuleKind
 from tests.integration.api.conftest import KEY, Clock, FewAnswersChain, bearer, connect, login, nonce_for, sign
 
 

@@ -10,9 +10,9 @@ from eth_account import Account
 from api.catalog import CATALOG, Row
 from api.kernel.operation import Deps
 from api.kernel.tokens import token_hash
-from core.db.repositories import identity
-from core.db.tables.identity import ApiKey
-from core.db.tables.identity import Session as SessionRow
+from core.identity import queries as identity
+from core.identity.tables import ApiKey
+from core.identity.tables import Session as SessionRow
 from tests.integration.api.conftest import KEY, bearer, connect, login
 from tests.integration.api.mandates.stage import ADAPTER, BUY, DRAFT, Stage
 from tests.integration.api.matrix import PAGE, SERVED, Who, expected, page

@@ -1,9 +1,10 @@
 import pytest
 
-from core.chain import calldata
-from core.chain.vault_address import vault_address
-from core.domain import events as ev
-from core.domain.mandate.terms import terms_from_json
+from core.chain.abi_text import call_by_signature
+from core.mandate.chain import calldata
+from core.mandate.chain.vault_address import vault_address
+from core.mandate.rules import events as ev
+from core.mandate.rules.terms import terms_from_json
 from tests.integration.api.conftest import KEY, connect
 from tests.integration.api.mandates.stage import ADAPTER, BUY, CONTRACTS, KEEPER, USDC, Stage, address, reason
 
@@ -169,7 +170,7 @@ def test_execute_call__with_a_negative_amount__names_the_field(stage: Stage) -> 
 def test_execute_call__with_structs_and_arrays__takes_lists_and_digits_at_any_depth(stage: Stage) -> None:
     mandate_id, signature = stage.working(), "f((uint256,address)[],int8[2])"
     built = build(stage, mandate_id, "1.000000", function=signature, args=[[[str(2**200), ADAPTER]], ["-1", 2]])
-    inner = calldata.call_by_signature(signature, [[[2**200, ADAPTER]], [-1, 2]])
+    inner = call_by_signature(signature, [[[2**200, ADAPTER]], [-1, 2]])
     assert built["data"] == calldata.execute(calldata.Call(ADAPTER, 1 * USDC, inner))
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from api.kernel.operation import Deps
-from core.chain import calldata
 from core.chain.abi import AbiDecodeError
 from core.chain.answers import refused
-from core.chain.reader import UNREAD_ADAPTER, AdapterReading
 from core.chain.rpc import RpcCodeFailedError, RpcRevertedError, RpcUnreachableError
-from core.domain.mandate.terms import Rule, RuleKind
+from core.mandate.chain import calldata
+from core.mandate.chain.reader import UNREAD_ADAPTER, AdapterReading
+from core.mandate.rules.terms import Rule, RuleKind
 from tests.integration.api.conftest import Clock
 from tests.integration.api.mandates.stage import ADAPTER, BUY, CONTRACTS, DRAFT, SELL, USDC, Stage, StageChain, address, reason
 from tests.integration.chain_fixtures import DeployedChain, deployed, ground  # noqa: F401 (fixtures)

@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from core.db.repositories import alerts, mandates
-from core.domain import events as ev
-from core.domain.mandate.ledger import row_from_event
+from core.alerts import queries as alerts
+from core.mandate import queries as mandates
+from core.mandate.queries import owners_of
+from core.mandate.rules import events as ev
+from core.mandate.rules.ledger import row_from_event
 from tests.integration.api.mandates.stage import CHAIN_ID, KEEPER, Stage, address, reason
 
 
@@ -17,7 +19,7 @@ def keeper_proposed(stage: Stage, mandate_id: str, n: int) -> None:
         mandate = mandates.find_mandate(session, mandate_id)
         assert mandate is not None
         payload = {key: note.payload[key] for key in ("event", "args")}
-        alerts.add(session, alerts.KEEPER_CHANGE, alerts.owners_of(session, [mandate.id]), note, payload, stage.clock.now)
+        alerts.add(session, alerts.KEEPER_CHANGE, owners_of(session, [mandate.id]), note, payload, stage.clock.now)
 
 
 def read(stage: Stage, **query: Any) -> dict[str, Any]:

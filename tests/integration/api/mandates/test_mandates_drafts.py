@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from api.areas.mandates.service.drafts import NEVER_TARGETS
-from core.domain.mandate.expansion import PERMIT2
+from core.mandate.rules.expansion import PERMIT2
 from tests.integration.api.mandates.stage import ADAPTER, CONTRACTS, DRAFT, Stage, address, reason
 
 

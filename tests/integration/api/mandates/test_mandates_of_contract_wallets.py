@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
 from api.main import create_app
-from core.chain import calldata
+from core.chain.abi_text import call_by_signature
 from core.db.engine import Database
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.mandates.stage import Stage, StageChain, reason
@@ -68,7 +68,7 @@ def test_a_contract_wallet__owns_a_mandate_from_signature_to_withdrawal(
     assert deployed.reader.owner(call["vault_address"]) == wallet.address
 
     def by_wallet(built: dict[str, Any]) -> None:
-        deployed.succeed(OWNER, wallet.address, calldata.call_by_signature("execute(address,bytes)", [built["to"], built["data"]]))
+        deployed.succeed(OWNER, wallet.address, call_by_signature("execute(address,bytes)", [built["to"], built["data"]]))
 
     stop = stage.get(f"{path}/stop-call", stage.owner)
     assert deployed.send(OWNER, stop["to"], stop["data"]).status == 0, "the wallet's key alone is not the owner"

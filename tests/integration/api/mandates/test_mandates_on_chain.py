@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
 from api.main import create_app
-from core.chain import calldata
 from core.db.engine import Database
+from core.mandate.chain import calldata
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.mandates.stage import Stage, StageChain
 from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain

@@ -12,15 +12,15 @@ from sqlalchemy import event
 from api.areas.mandates.service import statements
 from api.areas.mandates.service.steps_now import steps_of
 from api.kernel.operation import Call
-from core.books import mandate_ledger
 from core.db.engine import Database, WriteSession
-from core.db.tables.mandate import Mandate
-from core.domain.mandate.ledger import Kind, NewRow, ReportedBy
-from core.domain.mandate.short_statement import unwritten_statement
-from core.domain.mandate.statement import statement_json, week_statement
-from core.domain.mandate.steps import step_groups, steps_page
-from core.domain.mandate.weeks import week_of
-from core.domain.money import usdc_text
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.ledger import Kind, NewRow, ReportedBy
+from core.mandate.rules.short_statement import unwritten_statement
+from core.mandate.rules.statement import statement_json, week_statement
+from core.mandate.rules.steps import step_groups, steps_page
+from core.mandate.rules.weeks import week_of
+from core.mandate.tables import Mandate
+from core.money import usdc_text
 from tests.integration.api.mandates.stage import Stage
 from tests.integration.core.rows import NOW, add_mandate, signed, vault_created
 

@@ -17,8 +17,8 @@ from api.kernel.payments.settlers import settler_in_process
 from api.main import create_app
 from core.chain.rpc import Rpc
 from core.db.engine import Database
-from core.db.repositories import mandates
-from core.domain.mandate.refusals import REFUSAL_REPORTS_PER_DAY
+from core.mandate import queries as mandates
+from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.mandates.stage import Stage, StageChain, reason
 from tests.integration.api.payments.shop import GAS, NETWORK, OTHER_PAGE, PAGE, PRICE, decoded, encoded

@@ -2,13 +2,13 @@ import json
 
 import pytest
 
-from core.books import mandate_record
-from core.domain import events as ev
-from core.domain.canonical import canonical_json
-from core.domain.mandate.clauses import CLAUSE_KEYS
-from core.domain.mandate.record import row_hash
-from core.domain.mandate.record_file import FIRST_KEYS
-from core.domain.mandate.selectors import selector_of
+from core.canonical import canonical_json
+from core.mandate import record as mandate_record
+from core.mandate.rules import events as ev
+from core.mandate.rules.clauses import CLAUSE_KEYS
+from core.mandate.rules.record import row_hash
+from core.mandate.rules.record_file import FIRST_KEYS
+from core.selectors import selector_of
 from tests.integration.api.mandates.stage import ADAPTER, KEEPER, SELL, USDC, Stage, address, reason
 
 

@@ -3,8 +3,8 @@ from typing import Any
 import httpx
 import pytest
 
-from core.domain import events as ev
-from core.domain.mandate.ledger import revert_note
+from core.mandate.rules import events as ev
+from core.mandate.rules.ledger import revert_note
 from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage, address, reason
 
 TX = "0x" + "ab" * 32

@@ -9,10 +9,10 @@ import pytest
 from api.areas.mandates.routes import OPERATIONS
 from api.catalog import Auth
 from api.kernel.operation import Operation
-from core.db.repositories import quarantine
-from core.db.repositories.mandates import find_mandate
-from core.db.repositories.quarantine import NewHeld
-from core.db.tables.chain import ChainBlock
+from core.blocks.tables import ChainBlock
+from core.mandate.queries import find_mandate
+from core.quarantine import queries as quarantine
+from core.quarantine.queries import NewHeld
 from tests.integration.api.mandates.stage import ADAPTER, CHAIN_ID, USDC, Stage, reason
 from tests.integration.api.mandates.test_mandates_key_limits import build, limit
 from tests.integration.api.mandates.test_mandates_statement_files import exported, lines_of, text_of

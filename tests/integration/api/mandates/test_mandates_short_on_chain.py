@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.chain import calldata
+from core.mandate.chain import calldata
 from tests.integration.api.document.conftest import live  # noqa: F401 (fixture)
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import Stage

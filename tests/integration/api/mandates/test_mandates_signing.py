@@ -2,9 +2,9 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 
-from core.chain import calldata
-from core.chain.typed_data import terms_digest
-from core.domain.mandate.terms import terms_from_json
+from core.mandate.chain import calldata
+from core.mandate.chain.typed_data import terms_digest
+from core.mandate.rules.terms import terms_from_json
 from tests.integration.api.conftest import login
 from tests.integration.api.mandates.stage import CONTRACTS, DRAFT, Stage, reason
 

@@ -7,15 +7,15 @@ import httpx
 import pytest
 from sqlalchemy import update
 
+from core.blocks.registry import add_adapter, delist_adapter
 from core.chain.abi import AbiDecodeError
 from core.chain.answers import RpcCodeFailedError
+from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcRevertedError
-from core.chain.typed_data import rules_hash
-from core.db.repositories import chain as chain_repository
-from core.db.repositories import mandates
-from core.db.tables.mandate import Mandate
-from core.domain.blocks import BlockHeader
-from core.domain.mandate.terms import UNPINNED, Rule, RuleKind, rules_from_json, rules_to_json
+from core.mandate import queries as mandates
+from core.mandate.chain.typed_data import rules_hash
+from core.mandate.rules.terms import UNPINNED, Rule, RuleKind, rules_from_json, rules_to_json
+from core.mandate.tables import Mandate
 from tests.integration.api.mandates.stage import ADAPTER, BUY, CHAIN_ID, CONTRACTS, DRAFT, PAY, SELL, Stage, StageChain, address, reason
 
 VENUE, X402, FORGER = address(7), CONTRACTS["x402_adapter"], address(0x1007)
@@ -173,7 +173,7 @@ def test_assign__of_a_named_adapter_that_is_listed_no_more__is_refused_since_its
     listed(stage, GOOD, TILL, (VENUE, pinned))
     mandate_id = stage.draft(allowed_targets=venue(REAL_PIN))
     with stage.database.write() as session:
-        chain_repository.delist_adapter(session, CHAIN_ID, BlockHeader(2, "0x" + "02" * 32, "0x" + "01" * 32, 2, 0, ()), VENUE)
+        delist_adapter(session, CHAIN_ID, BlockHeader(2, "0x" + "02" * 32, "0x" + "01" * 32, 2, 0, ()), VENUE)
     assert "write the targets again" in assigned(stage, mandate_id).json()["detail"]
 
 
@@ -251,7 +251,7 @@ def listed(stage: Stage, *adapters: tuple[str, tuple[Rule, ...]]) -> None:
     header = BlockHeader(1, "0x" + "01" * 32, "0x" + "00" * 32, 1, 0, ())
     with stage.database.write() as session:
         for adapter, rules in adapters:
-            chain_repository.add_adapter(session, CHAIN_ID, header, adapter, rules)
+            add_adapter(session, CHAIN_ID, header, adapter, rules)
 
 
 GOOD = (ADAPTER, (Rule(ADAPTER, BUY, UNPINNED, RuleKind.VALUED), Rule(ADAPTER, SELL, UNPINNED, RuleKind.EXIT)))

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from core.chain import calldata
 from core.chain.abi import function, hex_bytes
-from core.chain.vault_address import vault_address
-from core.db.repositories.watched import watched_vaults
+from core.keeper.views import watched_vaults
+from core.mandate.chain import calldata
+from core.mandate.chain.vault_address import vault_address
 from tests.integration.api.document.conftest import live  # noqa: F401 (fixture)
 from tests.integration.api.document.live import Live
 from tests.integration.chain_fixtures import BUDGET, CHAIN_ID

@@ -19,7 +19,7 @@ from api.kernel.payments.rails import GasBudget, Rails, Settler
 from api.kernel.payments.settlers import settler_in_process
 from api.main import create_app
 from core.db.engine import Database
-from core.db.tables.payments import X402Payment
+from core.payments.tables import X402Payment
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.personas import STRANGER
 

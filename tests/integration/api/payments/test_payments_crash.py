@@ -11,7 +11,7 @@ import pytest
 from httpx import Response
 
 from api.kernel.payments import exact
-from core.db.repositories import payments
+from core.payments import queries as payments
 from tests.integration.api.payments.shop import PRICE, Shop, reason
 
 DOCS = Path(__file__).parents[4] / "docs" / "payments.md"

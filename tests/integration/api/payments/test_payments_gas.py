@@ -14,11 +14,11 @@ from sqlalchemy import select
 from api.kernel.operation import Deps
 from api.kernel.payments.own_settler import MOST_GAS, OwnSettler
 from api.kernel.payments.rails import GasBudget
-from core.chain import calldata
 from core.chain.fees import GAS_PRICE_ORACLE
 from core.db.engine import Database
-from core.db.repositories import settlements
-from core.db.tables.payments import X402Settlement
+from core.mandate.chain import calldata
+from core.payments import settlements
+from core.payments.tables import X402Settlement
 from tests.integration.api.payments.shop import GAS, NETWORK, PRICE, Shop, reason, said, shop_on
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.personas import DEPLOYER, OPERATOR, STRANGER

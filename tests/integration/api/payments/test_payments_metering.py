@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from core.books import credit_ledger
-from core.db.tables.identity import ApiKey
+from core.credits.ledger import writer as credit_ledger
+from core.identity.tables import ApiKey
 from tests.integration.api.payments.shop import KEY, PAGE, PRICE, Shop, decoded, reason
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from api.kernel.workers import SETTLING_OF_ONE, SETTLING_WAIT_S
-from core.chain import calldata
+from core.chain.abi_text import call_by_signature
 from tests.integration.api.payments.shop import PRICE, Shop, reason, said
 from tests.integration.chain_fixtures import USDC
 from tests.personas import DEPLOYER, Persona
@@ -25,7 +25,7 @@ def spends_it(shop: Shop, amount: int) -> None:
     """The payer moves this much of its USDC elsewhere, by its own transaction."""
     payer = Persona("payer", shop.payer.address, shop.payer.key.to_0x_hex())
     shop.chain.rpc.call("anvil_setBalance", [payer.address, hex(GAS_WEI)])
-    move = calldata.call_by_signature("transfer(address,uint256)", [DEPLOYER.address, amount])
+    move = call_by_signature("transfer(address,uint256)", [DEPLOYER.address, amount])
     shop.chain.succeed(payer, shop.chain.contracts["usdc"], move)
 
 

@@ -11,7 +11,7 @@ import pytest
 from eth_account import Account
 from x402.schemas import VerifyResponse
 
-from core.chain import calldata
+from core.chain.abi_text import call_by_signature
 from core.chain.rpc import Rpc
 from tests.integration.api.payments.shop import OTHER_PAGE, PAGE, PRICE, Shop, decoded, reason, said
 from tests.integration.chain_fixtures import free_port
@@ -193,7 +193,7 @@ def test_a_nonce__that_went_into_another_transfer__does_not_serve(shop: Shop) ->
     payment = shop.payment(nonce=nonce)
     elsewhere = shop.payment(nonce=nonce, to=ELSEWHERE)["payload"]
     authorization, signature = elsewhere["authorization"], elsewhere["signature"]
-    move = calldata.call_by_signature(
+    move = call_by_signature(
         "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)",
         [shop.payer.address, ELSEWHERE, PRICE, 0, int(authorization["validBefore"]), nonce, signature],
     )

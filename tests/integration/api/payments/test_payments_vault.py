@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from httpx import Response
 
-from core.chain import calldata, typed_data
 from core.chain.abi import hex_bytes
-from core.chain.calldata import Call
-from core.db.tables.mandate import Mandate
-from core.domain.blocks import Receipt
-from core.domain.mandate.terms import Rule
+from core.chain.blocks import Receipt
+from core.mandate.chain import calldata, typed_data
+from core.mandate.chain.calldata import Call
+from core.mandate.rules.terms import Rule
+from core.mandate.tables import Mandate
 from tests.integration.api.payments.shop import KEY, OTHER_PAGE, PAGE, PRICE, Shop, decoded, encoded, reason
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.integration.core.rows import add_mandate

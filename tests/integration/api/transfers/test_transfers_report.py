@@ -9,11 +9,12 @@ from eth_account import Account
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
-from core.books import transfer_ledger, transfer_reports
 from core.db.engine import Database
-from core.db.repositories import transfers as repository
-from core.db.tables.transfers import TransferEntry, TransferReport
-from core.domain.transfers import Failure, FourStates, Sighting
+from core.transfers import queries as repository
+from core.transfers import reports as transfer_reports
+from core.transfers.ledger import writer as transfer_ledger
+from core.transfers.rules import Failure, FourStates, Sighting
+from core.transfers.tables import TransferEntry, TransferReport
 from tests.integration.api.conftest import KEY, Clock, connect, login
 
 PATH = "/mandate-wallet/transfers/report"

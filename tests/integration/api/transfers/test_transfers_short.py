@@ -7,8 +7,8 @@ from eth_account import Account
 from starlette.testclient import TestClient
 
 from core.db.engine import Database
-from core.db.repositories import quarantine
-from core.db.repositories.quarantine import NewHeld
+from core.quarantine import queries as quarantine
+from core.quarantine.queries import NewHeld
 from tests.integration.api.conftest import Clock, connect, login
 from tests.integration.api.transfers.test_transfers_report import funded, key, send, tx
 

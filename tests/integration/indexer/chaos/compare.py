@@ -8,8 +8,8 @@ from eth_utils.address import to_checksum_address
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from core.books import mandate_ledger
 from core.db.engine import Database
+from core.mandate.ledger import writer as mandate_ledger
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.chaos.fold import Expected, Row, Sums
 

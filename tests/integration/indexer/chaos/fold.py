@@ -1,6 +1,6 @@
 """What the tables must hold, folded from the canonical chain: every block, receipt and log, read from anvil itself.
 
-Nothing of indexer/ or of core.books is used here. Rows are tuples whose first field is the block's height, so that the
+Nothing of indexer/ or of core.mandate.ledger is used here. Rows are tuples whose first field is the block's height, so that the
 first difference is the earliest. Hashes are 0x lower-case hex, addresses checksum strings, amounts USDC base units.
 """
 
@@ -11,13 +11,13 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 
 from core.chain.abi import events_by_topic
-from core.chain.decode import decode_log
+from core.chain.blocks import BlockHeader, RawLog, Receipt
 from core.chain.revert import decode_revert
 from core.chain.rpc import RpcRevertedError
-from core.domain import events as ev
-from core.domain.blocks import BlockHeader, RawLog, Receipt
-from core.domain.mandate.refusals import reason_as_recorded
-from core.domain.mandate.terms import ZERO_ADDRESS
+from core.mandate.chain.decode import decode_log
+from core.mandate.rules import events as ev
+from core.mandate.rules.refusals import reason_as_recorded
+from core.mandate.rules.terms import ZERO_ADDRESS
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.chaos.people import Place
 from tests.integration.indexer.conftest import Issued

@@ -4,11 +4,12 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from core.chain import calldata, typed_data
 from core.chain.abi import events_by_topic
-from core.chain.calldata import Call, Funding
-from core.domain.blocks import BlockHeader
-from core.domain.mandate.terms import MandateTerms
+from core.chain.abi_text import call_by_signature
+from core.chain.blocks import BlockHeader
+from core.mandate.chain import calldata, typed_data
+from core.mandate.chain.calldata import Call, Funding
+from core.mandate.rules.terms import MandateTerms
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.indexer.conftest import Issued
 from tests.personas import AGENT, DEPLOYER, KEEPER, OPERATOR, OWNER, STRANGER, Persona
@@ -91,7 +92,7 @@ class Crowd:
         deeds, funding = [], Funding()
         if fund:
             amount, before = terms.budget_usdc, terms.ends_at
-            deeds.append(Deed(DEPLOYER, usdc, calldata.call_by_signature("mint(address,uint256)", [OWNER.address, amount])))
+            deeds.append(Deed(DEPLOYER, usdc, call_by_signature("mint(address,uint256)", [OWNER.address, amount])))
             signed = typed_data.receive_authorization_digest(usdc, CHAIN_ID, OWNER.address, place.vault, amount, 0, before, place.digest)
             funding = Funding(amount, 0, before, OWNER.signer.sign_digest(signed))
         data = calldata.create_vault(terms, chain.rules(), OWNER.signer.sign_digest(place.digest), funding)
@@ -110,7 +111,7 @@ class Crowd:
     def _deposit(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
         amount, usdc = luck.choice((100, 400, 1_000)) * USDC, self.chain.contracts["usdc"]
         return [
-            Deed(DEPLOYER, usdc, calldata.call_by_signature("mint(address,uint256)", [OWNER.address, amount])),
+            Deed(DEPLOYER, usdc, call_by_signature("mint(address,uint256)", [OWNER.address, amount])),
             Deed(OWNER, usdc, calldata.approve(place.vault, amount)),
             Deed(OWNER, place.vault, calldata.deposit(amount)),
         ]
@@ -176,9 +177,9 @@ class Crowd:
             (
                 calldata.propose_keeper(STRANGER.address),
                 calldata.cancel_keeper_proposal(),
-                calldata.call_by_signature("proposeGuard(address)", [STRANGER.address]),
-                calldata.call_by_signature("grantRole(bytes32,address)", [ROLE, STRANGER.address]),
-                calldata.call_by_signature("revokeRole(bytes32,address)", [ROLE, STRANGER.address]),
+                call_by_signature("proposeGuard(address)", [STRANGER.address]),
+                call_by_signature("grantRole(bytes32,address)", [ROLE, STRANGER.address]),
+                call_by_signature("revokeRole(bytes32,address)", [ROLE, STRANGER.address]),
             )
         )
         return [Deed(DEPLOYER, self.chain.contracts["factory"], data)]

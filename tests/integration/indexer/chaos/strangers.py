@@ -10,9 +10,10 @@ from enum import StrEnum
 
 from eth_utils.address import to_checksum_address
 
-from core.chain import calldata, typed_data
-from core.chain.calldata import Call
-from core.domain.mandate.terms import Rule, RuleKind
+from core.chain.abi_text import call_by_signature
+from core.mandate.chain import calldata, typed_data
+from core.mandate.chain.calldata import Call
+from core.mandate.rules.terms import Rule, RuleKind
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.integration.indexer.chaos.people import Deed
 from tests.personas import AGENT, DEPLOYER, STRANGER
@@ -88,7 +89,7 @@ class Strangers:
                 factory, changes = self.chain.contracts["factory"], (calldata.delist_adapter, calldata.list_adapter)
                 return [Deed(DEPLOYER, factory, change(adapter)) for adapter in self.adapters for change in changes]
             case Harm.PAYMENT:
-                return [Deed(DEPLOYER, usdc, calldata.call_by_signature("mint(address,uint256)", [WALLET, luck.randint(1, 9) * USDC]))]
+                return [Deed(DEPLOYER, usdc, call_by_signature("mint(address,uint256)", [WALLET, luck.randint(1, 9) * USDC]))]
 
     def _own_vault(self, luck: random.Random) -> list[Deed]:
         return [] if self.vaults else [self._create(luck, b"m_stranger")]

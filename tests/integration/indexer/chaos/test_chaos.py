@@ -18,7 +18,7 @@ from eth_utils.address import to_checksum_address
 from core.chain.abi import hex_bytes
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Bounds, Database
-from core.db.tables.identity import Account
+from core.identity.tables import Account
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain, deploy_contracts, start_anvil
 from tests.integration.chaos.crew import Crew
 from tests.integration.chaos.nursery import Nursery

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from core.chain import calldata
 from core.chain.rpc import RpcRefusedError
+from core.mandate.chain import calldata
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.integration.chaos.server import DropError
 from tests.integration.indexer.chaos import lies

@@ -8,10 +8,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from core.chain import calldata
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.db.leadership import Leadership
+from core.mandate.chain import calldata
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.integration.chaos.postgres import dsn_of, url_of
 from tests.integration.chaos.server import DropError

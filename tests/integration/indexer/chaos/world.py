@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcRefusedError
-from core.domain.blocks import BlockHeader
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.chaos.people import Crowd, Deed
 from tests.integration.indexer.chaos.provider import FaultyNode

@@ -13,12 +13,12 @@ from eth_utils.address import to_checksum_address
 from sqlalchemy import text
 
 from core.chain import results
-from core.chain.decode import decode_log
+from core.chain.blocks import Receipt
 from core.chain.reader import refusal_name
 from core.chain.rpc import RpcRevertedError
 from core.db.engine import Database
-from core.domain.blocks import Receipt
-from core.domain.events import Marked, Stopped
+from core.mandate.chain.decode import decode_log
+from core.mandate.rules.events import Marked, Stopped
 from tests.integration.chaos.crew import Crew
 from tests.integration.keeper.chaos.node import BadNode
 from tests.integration.keeper.chaos.world import GWEI, Site, World, is_due

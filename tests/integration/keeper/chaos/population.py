@@ -18,14 +18,14 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 from sqlalchemy import insert
 
+from core.blocks.tables import Vault
 from core.chain.abi import hex_bytes, topic_of
+from core.chain.blocks import BlockHeader
 from core.chain.rpc import Rpc
 from core.db.engine import Database
-from core.db.tables.chain import Vault
-from core.db.tables.identity import Account
-from core.db.tables.mandate import Mandate
-from core.domain.blocks import BlockHeader
-from core.domain.mandate.terms import MandateTerms, rules_to_json, terms_to_json
+from core.identity.tables import Account
+from core.mandate.rules.terms import MandateTerms, rules_to_json, terms_to_json
+from core.mandate.tables import Mandate
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.keeper.chaos.world import FALLEN, Site, World
 from tests.personas import OWNER

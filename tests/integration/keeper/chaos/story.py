@@ -10,10 +10,11 @@ from enum import StrEnum
 
 from sqlalchemy.exc import OperationalError
 
+from core.db import leader
 from core.db.embedded import EmbeddedPostgres, start
 from core.db.engine import Database
-from core.db.repositories import keeper, leader
-from core.db.repositories.leader import LeaderRow
+from core.db.leader import LeaderRow
+from core.keeper import intents as keeper
 from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.chaos.crew import Crew, until
 from tests.integration.chaos.traps import Traps

@@ -10,11 +10,11 @@ from typing import Any, cast
 
 import pytest
 
-from core.chain import calldata
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
-from core.db.repositories import keeper as rows
-from core.db.repositories.keeper import NewIntent, NewTx
+from core.keeper import intents as rows
+from core.keeper.intents import NewIntent, NewTx
+from core.mandate.chain import calldata
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.chaos.crew import Crew
 from tests.integration.chaos.nursery import Nursery

@@ -10,10 +10,12 @@ from typing import Any, cast
 
 import pytest
 
-from core.chain import calldata, results
+from core.chain import results
+from core.chain.abi_text import call_by_signature
 from core.chain.rpc import RpcRevertedError
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
+from core.mandate.chain import calldata
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain, deploy_contracts, start_anvil
 from tests.integration.chaos.crew import Crew
 from tests.integration.chaos.nursery import Nursery
@@ -29,7 +31,7 @@ from tests.integration.keeper.chaos.world import FALLEN, GWEI, MOODS, MOODY, Wor
 from tests.personas import AGENT, KEEPER, STRANGER
 
 STOP_GAS = 500_000
-ENFORCE = calldata.call_by_signature("enforceStopLine()", [])
+ENFORCE = call_by_signature("enforceStopLine()", [])
 
 
 def test_a_few_seeds_in_a_row__have_every_illness_and_every_trouble() -> None:
@@ -130,7 +132,7 @@ def test_large_batches__are_refused_as_a_whole__in_the_words_of_two_kinds_of_nod
 
 
 def test_garbage__takes_the_place_of_one_answer__and_ends_in_calm(world: World) -> None:
-    node, floor = node_of(world, Ill.GARBAGE), calldata.call_by_signature("stopFloor()", [])
+    node, floor = node_of(world, Ill.GARBAGE), call_by_signature("stopFloor()", [])
     calls: list[tuple[str, list[Any]]] = [("eth_call", [{"to": site.address, "data": floor}, "latest"]) for site in world.sites]
     honest = asked(world, node, *calls)
     node.is_faulty, garbled = True, 0

@@ -15,11 +15,12 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from core.chain import calldata
 from core.chain.abi import function
+from core.chain.abi_text import call_by_signature
+from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcRefusedError
 from core.db.engine import Database
-from core.domain.blocks import BlockHeader
+from core.mandate.chain import calldata
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.indexer.conftest import issue
 from tests.integration.keeper.chaos.mempool import Mempool, hex_of
@@ -118,7 +119,7 @@ class World:
         chain, usdc = self.chain, self.chain.contracts["usdc"]
         venue = chain.deploy("TestVenue", usdc, OPERATOR.address, ONE)
         adapter = chain.deploy("TestVenueAdapter", usdc, venue)
-        chain.succeed(OPERATOR, venue, calldata.call_by_signature("setAdapter(address)", [adapter]))
+        chain.succeed(OPERATOR, venue, call_by_signature("setAdapter(address)", [adapter]))
         chain.succeed(DEPLOYER, chain.contracts["factory"], calldata.list_adapter(adapter))
         chain.mint(venue, 1_000_000 * USDC)
         return DeployedChain(chain.anvil, {**chain.contracts, "test_venue": venue, "test_venue_adapter": adapter}, chain.start_block)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from api.kernel.operation import Call, Refusal
 from api.kernel.pagination import Page, Paged, page_of
 from api.kernel.validation import command_of
-from core.domain.errors import InvalidParameterError
+from core.errors import InvalidParameterError
 
 CALL = cast("Call", SimpleNamespace(deps=SimpleNamespace(pepper=b"p" * 32)))
 

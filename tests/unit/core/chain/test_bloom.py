@@ -5,8 +5,8 @@ from eth_utils.conversions import to_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.chain.blocks import RawLog
 from core.chain.bloom import admits, bits_of, bloom_of
-from core.domain.blocks import RawLog
 
 HASH = "0x" + "ab" * 32
 ADDRESSES, TOPICS = (st.binary(min_size=size, max_size=size).map(lambda data: "0x" + data.hex()) for size in (20, 32))

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.chain.abi import AbiEncodeError, hex_bytes, hex_text
-from core.chain.calldata import call_by_signature
-from core.domain.mandate.selectors import selector_of
-from tests.unit.core.domain.mandate.test_pins import KINDS, SIGNATURES, values_of
+from core.chain.abi_text import call_by_signature
+from core.selectors import selector_of
+from tests.unit.core.mandate.rules.test_pins import KINDS, SIGNATURES, values_of
 
 VAULT = "0x" + "11" * 20
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from core.chain import results
-from core.domain.blocks import Receipt
+from core.chain.blocks import Receipt
 
 HASH, ADDRESS = "0x" + "ab" * 32, "0x" + "cd" * 20
 RECEIPT: dict[str, Any] = {

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from core.chain import provider
 from core.chain.abi import AbiDecodeError
 from core.chain.provider import MOST_ANSWER_BYTES
-from core.chain.reader import ChainReader
 from core.chain.rpc import Rpc, RpcRefusedError, RpcUnreachableError
+from core.mandate.chain.reader import VaultReader
 
 BLOCK, PARENT, TX, TOPIC = ("0x" + digit * 64 for digit in "abcd")
 ADDRESS = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
@@ -71,7 +71,7 @@ TRUE = {
     "eth_maxPriorityFeePerGas": "0x3b9aca00",
     "eth_call": "0x" + "00" * 31 + "01",
 }
-Read = Callable[[ChainReader], Any]
+Read = Callable[[VaultReader], Any]
 READS: dict[str, Read] = {
     "chain id": lambda reader: reader.chain_id(),
     "height": lambda reader: reader.block_number(),
@@ -109,7 +109,7 @@ def answering(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
 honest = answering(lambda result: result)
 
 
-def reader_of(*nodes: Callable[[Any], Any]) -> ChainReader:
+def reader_of(*nodes: Callable[[Any], Any]) -> VaultReader:
     """Of nodes that answer so; one that answers bytes says them as they are."""
 
     def handle(request: httpx.Request) -> httpx.Response:
@@ -117,7 +117,7 @@ def reader_of(*nodes: Callable[[Any], Any]) -> ChainReader:
         return httpx.Response(200, content=said) if isinstance(said, bytes) else httpx.Response(200, json=said)
 
     rpc = Rpc([f"http://n{index}" for index in range(len(nodes))], transport=httpx.MockTransport(handle))
-    return ChainReader(rpc, {"usdc": ADDRESS, "factory": ADDRESS})
+    return VaultReader(rpc, {"usdc": ADDRESS, "factory": ADDRESS})
 
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -347,7 +347,7 @@ def test_an_answer_without_end__is_cut_off_at_its_most_bytes(monkeypatch: pytest
         return httpx.Response(200, json=honest(json.loads(request.content)))
 
     rpc = Rpc(["http://endless", "http://good"], transport=httpx.MockTransport(handle))
-    assert ChainReader(rpc, {}).block_number() == 5
+    assert VaultReader(rpc, {}).block_number() == 5
     assert (read, rpc.stats()[0].failures) == (1_100_000, {"garbled": 1})
     assert MOST_ANSWER_BYTES == 64 * 2**20
 
@@ -361,7 +361,7 @@ def test_an_encoding_that_may_unfold_to_any_size__is_refused_unread() -> None:
         return httpx.Response(200, headers={"Content-Encoding": "gzip"}, content=gzip.compress(content))
 
     rpc = Rpc(["http://bomb", "http://good"], transport=httpx.MockTransport(handle))
-    assert ChainReader(rpc, {}).block_number() == 5
+    assert VaultReader(rpc, {}).block_number() == 5
     assert rpc.stats()[0].failures == {"garbled": 1}
 
 

@@ -6,9 +6,9 @@ import httpx
 import pytest
 
 from core.chain import right_chain
-from core.chain.reader import ChainReader
 from core.chain.right_chain import WrongChainError
 from core.chain.rpc import RpcUnreachableError
+from core.mandate.chain.reader import VaultReader
 from tests.unit.core.chain.test_rpc import Node, Nodes, answer, status, unreachable
 
 OURS = 84532
@@ -25,7 +25,7 @@ def serving(chain_id: Any) -> Node:
 
 def kept(**nodes: Node) -> tuple[str, ...]:
     made = Nodes(**nodes)
-    right_chain.keep_to(ChainReader(made.rpc, {}), OURS)
+    right_chain.keep_to(VaultReader(made.rpc, {}), OURS)
     return made.rpc.names
 
 

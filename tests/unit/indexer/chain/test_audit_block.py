@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from core.db.repositories.audit import KeptVault
-from core.db.repositories.chain import LinkedWallet
-from core.db.repositories.reverts import NewRevert
-from core.domain.audit import FindingKind
+from core.audit.rules import FindingKind
+from core.blocks.registry import KeptVault
+from core.blocks.reverts import NewRevert
+from core.identity.queries import LinkedWallet
 from indexer.chain.audit_block import Kept, Known, block_findings, no_such_block
 from indexer.chain.fetch import FetchedBlock
 from tests.personas import AGENT, OWNER, STRANGER
-from tests.unit.core.chain.test_decode import HASH
-from tests.unit.core.chain.test_typed_data import TERMS
+from tests.unit.core.mandate.chain.test_decode import HASH
+from tests.unit.core.mandate.chain.test_typed_data import TERMS
 from tests.unit.indexer.chain.test_facts import ADAPTER, HEADER, USDC, VAULT, at, created, failed, watch
 
 OTHER = "0x" + "cd" * 32

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from core.db.leadership import LeadershipLostError
-from core.domain.errors import OutsideError
+from core.errors import OutsideError
 from indexer.chain.audit_loop import AuditLoop, Rest, Rounds, StoppedError
 
 WAIT_S = 5.0

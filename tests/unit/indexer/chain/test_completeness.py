@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from core.blocks.registry import KnownVault
 from core.chain.abi import address_word, topic_of
+from core.chain.blocks import BlockHeader, RawLog
 from core.chain.bloom import bits_of, bloom_of
-from core.chain.decode import TRANSFER_TOPIC
-from core.chain.reader import VaultPosition
-from core.db.repositories.chain import KnownVault, LinkedWallet
-from core.domain.blocks import BlockHeader, RawLog
-from core.domain.events import Deposited, LogRef
+from core.identity.queries import LinkedWallet
+from core.mandate.chain.decode import TRANSFER_TOPIC
+from core.mandate.chain.reader import VaultPosition
+from core.mandate.rules.events import Deposited, LogRef
 from indexer.chain.completeness import MOST_MEMBERS, VAULTS_A_REQUEST, RangeProof
 from indexer.chain.facts import BlockFacts, Found
 from indexer.chain.fetch import BlockContradictionError, FetchedBlock

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.chain.reader import VaultPosition, VaultTotals
-from core.domain.events import (
+from core.mandate.chain.reader import VaultPosition, VaultTotals
+from core.mandate.rules.events import (
     AgentRemoved,
     AgentSet,
     Deposited,
@@ -22,7 +22,7 @@ from core.domain.events import (
     VaultEvent,
     Withdrawn,
 )
-from core.domain.mandate.terms import ZERO_ADDRESS
+from core.mandate.rules.terms import ZERO_ADDRESS
 from indexer.chain.continuity import NOTHING, Told, gap_in
 
 USDC, OTHER, AGENT, OWNER, TARGET = (f"0x{digit * 40}" for digit in "12345")

@@ -3,18 +3,19 @@
 from dataclasses import replace
 from typing import Any
 
-from core.chain import calldata
-from core.db.repositories.chain import KnownVault, LinkedWallet
-from core.domain import events
-from core.domain.blocks import BlockHeader, RawLog, Receipt
-from core.domain.mandate.terms import ZERO_ADDRESS
+from core.blocks.registry import KnownVault
+from core.chain.blocks import BlockHeader, RawLog, Receipt
+from core.identity.queries import LinkedWallet
+from core.mandate.chain import calldata
+from core.mandate.rules import events
+from core.mandate.rules.terms import ZERO_ADDRESS
 from indexer.chain.facts import BlockFacts, facts_of
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.watch import WatchList
 from tests.personas import AGENT, KEEPER, OWNER, STRANGER
-from tests.unit.core.chain.test_decode import HASH, RULE
-from tests.unit.core.chain.test_decode import log as log_of
-from tests.unit.core.chain.test_typed_data import TERMS
+from tests.unit.core.mandate.chain.test_decode import HASH, RULE
+from tests.unit.core.mandate.chain.test_decode import log as log_of
+from tests.unit.core.mandate.chain.test_typed_data import TERMS
 
 FACTORY = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"

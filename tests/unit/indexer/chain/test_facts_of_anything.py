@@ -7,18 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.chain import calldata
+from core.blocks.registry import KnownVault
 from core.chain.abi import encode_values, events_by_topic, hex_text
-from core.chain.decode import EVENT_TYPES, TRANSFER_TOPIC
-from core.db.repositories.chain import KnownVault, LinkedWallet
-from core.domain.blocks import RawLog
-from core.domain.events import VaultCreated
+from core.chain.blocks import RawLog
+from core.identity.queries import LinkedWallet
+from core.mandate.chain import calldata
+from core.mandate.chain.decode import EVENT_TYPES, TRANSFER_TOPIC
+from core.mandate.rules.events import VaultCreated
 from indexer.chain.facts import NAME_CHARACTERS, VAULT_CREATED_TOPIC, BlockFacts, facts_of, kept_name
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.watch import WatchList
 from tests.personas import AGENT, KEEPER, OWNER
-from tests.unit.core.chain.test_decode import HASH, RULE
-from tests.unit.core.chain.test_typed_data import TERMS
+from tests.unit.core.mandate.chain.test_decode import HASH, RULE
+from tests.unit.core.mandate.chain.test_typed_data import TERMS
 from tests.unit.indexer.chain.test_facts import ADAPTER, FACTORY, HEADER, USDC, VAULT, X402, at
 
 OURS = (FACTORY, VAULT, ADAPTER, X402, USDC)

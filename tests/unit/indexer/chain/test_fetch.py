@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from core.chain.blocks import BlockHeader, RawLog, Receipt
 from core.chain.bloom import bloom_of
-from core.domain.blocks import BlockHeader, RawLog, Receipt
 from indexer.chain.fetch import BlockContradictionError, verified
 
 HASH, OTHER, PARENT = ("0x" + digit * 64 for digit in "123")

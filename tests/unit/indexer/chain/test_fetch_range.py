@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.domain.blocks import BlockHeader, RawLog
+from core.chain.blocks import BlockHeader, RawLog
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
 from indexer.chain.fetch_range import RangeReader
 from indexer.chain.watch import WatchList

@@ -6,8 +6,8 @@ from psycopg import errors
 from sqlalchemy.exc import DBAPIError, NoResultFound, OperationalError, StatementError, TimeoutError
 
 from core.chain.abi import AbiDecodeError
-from core.db.repositories.leader import LeadershipLostError
-from core.domain.errors import InvalidParameterError
+from core.db.leader import LeadershipLostError
+from core.errors import InvalidParameterError
 from indexer.chain.facts import OF_ONE_FACT
 from indexer.chain.quarantine import fault_of, refusal_of
 

@@ -2,10 +2,11 @@
 
 import pytest
 
-from core.chain import calldata
-from core.chain.calldata import Call
+from core.blocks.reverts import PendingRevert
+from core.chain.abi_text import call_by_signature
 from core.chain.rpc import RpcRefusedError
-from core.db.repositories.reverts import PendingRevert
+from core.mandate.chain import calldata
+from core.mandate.chain.calldata import Call
 from indexer.chain.reverts import TransactionUnavailableError, explain
 from tests.personas import AGENT
 
@@ -38,7 +39,7 @@ TRANSACTION = {"input": calldata.execute(BUY)}
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (bytes.fromhex(calldata.call_by_signature("OverPerTxCap(uint256,uint256)", [101, 100])[2:]), "OverPerTxCap"),
+        (bytes.fromhex(call_by_signature("OverPerTxCap(uint256,uint256)", [101, 100])[2:]), "OverPerTxCap"),
         (b"", "unknown"),
         (bytes.fromhex("12345678"), "unknown"),
         (None, "unknown"),

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from core.chain.blocks import BlockHeader, RawLog
 from core.chain.rpc import RpcCodeFailedError, RpcUnreachableError
-from core.domain.blocks import BlockHeader, RawLog
-from core.domain.events import AdapterListed, LogRef
-from core.domain.mandate.terms import Rule
+from core.mandate.rules.events import AdapterListed, LogRef
+from core.mandate.rules.terms import Rule
 from indexer.chain.facts import BlockFacts, Found
 from indexer.chain.patience import Patience
 from indexer.chain.rules import RULES_ROUNDS, UNANSWERED_ROUNDS, published_rules

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.db.repositories.chain import Cursor
-from core.domain.blocks import BlockHeader
+from core.blocks.queries import Cursor
+from core.chain.blocks import BlockHeader
 from indexer.chain.unwind import HEADERS_A_REQUEST, ForkUnclearError, common_ancestor
 
 

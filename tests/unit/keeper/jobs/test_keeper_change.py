@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.domain.money import UnixSeconds
+from core.money import UnixSeconds
 from keeper.jobs import keeper_change
 from keeper.state import FactoryKeepers, KeeperState, Kind
 from tests.unit.keeper.readings import HEAD, MAX_HEAD_AGE_S, NOW, VAULT, state

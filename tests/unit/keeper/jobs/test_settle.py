@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.domain.money import UnixSeconds, UsdcE6
+from core.money import UnixSeconds, UsdcE6
 from keeper.jobs import settle
 from keeper.state import Kind, VaultStatus
 from tests.unit.keeper.readings import BUDGET, HEAD, MAX_HEAD_AGE_S, NOW, VAULT, reading, state

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.domain.money import UnixSeconds
+from core.money import UnixSeconds
 from keeper.jobs import stop_line
 from keeper.state import SOURCE_AT_COST, Kind, VaultStatus
 from tests.unit.keeper.readings import FLOOR, HEAD, MAX_HEAD_AGE_S, NOW, VAULT, reading, state

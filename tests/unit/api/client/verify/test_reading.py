@@ -7,9 +7,9 @@ import pytest
 
 from api.client.verify.findings import Report, Verdict
 from api.client.verify.reading import read_record
-from core.domain.canonical import canonical_json
-from core.domain.mandate.record import genesis_hash, row_hash
-from core.domain.mandate.record_file import FIRST_FORMS
+from core.canonical import canonical_json
+from core.mandate.rules.record import genesis_hash, row_hash
+from core.mandate.rules.record_file import FIRST_FORMS
 
 ID = "m_abcdefghij"
 

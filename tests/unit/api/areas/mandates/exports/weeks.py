@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from core.domain.mandate.ledger import Kind
-from core.domain.mandate.statement import all_mandates_json, statement_json, week_statement
-from tests.unit.core.domain.mandate.books import PAPER, Book, working
-from tests.unit.core.domain.mandate.week_story import LATER, WEEK, about, story
+from core.mandate.rules.ledger import Kind
+from core.mandate.rules.statement import all_mandates_json, statement_json, week_statement
+from tests.unit.core.mandate.rules.books import PAPER, Book, working
+from tests.unit.core.mandate.rules.week_story import LATER, WEEK, about, story
 
 HEAD = "12:0x" + "ab" * 32
 CAUTION = "TEST NETWORK: test money."

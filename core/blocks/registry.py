@@ -1,0 +1,174 @@
+"""The registry of vaults: vaults of the factory, their agents, listed adapters. Forms as in core.blocks.queries."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eth_utils.address import to_checksum_address
+from sqlalchemy import ColumnElement, and_, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from core.blocks.queries import _insert, not_orphaned
+from core.blocks.tables import Adapter, Vault, VaultAgent
+from core.chain.blocks import BlockHeader
+from core.db.engine import WriteSession
+from core.hexes import address_of, bytes_of, hex_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewVault:
+    address: str
+    factory: str
+    terms_digest: str
+    public_id: str | None  # None: a name of which nothing is kept
+    owner: str
+    mandate_id: int | None  # None: a vault whose terms this service did not issue
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVault:
+    """A canonical vault and every agent that it ever had, the newest last."""
+
+    address: str
+    owner: str
+    mandate_id: int | None
+    agents: tuple[str, ...]
+
+
+def add_vaults(session: WriteSession, chain_id: int, vaults: Sequence[tuple[BlockHeader, NewVault]], replaced: Collection[str]) -> None:
+    """Vaults with the blocks that created them. `replaced`: digests among theirs of terms that a draft no longer has, so that nobody
+    searches for those."""
+    _insert(
+        session,
+        Vault,
+        [
+            {
+                "chain_id": chain_id,
+                "address": bytes_of(vault.address),
+                "created_block_hash": bytes_of(block.hash),
+                "created_number": block.number,
+                "created_at": block.timestamp,
+                "factory": bytes_of(vault.factory),
+                "terms_digest": bytes_of(vault.terms_digest),
+                "public_id": vault.public_id,
+                "owner": bytes_of(vault.owner),
+                "mandate_id": vault.mandate_id,
+                "is_of_replaced_terms": vault.mandate_id is None and vault.terms_digest in replaced,
+            }
+            for block, vault in vaults
+        ],
+    )
+
+
+def add_agents(session: WriteSession, chain_id: int, agents: Iterable[tuple[BlockHeader, tuple[str, str]]]) -> None:
+    """(vault, agent) pairs with the blocks that named them."""
+    rows = [
+        {
+            "chain_id": chain_id,
+            "since_block_hash": bytes_of(block.hash),
+            "since_number": block.number,
+            "vault": bytes_of(vault),
+            "agent": bytes_of(agent),
+        }
+        for block, (vault, agent) in dict.fromkeys(agents)
+    ]
+    _insert(session, VaultAgent, rows)
+
+
+def known_vaults(session: Session, chain_id: int) -> list[KnownVault]:
+    """Every canonical vault with all its agents, oldest first."""
+    agents: dict[bytes, list[str]] = {}
+    for vault, agent in session.execute(_agents_query(chain_id)):
+        agents.setdefault(vault, []).append(address_of(agent))
+    query = (
+        select(Vault.address, Vault.owner, Vault.mandate_id)
+        .where(Vault.chain_id == chain_id, not_orphaned(Vault.chain_id, Vault.created_block_hash))
+        .order_by(Vault.created_number)
+    )
+    return [
+        KnownVault(address_of(address), address_of(owner), mandate_id, tuple(agents.get(address, ())))
+        for address, owner, mandate_id in session.execute(query)
+    ]
+
+
+def agents_of(session: Session, chain_id: int, vault: str) -> tuple[str, ...]:
+    """Every agent that the vault ever had, the newest last."""
+    found = session.execute(_agents_query(chain_id).where(VaultAgent.vault == bytes_of(vault)))
+    return tuple(address_of(agent) for _, agent in found)
+
+
+def _agents_query(chain_id: int) -> Any:
+    mine = and_(VaultAgent.chain_id == chain_id, not_orphaned(VaultAgent.chain_id, VaultAgent.since_block_hash))
+    return select(VaultAgent.vault, VaultAgent.agent).where(mine).order_by(VaultAgent.since_number)
+
+
+def add_adapter(session: WriteSession, chain_id: int, block: BlockHeader, adapter: str, rules: Sequence[Mapping[str, Any]]) -> None:
+    """An adapter listed in that block, with the rules that it published there, as JSON; open again if it was delisted there before."""
+    row = {
+        "chain_id": chain_id,
+        "address": bytes_of(adapter),
+        "listed_block_hash": bytes_of(block.hash),
+        "listed_number": block.number,
+        "delisted_block_hash": None,
+        "rules": list(rules),
+    }
+    key = ["chain_id", "address", "listed_block_hash"]
+    session.execute(insert(Adapter).values(row).on_conflict_do_update(index_elements=key, set_={"delisted_block_hash": None}))
+
+
+def delist_adapter(session: WriteSession, chain_id: int, block: BlockHeader, adapter: str) -> None:
+    """The adapter's open listing ends in that block (a delisting that was orphaned is open again)."""
+    listing = and_(Adapter.chain_id == chain_id, Adapter.address == bytes_of(adapter), ~_is_delisted())
+    canonical = not_orphaned(Adapter.chain_id, Adapter.listed_block_hash)
+    session.execute(update(Adapter).where(listing, canonical).values(delisted_block_hash=bytes_of(block.hash)))
+
+
+def _is_delisted() -> ColumnElement[bool]:
+    return and_(Adapter.delisted_block_hash.is_not(None), not_orphaned(Adapter.chain_id, Adapter.delisted_block_hash))
+
+
+def ever_listed_adapters(session: Session, chain_id: int) -> set[str]:
+    """Every adapter that was ever listed: a delisted one still serves the vaults that name it."""
+    query = select(Adapter.address).where(Adapter.chain_id == chain_id, not_orphaned(Adapter.chain_id, Adapter.listed_block_hash))
+    return {address_of(address) for address in session.scalars(query)}
+
+
+def listed_adapters(session: Session, chain_id: int) -> list[tuple[str, list[Any]]]:
+    """Adapters that the factory lists now, on the canonical chain: (lower-case address, published rules)."""
+    listed = not_orphaned(Adapter.chain_id, Adapter.listed_block_hash)
+    query = select(Adapter).where(Adapter.chain_id == chain_id, listed, ~_is_delisted())
+    return [("0x" + row.address.hex(), row.rules) for row in session.scalars(query.order_by(Adapter.address))]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptVault:
+    """A vault as the block that created it says."""
+
+    address: str
+    owner: str
+    public_id: str | None
+    terms_digest: str
+
+
+def vaults_of_block(session: Session, chain_id: int, block_hash: str) -> set[KeptVault]:
+    """The vaults that the record says this block created."""
+    query = select(Vault).where(Vault.chain_id == chain_id, Vault.created_block_hash == bytes_of(block_hash))
+    return {
+        KeptVault(to_checksum_address(row.address), to_checksum_address(row.owner), row.public_id, hex_of(row.terms_digest))
+        for row in session.scalars(query)
+    }
+
+
+def agents_since(session: Session, chain_id: int) -> dict[tuple[str, str], int]:
+    """(vault, agent) -> the height that first named it."""
+    query = select(VaultAgent.vault, VaultAgent.agent, func.min(VaultAgent.since_number)).where(VaultAgent.chain_id == chain_id)
+    query = query.where(not_orphaned(VaultAgent.chain_id, VaultAgent.since_block_hash)).group_by(VaultAgent.vault, VaultAgent.agent)
+    return {(to_checksum_address(vault), to_checksum_address(agent)): number for vault, agent, number in session.execute(query)}
+
+
+def adapters_since(session: Session, chain_id: int) -> dict[str, int]:
+    """Adapter -> the height that first listed it."""
+    query = select(Adapter.address, func.min(Adapter.listed_number)).where(Adapter.chain_id == chain_id)
+    query = query.where(not_orphaned(Adapter.chain_id, Adapter.listed_block_hash)).group_by(Adapter.address)
+    return {to_checksum_address(address): number for address, number in session.execute(query)}

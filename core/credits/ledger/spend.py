@@ -1,0 +1,87 @@
+"""Spending in one statement: what `credit_ledger.spend` does on an account that can pay, in one round trip that commits itself.
+
+    head under its lock -> drawn by bucket -> linked to the row before -> head moved, entry inserted
+
+Laws
+- The row is the one that `credit_ledger.spend` writes, hash included; the order of buckets is core.credits.rules.buckets'.
+- It is a short cut: where it does not apply (too little credit, no book yet, the key stands) it writes nothing, answers False,
+  and `credit_ledger.spend` decides.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from psycopg import Connection
+from psycopg.errors import UniqueViolation
+
+from core.canonical import canonical_json
+from core.credits.rules.buckets import BUCKETS, SPEND_ORDER
+from core.mandate.rules.record import utc_text
+
+
+def _drawn(bucket: str) -> str:
+    """What comes from a bucket: all that those before it leave, as far as it reaches."""
+    before = " - ".join(["%(amount)s", *SPEND_ORDER[: SPEND_ORDER.index(bucket)]])
+    return f"least({bucket}, greatest({before}, 0))"
+
+
+# The entry's columns as SQL, and what is hashed of them as text of canonical JSON: names in order, integers as they print.
+_NAMED: Final = ("kind", "base_key", "counter")
+_DELTAS: Final = {f"{bucket}_delta": f"-from_{bucket}" if bucket in SPEND_ORDER else "0" for bucket in BUCKETS}
+_COLUMNS: Final = {
+    "account_id": "account_id",
+    "seq": "seq",
+    **{name: f"%({name})s" for name in _NAMED},
+    **_DELTAS,
+    "counter_delta": "%(amount)s",
+    "payload": "%(payload_json)s::jsonb",
+    "created_at": "%(created_at)s",
+    "prev_hash": "prev_hash",
+    "row_hash": "row_hash",
+}
+_HASHED: Final = {
+    "seq": "seq::text",
+    **{name: f"({delta})::text" for name, delta in _DELTAS.items()},
+    "counter_delta": "%(amount)s::bigint::text",
+    **{name: f"%({name}_json)s" for name in (*_NAMED, "payload", "created_at")},
+}
+_BODY: Final = " || ',' || ".join(f"""'"{name}":' || {_HASHED[name]}""" for name in sorted(_HASHED))
+
+_SPEND: Final = f"""
+with head as (
+    select * from credit_head where account_id = %(account_id)s and {" + ".join(SPEND_ORDER)} >= %(amount)s for update
+), drawn as (
+    select account_id, seq + 1 as seq, row_hash as prev_hash, {", ".join(f"{_drawn(name)} as from_{name}" for name in SPEND_ORDER)}
+    from head
+), linked as (
+    select *, sha256(prev_hash || convert_to('{{' || {_BODY} || '}}', 'UTF8')) as row_hash from drawn
+), moved as (
+    update credit_head h set seq = l.seq, row_hash = l.row_hash, updated_at = %(created_at)s,
+           {", ".join(f"{name} = h.{name} - l.from_{name}" for name in SPEND_ORDER)}
+    from linked l where h.account_id = l.account_id
+)
+insert into credit_entry ({", ".join(_COLUMNS)}) select {", ".join(_COLUMNS.values())} from linked returning seq
+"""  # noqa: S608 (made of this module's constants alone)
+
+
+def spend_at_once(
+    connection: Connection[Any],
+    account_id: int,
+    amount: int,
+    names: Mapping[str, str],
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> bool:
+    """Whether it was posted, and with that committed. `names`: the entry's kind, base_key and counter.
+
+    The connection commits each statement (core.db.engine.Database.statements). Errors: InvalidParameterError for the payload.
+    """
+    created_at = now.astimezone(UTC)
+    said = {**names, "payload": payload, "created_at": utc_text(created_at)}
+    texts = {f"{name}_json": canonical_json(value).decode() for name, value in said.items()}
+    values = {**names, **texts, "account_id": account_id, "amount": amount, "created_at": created_at}
+    try:
+        return amount > 0 and connection.execute(_SPEND, values, prepare=True).fetchone() is not None
+    except UniqueViolation:
+        return False

@@ -1,0 +1,96 @@
+"""All SQL of credits but the book's own: pages of the book, and the counts of free reads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from psycopg import Connection
+from psycopg.rows import tuple_row
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from core.credits.rules.free_reads import FreeReads
+from core.credits.tables import CreditEntry, FreeReadCount, FreeReadPool
+from core.db.day_figures import drop_days
+from core.db.engine import WriteSession
+
+
+def entries_before(session: Session, account_id: int, before_seq: int | None, limit: int) -> Sequence[CreditEntry]:
+    """Newest first, below `before_seq`; None starts at the newest."""
+    query = select(CreditEntry).where(CreditEntry.account_id == account_id)
+    if before_seq is not None:
+        query = query.where(CreditEntry.seq < before_seq)
+    return session.scalars(query.order_by(CreditEntry.seq.desc()).limit(limit)).all()
+
+
+# One statement takes the read or leaves the day as it is. The pools' rows are held first, in their order, and order the calls of all their
+# agents, so that no read is counted in one row alone. As with a call's count, its commit does not wait for the disk.
+_TAKE_FREE_READ = """
+with asked as (
+    select * from unnest(%(pools)s::text[], %(limits)s::int[]) as one(pool, most)
+), held as (
+    select p.pool, p.n from free_read_pool p where p.pool = any(%(pools)s::text[]) and p.day = %(day)s order by p.pool for update
+), taken as (
+    insert into free_read_count as c (account_id, day, n)
+    select %(account_id)s, %(day)s, 1
+    where (select count(*) from held join asked using (pool) where held.n < asked.most) = cardinality(%(pools)s::text[])
+    on conflict (account_id, day) do update set n = c.n + 1 where c.n < %(limit)s
+    returning n
+), shared as (
+    update free_read_pool p set n = p.n + 1 from taken where p.pool = any(%(pools)s::text[]) and p.day = %(day)s
+)
+select held.pool, held.n, taken.n, set_config('synchronous_commit', 'off', true) from held left join taken on true
+"""
+_OPEN_POOLS = """
+insert into free_read_pool (pool, day, n) select pool, %(day)s, 0 from unnest(%(pools)s::text[]) as one(pool) order by pool
+on conflict do nothing
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class UsedUp:
+    """No free read is left today. `name`: of a count that has no room, a pool's or the agent's own."""
+
+    name: str
+    limit: int
+
+
+def take_free_read(connection: Connection[Any], reads: FreeReads, day: date) -> int | UsedUp:
+    """Take one of the agent's free reads of the day and answer how many are left to it.
+
+    The rows are held until the transaction ends: do it last. The first read of a pool's day takes two statements more.
+    """
+    for name, limit in reads.counts:
+        if limit < 1:
+            return UsedUp(name, limit)
+    values = {
+        "account_id": reads.account_id,
+        "limit": reads.limit,
+        "pools": [pool.name for pool in reads.pools],
+        "limits": [pool.limit for pool in reads.pools],
+        "day": day,
+    }
+    cursor = connection.cursor(row_factory=tuple_row)
+    rows = cursor.execute(_TAKE_FREE_READ, values, prepare=True).fetchall()
+    if len(rows) < len(reads.pools):
+        cursor.execute(_OPEN_POOLS, values)
+        rows = cursor.execute(_TAKE_FREE_READ, values, prepare=True).fetchall()
+    before, taken = {name: n for name, n, *_ in rows}, rows[0][2]
+    if taken is None:
+        full = [(pool.name, pool.limit) for pool in reads.pools if before[pool.name] >= pool.limit]
+        return UsedUp(*(full or reads.counts)[0])
+    return reads.left(taken, {name: n + 1 for name, n in before.items()})
+
+
+def free_reads_of_day(session: Session, reads: FreeReads, day: date) -> tuple[int, dict[str, int]]:
+    """What the agent, and each of its pools, has taken of the day's free reads; a pool that took none is left out."""
+    own = select(FreeReadCount.n).where(FreeReadCount.account_id == reads.account_id, FreeReadCount.day == day)
+    names = [pool.name for pool in reads.pools]
+    shared = select(FreeReadPool.pool, FreeReadPool.n).where(FreeReadPool.pool.in_(names), FreeReadPool.day == day)
+    return session.scalar(own) or 0, dict(session.execute(shared).all())
+
+
+def drop_free_reads(session: WriteSession, before: date, limit: int) -> int:
+    """Drop at most twice `limit` counts of days before that one. How many went."""
+    return drop_days(session, FreeReadCount, before, limit) + drop_days(session, FreeReadPool, before, limit)

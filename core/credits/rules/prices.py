@@ -1,0 +1,45 @@
+"""Every fee of the service. A price that is charged is read from here and nowhere else; GET /prices shows it all.
+
+`credits` or `usdc_e6` None: the fee can't be paid that way. Source: core spec 5.7, 8; decisions 18, 68.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from core.money import UsdcE6
+
+PAYOUT_POINT_PRICE: Final = 20  # credits an approved point
+
+
+class FeeStatus(StrEnum):
+    """Whether a call is charged today."""
+
+    CHARGING = "charging"
+    NOT_CHARGED_YET = "not_charged_yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    key: str
+    credits: int | None
+    usdc_e6: UsdcE6 | None
+    status: FeeStatus
+
+
+def _price(key: str, in_credits: int | None, usdc_e6: int | None = None, status: FeeStatus = FeeStatus.NOT_CHARGED_YET) -> Price:
+    return Price(key, in_credits, None if usdc_e6 is None else UsdcE6(usdc_e6), status)
+
+
+PRICES: Final[Mapping[str, Price]] = {
+    price.key: price
+    for price in (
+        _price("playbook_read", 1, 10_000, FeeStatus.CHARGING),
+        _price("live_signal_read", 10),
+        _price("live_signal_plan", 10),
+        _price("rooms_first_post", 5),
+        _price("subscription_tier_1_month", 10_000),
+        _price("subscription_tier_2_month", 25_000),
+    )
+}

@@ -1,0 +1,37 @@
+"""Which custodial wallets the keys of this process do not open: told at the start of each process, and before anything is sealed anew.
+
+A restored backup may hold seals of a key that was dropped since; such a wallet stands still until the key is back.
+"""
+
+from collections.abc import Collection
+
+import structlog
+from sqlalchemy.orm import Session
+
+from core.custody import queries as custody
+from core.custody.keys import version_of
+
+log = structlog.get_logger("custody")
+
+
+def tell_unknown(session: Session, keys: Collection[bytes]) -> int:
+    """Log an error for each key version that none of `keys` has, with its wallets; how many wallets there are in all."""
+    known = [version_of(key) for key in keys]
+    found = custody.unknown_seals(session, known)
+    for one in found:
+        log.error(
+            "wallets are sealed with a key that is not set",
+            key_version=one.key_version,
+            wallets=one.wallets,
+            accounts=_named(one),
+            known_versions=known,
+            fix="add the key of this version to CUSTODY_OLD_KEYS (or CUSTODY_KEY_FILE) of API and keeper, and restart them",
+        )
+    return sum(one.wallets for one in found)
+
+
+def _named(seals: custody.UnknownSeals) -> str:
+    """`1001 0x..., 1002 0x...`, and how many more."""
+    named = ", ".join(f"{account_id} {address}" for account_id, address in seals.first)
+    more = seals.wallets - len(seals.first)
+    return f"{named} and {more} more" if more else named

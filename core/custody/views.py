@@ -1,0 +1,118 @@
+"""Custodial transfers beside the accounts and the outbox: whether one may still be paid, and what is finished."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, or_, select, true
+from sqlalchemy.orm import Session
+
+from core.custody.queries import Transfer, _key_of
+from core.custody.rules import SealedKey
+from core.custody.tables import CustodialTransfer, CustodialWallet
+from core.db.engine import WriteSession
+from core.hexes import address_of
+from core.identity.tables import Account
+from core.keeper.intents import TERMINAL
+from core.keeper.queue import SETTLED
+from core.keeper.retention import _drop_intents
+from core.keeper.tables import KeeperIntent, Outbox, OutboxQueue
+from core.money import UsdcE6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payment:
+    """What a request is to move, the wallet that it leaves, and whether it may.
+
+    `is_void`: never more, since another wallet is linked by now or the agent's secrets were replaced since it was asked for.
+    `payable_at`: from when the linked wallet is paid (inclusive); None: never.
+    """
+
+    wallet: SealedKey
+    transfer: Transfer
+    is_void: bool
+    payable_at: datetime | None
+
+
+def payment_of_request(session: Session, outbox_id: int) -> Payment | None:
+    """None: the request is no custodial transfer."""
+    query = (
+        _transfers()
+        .add_columns(CustodialWallet, _is_void(), Account.wallet_payable_at)
+        .join(CustodialWallet, CustodialWallet.account_id == CustodialTransfer.account_id)
+        .join(Account, Account.id == CustodialTransfer.account_id)
+    )
+    row = session.execute(query.where(CustodialTransfer.outbox_id == outbox_id)).one_or_none()
+    if row is None:
+        return None
+    moved, key, wallet, is_void, payable_at = row
+    return Payment(wallet=_key_of(wallet), transfer=_transfer(moved, key), is_void=is_void, payable_at=payable_at)
+
+
+def void_requests(session: Session, outbox_ids: Collection[int]) -> set[int]:
+    """Those of the requests that are transfers and may be paid no more."""
+    return _void_of(session, outbox_ids, select(CustodialTransfer.outbox_id, _is_void()))
+
+
+def void_requests_held(session: WriteSession, outbox_ids: Collection[int]) -> set[int]:
+    """As `void_requests`; until the transaction ends, no eviction changes the answer."""
+    held = select(CustodialTransfer.outbox_id, _is_void()).with_for_update(read=True, of=Account)
+    return _void_of(session, outbox_ids, held)
+
+
+def _void_of(session: Session, outbox_ids: Collection[int], query: Select[int, bool]) -> set[int]:
+    if not outbox_ids:
+        return set()
+    query = query.join(Account, Account.id == CustodialTransfer.account_id).where(CustodialTransfer.outbox_id.in_(outbox_ids))
+    return {outbox_id for outbox_id, is_void in session.execute(query.order_by(Account.id)) if is_void}
+
+
+def _is_void() -> ColumnElement[bool]:
+    is_asked_for = and_(Account.wallet_address == CustodialTransfer.to, Account.generation == CustodialTransfer.generation)
+    return func.coalesce(~is_asked_for, true())
+
+
+def drop_finished_requests(session: WriteSession, before: datetime, limit: int) -> int:
+    """Drop at most `limit` requests of the outbox whose intents all ended before then, with these and their attempts. How many went.
+
+    A request goes with everything that it led to, since one without intents would be planned anew. Those of custodial transfers are
+    an account's history, and stay.
+    """
+    of_it = KeeperIntent.outbox_id == Outbox.id
+    is_answered = exists().where(of_it, KeeperIntent.state.in_(SETTLED))
+    is_recent = exists().where(of_it, or_(KeeperIntent.state.not_in(TERMINAL), KeeperIntent.updated_at >= before))
+    is_kept = or_(exists().where(CustodialTransfer.outbox_id == Outbox.id), exists().where(OutboxQueue.outbox_id == Outbox.id))
+    old = select(Outbox.id).where(Outbox.created_at < before, is_answered, ~is_recent, ~is_kept).order_by(Outbox.id).limit(limit)
+    ids = session.scalars(old).all()
+    _drop_intents(session, session.scalars(select(KeeperIntent.id).where(KeeperIntent.outbox_id.in_(ids))).all())
+    return len(session.scalars(delete(Outbox).where(Outbox.id.in_(ids)).returning(Outbox.id)).all())
+
+
+def transfers_of(session: Session, account_id: int, before: int | None, limit: int) -> list[Transfer]:
+    """The newest first; with `before` those that are older than that outbox id."""
+    query = _transfers().where(CustodialTransfer.account_id == account_id)
+    if before is not None:
+        query = query.where(CustodialTransfer.outbox_id < before)
+    return [_transfer(*row) for row in session.execute(query.order_by(CustodialTransfer.outbox_id.desc()).limit(limit))]
+
+
+def transfers_under_way(session: Session, account_id: int) -> list[Transfer]:
+    """Those that are not finished, by the keeper's word."""
+    ended = exists().where(KeeperIntent.outbox_id == CustodialTransfer.outbox_id, KeeperIntent.state.in_(SETTLED))
+    query = _transfers().where(CustodialTransfer.account_id == account_id, ~ended)
+    return [_transfer(*row) for row in session.execute(query.order_by(CustodialTransfer.outbox_id))]
+
+
+def _transfers() -> Select[CustodialTransfer, str]:
+    return select(CustodialTransfer, Outbox.key).join(Outbox, Outbox.id == CustodialTransfer.outbox_id)
+
+
+def _transfer(row: CustodialTransfer, key: str) -> Transfer:
+    return Transfer(
+        outbox_id=row.outbox_id,
+        key=key,
+        to=address_of(row.to),
+        amount_usdc_e6=UsdcE6(row.amount_usdc_e6),
+        expires_at=row.expires_at,
+        created_at=row.created_at,
+    )

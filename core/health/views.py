@@ -1,0 +1,98 @@
+"""What /health/ready and `indexer.main status` ask the database about the database itself and about the loops."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from eth_utils.address import to_checksum_address
+from sqlalchemy import and_, func, select, text
+from sqlalchemy.orm import Session
+
+from core.audit.queries import open_counts
+from core.blocks.queries import FINALIZED, TIP, not_orphaned
+from core.blocks.tables import ChainBlock, ChainCursor, Reorg, RevertedTx, Vault
+from core.db.leader import leader_row
+from core.health.rules import IndexerFacts
+from core.quarantine.queries import held_counts
+
+INDEXER = "indexer"  # the leader's name
+
+
+def revision(session: Session) -> str | None:
+    """The migration that the database is at; None when it was never migrated. Errors: OperationalError when it is down."""
+    if session.scalar(text("select to_regclass('alembic_version')")) is None:
+        return None
+    found = session.scalar(text("select version_num from alembic_version"))
+    return None if found is None else str(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a loop stands. `moved_at`: when its cursor moved last; `block_at`: that block's own time in unix seconds, None unkept."""
+
+    number: int
+    moved_at: datetime
+    block_at: int | None
+
+
+def position(session: Session, cursor: str) -> Position | None:
+    """None: the loop has never run."""
+    same = and_(ChainBlock.chain_id == ChainCursor.chain_id, ChainBlock.hash == ChainCursor.hash)
+    query = select(ChainCursor.number, ChainCursor.updated_at, ChainBlock.ts).outerjoin(ChainBlock, same).where(ChainCursor.name == cursor)
+    row = session.execute(query).one_or_none()
+    return None if row is None else Position(*row)
+
+
+def indexer_facts(session: Session, now: datetime, head: int | None) -> IndexerFacts:
+    """What Postgres knows of the indexer, beside the node's height."""
+    row, at, final = leader_row(session, INDEXER), position(session, TIP), position(session, FINALIZED)
+    said = {} if row is None else row.status
+    halted = said.get("halted_below")
+    ledgers, held = held_counts(session)
+    return IndexerFacts(
+        now=now,
+        beat_at=None if row is None else row.beat_at,
+        state=said.get("state"),
+        halted_below=None if halted is None else (halted["number"], halted["hash"]),
+        cursor=None if at is None else at.number,
+        moved_at=None if at is None else at.moved_at,
+        block_at=None if at is None else at.block_at,
+        head=head,
+        final=None if final is None else final.number,
+        open_findings=sum(open_counts(session).values()),
+        held_ledgers=ledgers,
+        held_facts=held,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PastReorg:
+    """One unwind: `depth` blocks above `ancestor` were orphaned, `rows` of the books reversed."""
+
+    at: datetime
+    ancestor: int
+    depth: int
+    rows: int
+
+
+def last_reorgs(session: Session, chain_id: int, limit: int) -> list[PastReorg]:
+    """The newest first."""
+    query = select(Reorg).where(Reorg.chain_id == chain_id).order_by(Reorg.id.desc()).limit(limit)
+    return [
+        PastReorg(row.at, row.ancestor_number, row.old_head_number - row.ancestor_number, row.rows_reversed)
+        for row in session.scalars(query)
+    ]
+
+
+def open_reverts(session: Session, chain_id: int) -> int:
+    """Canonical reverted calls whose reason was not looked up yet."""
+    canonical = not_orphaned(RevertedTx.chain_id, RevertedTx.block_hash)
+    query = select(func.count()).select_from(RevertedTx).where(RevertedTx.chain_id == chain_id, RevertedTx.reason.is_(None), canonical)
+    return session.execute(query).scalar_one()
+
+
+def unknown_vaults(session: Session, chain_id: int, limit: int) -> tuple[int, list[str]]:
+    """How many vaults of the factory have terms that this service did not issue, and the newest of them."""
+    mine = and_(Vault.chain_id == chain_id, Vault.mandate_id.is_(None), not_orphaned(Vault.chain_id, Vault.created_block_hash))
+    count = session.execute(select(func.count()).select_from(Vault).where(mine)).scalar_one()
+    newest = session.scalars(select(Vault.address).where(mine).order_by(Vault.created_number.desc()).limit(limit))
+    return count, [to_checksum_address(address) for address in newest]

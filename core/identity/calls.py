@@ -1,0 +1,92 @@
+"""All SQL of what the kernel counts and keeps of calls: daily counts of a key, first answers to idempotency keys."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from psycopg import Connection
+from psycopg.rows import tuple_row
+from sqlalchemy import delete, func, select, tuple_
+from sqlalchemy.orm import Session
+
+from core.db.engine import WriteSession
+from core.identity.tables import IdempotencyRecord
+
+# One statement proves the key, looks its ceiling up, counts the call unless the day is used up, and commits: one round trip a
+# call. The row is locked for that moment alone. The count's commit does not wait for the disk: a crash of the database itself
+# may forget the calls of its last second, a restart of anything forgets none.
+_COUNT_CALL = """
+with caller as (
+    select k.id as key_id, k.scopes, k.per_order_usdc_e6, k.per_day_usdc_e6,
+           a.id as account_id, a.kind, a.name, a.owner_id, a.wallet_address, a.generation,
+           case when a.owner_id is null then a.registered_from else o.registered_from end as came_from,
+           (cast(%(ceilings)s as jsonb) ->> 'free')::int as ceiling -- the plan of the key: nobody can subscribe yet
+    from api_key k join account a on a.id = k.account_id left join account o on o.id = a.owner_id
+    where k.key_hash = %(key_hash)s and k.revoked_at is null
+), counted as (
+    insert into request_count as c (key_id, day, n, last_at)
+    select key_id, %(day)s, 1, %(now)s from caller where ceiling > 0
+    on conflict (key_id, day) do update set n = c.n + 1, last_at = excluded.last_at where c.n < (select ceiling from caller)
+    returning n
+)
+select key_id, account_id, kind, name, owner_id, wallet_address, came_from, scopes, per_order_usdc_e6::text, per_day_usdc_e6::text,
+       generation, ceiling, counted.n, set_config('synchronous_commit', 'off', true)
+from caller left join counted on true
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCall:
+    """Whose key it is, and the call's number today (1 = the first); None: the day's `ceiling` was used up before."""
+
+    key_id: int
+    account_id: int
+    kind: str
+    name: str
+    owner_id: int | None
+    wallet_address: bytes | None
+    came_from: str | None  # where its owner signed up; without one, where it registered
+    scopes: list[Any] | None
+    per_order: str | None  # USDC base units as text: numeric would come as Decimal
+    per_day: str | None
+    generation: int
+    ceiling: int
+    number: int | None
+
+
+def count_call(connection: Connection[Any], key_hash: bytes, now: datetime, ceilings: Mapping[str, int]) -> KeyCall | None:
+    """Count one call of a live key in its UTC day; None: no live key has this hash. `ceilings`: calls a day by plan.
+
+    The connection commits each statement (core.db.engine.Database.statements).
+    """
+    values = {"key_hash": key_hash, "day": now.date(), "now": now, "ceilings": json.dumps(dict(ceilings))}
+    row = connection.cursor(row_factory=tuple_row).execute(_COUNT_CALL, values, prepare=True).fetchone()
+    return None if row is None else KeyCall(*row[:-1])
+
+
+def try_lock_idempotency(session: WriteSession, scope: str, key: str) -> bool:
+    """Take (scope, key) until the transaction ends, or answer False at once: another call with it is in flight."""
+    name = f"idempotency:{scope}:{key}"
+    return bool(session.scalar(select(func.pg_try_advisory_xact_lock(func.hashtextextended(name, 0)))))
+
+
+def find_idempotency(session: Session, scope: str, key: str) -> IdempotencyRecord | None:
+    return session.get(IdempotencyRecord, (scope, key))
+
+
+def keep_idempotency(
+    session: WriteSession, scope: str, key: str, body_hash: bytes, status: int, body: Mapping[str, Any], now: datetime
+) -> None:
+    record = IdempotencyRecord(scope=scope, key=key, body_hash=body_hash, status=status, body=dict(body), created_at=now)
+    session.add(record)
+    session.flush()
+
+
+def drop_idempotency_records(session: WriteSession, before: datetime, limit: int) -> int:
+    """Drop at most `limit` first answers that were given before then. How many went."""
+    key = (IdempotencyRecord.scope, IdempotencyRecord.key)
+    old = select(*key).where(IdempotencyRecord.created_at < before).limit(limit).with_for_update(skip_locked=True)
+    statement = delete(IdempotencyRecord).where(tuple_(*key).in_(old))
+    return len(session.execute(statement.returning(IdempotencyRecord.key)).all())

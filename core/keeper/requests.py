@@ -1,0 +1,88 @@
+"""The outbox: what the API asks the keeper to send, and what became of it.
+
+Laws
+- A key is one request for ever: asking again with the same key changes nothing and answers the first request.
+- Rows are never changed. The state of a request is the state of its newest intent; `queued` while it has none.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.dialects.postgresql import distinct_on, insert
+from sqlalchemy.orm import Session
+
+from core.db.engine import WriteSession
+from core.keeper import queue as outbox_queue
+from core.keeper.queue import Payer
+from core.keeper.tables import KeeperIntent, KeeperTx, Outbox
+
+QUEUED = "queued"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRequest:
+    """`to` is an address, `role` whose key signs; `reason` is JSON without secrets. `data` None: the keeper builds it, by kind."""
+
+    key: str
+    chain_id: int
+    kind: str
+    role: str
+    to: str
+    data: bytes | None
+    reason: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestState:
+    """`state`: queued, or the newest intent's (planned, signed, broadcast, mined, safe, done, reverted, refused ...).
+
+    `tx_hash`: of the newest attempt, 0x lower case; None before anything was signed.
+    """
+
+    key: str
+    state: str
+    tx_hash: str | None
+
+
+def ask(session: WriteSession, request: NewRequest, now: datetime, payer: Payer | None = None) -> int:
+    """Write the request down and queue it; the id of the first one with this key.
+
+    The caller has counted the requests of a `payer` (outbox_queue.count_in); one of nobody's is counted here.
+    """
+    values = {
+        "key": request.key,
+        "chain_id": request.chain_id,
+        "kind": request.kind,
+        "role": request.role,
+        "to": bytes.fromhex(request.to[2:]),
+        "data": request.data,
+        "reason": request.reason,
+        "created_at": now,
+    }
+    statement = insert(Outbox).values(**values).on_conflict_do_nothing(index_elements=[Outbox.key]).returning(Outbox.id)
+    added = session.execute(statement).scalar_one_or_none()
+    if added is None:
+        return session.execute(select(Outbox.id).where(Outbox.key == request.key)).scalar_one()
+    outbox_queue.add(session, added, request.chain_id, payer, now)
+    if payer is None:
+        outbox_queue.count_in_uncapped(session)
+    return added
+
+
+def states_of(session: Session, keys: Collection[str]) -> dict[str, RequestState]:
+    """What became of these requests, by key; a key that nobody asked with is left out."""
+    newest = (
+        select(Outbox.key, KeeperIntent.state, KeeperTx.hash)
+        .ext(distinct_on(Outbox.id))
+        .join(KeeperIntent, KeeperIntent.outbox_id == Outbox.id, isouter=True)
+        .join(KeeperTx, KeeperTx.intent_id == KeeperIntent.id, isouter=True)
+        .where(Outbox.key.in_(keys))
+        .order_by(Outbox.id, KeeperIntent.id.desc(), KeeperTx.id.desc())
+    )
+    return {
+        key: RequestState(key, state or QUEUED, None if tx_hash is None else "0x" + tx_hash.hex())
+        for key, state, tx_hash in session.execute(newest)
+    }

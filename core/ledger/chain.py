@@ -1,0 +1,129 @@
+"""What the three books share: the lock under which a book grows, the fact that stands under a key, and the hash chain.
+
+Laws
+- A book grows only under the lock of its head row, so that `seq` has no gaps and every row chains to the one before.
+- A key names a fact. A fact stands once; when its row was reversed it may come back, as the next incarnation.
+- Nothing here commits.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import BigInteger, ColumnElement, Text, and_, cast, func, select
+from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.orm import InstrumentedAttribute, aliased
+
+from core.canonical import canonical_json, chain_hash, plain_json
+from core.db.base import Base
+from core.db.engine import WriteSession
+
+Head = TypeVar("Head", bound=Base)
+
+
+def lock_head(session: WriteSession, table: type[Head], key: Mapping[str, int], empty: Mapping[str, Any]) -> Head:
+    """The head row, held until the transaction ends; made from `empty` when missing, also when two writers do so at once."""
+    query = select(table).filter_by(**key).with_for_update().execution_options(populate_existing=True)
+    head = session.scalar(query)
+    if head is not None:
+        return head
+    session.execute(insert(table).values(**key, **empty).on_conflict_do_nothing())
+    return session.scalars(query).one()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a book already says under some keys: the standing row and the last incarnation of each."""
+
+    standing: Mapping[str, Any]
+    incarnations: Mapping[str, int]
+
+
+def facts_of(session: WriteSession, table: type[Any], is_book: ColumnElement[bool], keys: Collection[str]) -> Facts:
+    """Read under the head's lock. `is_book` chooses the rows of one book."""
+    reversal = aliased(table)
+    query = (
+        select(table, reversal.id)
+        .outerjoin(reversal, reversal.reverses_id == table.id)
+        .where(is_book, table.base_key.in_(keys), table.reverses_id.is_(None))
+        .order_by(table.incarnation)
+    )
+    found = session.execute(query).all()
+    return Facts(
+        standing={row.base_key: row for row, reversed_by in found if reversed_by is None},
+        incarnations={row.base_key: row.incarnation for row, _ in found},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKeys:
+    """What a book already says under some keys: those that stand, and the last incarnation of each."""
+
+    standing: set[str]
+    incarnations: dict[str, int]
+
+
+def known_keys(
+    session: WriteSession, table: type[Any], book: InstrumentedAttribute[int], keys: Mapping[int, Collection[str]]
+) -> dict[int, KnownKeys]:
+    """As `facts_of`, for several books in one query and without the rows themselves. `book` is the column that tells them apart."""
+    pairs = [(book_id, key) for book_id, wanted in keys.items() for key in wanted]
+    columns = cast([book_id for book_id, _ in pairs], ARRAY(BigInteger)), cast([key for _, key in pairs], ARRAY(Text))
+    wanted_keys = func.unnest(*columns).table_valued("book", "base_key").render_derived("wanted")
+    reversal = aliased(table)
+    query = (
+        select(book, table.base_key, table.incarnation, reversal.id.is_(None))
+        .join(wanted_keys, and_(book == wanted_keys.c.book, table.base_key == wanted_keys.c.base_key))
+        .outerjoin(reversal, reversal.reverses_id == table.id)
+        .where(table.reverses_id.is_(None))
+        .order_by(table.incarnation)
+    )
+    known = {book_id: KnownKeys(set(), {}) for book_id in keys}
+    for book_id, key, incarnation, stands in session.execute(query):
+        known[book_id].incarnations[key] = incarnation
+        if stands:
+            known[book_id].standing.add(key)
+    return known
+
+
+def plain_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The payload as the database will give it back. Errors: InvalidParameterError (core.canonical)."""
+    plain: dict[str, Any] = plain_json(payload)
+    return plain
+
+
+# The chain of an account's book. A mandate's book, which is public, has its own: core.mandate.rules.record.
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A row as the chain sees it."""
+
+    seq: int
+    prev_hash: bytes
+    row_hash: bytes
+    body: Mapping[str, Any]
+
+
+def genesis(book: str, account_id: int) -> bytes:
+    """What the first row of an account's book is chained to."""
+    return hashlib.sha256(f"{book}:v1:{account_id}".encode()).digest()
+
+
+def link_hash(prev_hash: bytes, body: Mapping[str, Any]) -> bytes:
+    return chain_hash(prev_hash, canonical_json(body))
+
+
+def chain_faults(links: Iterable[Link], first: bytes) -> list[str]:
+    """What is wrong with a chain read from its first row on; empty means sound."""
+    faults, before = list[str](), first
+    for expected, link in enumerate(links, start=1):
+        if link.seq != expected:
+            faults.append(f"seq {link.seq}: expected seq {expected}")
+        if link.prev_hash != before:
+            faults.append(f"seq {link.seq}: not chained to the row before")
+        if link.row_hash != link_hash(link.prev_hash, link.body):
+            faults.append(f"seq {link.seq}: its content does not give its row_hash")
+        before = link.row_hash
+    return faults

@@ -1,0 +1,211 @@
+"""Call data for every function that the product calls, and back. All builders answer 0x lower-case hex.
+
+Amounts are USDC base units, times unix seconds, addresses hex in any case, hashes and bytes 0x hex. Nothing here reads
+the chain; the contracts check every argument again. Errors of all builders: AbiEncodeError.
+Source: contracts/interfaces/*.sol, contracts/adapters/*.sol.
+"""
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+from core.chain.abi import (
+    CONTRACTS,
+    AbiEncodeError,
+    FunctionAbi,
+    function,
+    functions_by_selector,
+    hex_text,
+)
+from core.mandate.rules.terms import MandateTerms, Rule
+
+TRANSFER_WITH_BYTES = "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
+# What an adapter's exit is called whose one argument is a number of units: TestVenueAdapter's sell.
+SELL_SELECTOR = function("TestVenueAdapter", "sell").selector
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of the agent or of an unwind. `max_spend`: USDC base units the target may pull, inclusive."""
+
+    target: str
+    max_spend: int
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Funding:
+    """Money that arrives with the creation; amount 0 = none. Both time bounds are exclusive (EIP-3009)."""
+
+    amount: int = 0
+    valid_after: int = 0
+    valid_before: int = 0
+    signature: str = "0x"
+
+
+NO_FUNDING = Funding()
+
+
+def terms_tuple(terms: MandateTerms) -> tuple[Any, ...]:
+    """The struct `MandateTerms` in Solidity's order."""
+    return astuple(terms)
+
+
+def rule_tuple(rule: Rule) -> tuple[str, str, int, int]:
+    """The struct `Rule` in Solidity's order."""
+    return rule.target, rule.selector, rule.recipient_word, int(rule.kind)
+
+
+def ascii_word(text: str) -> str:
+    """A bytes32 that holds ASCII text, as reasons do. Errors: AbiEncodeError when it does not fit."""
+    if not text.isascii() or len(text) > 32:
+        raise AbiEncodeError(f"{text!r} does not fit 32 ASCII characters")
+    return hex_text(text.encode().ljust(32, b"\0"))
+
+
+# Factory
+
+
+def create_vault(terms: MandateTerms, rules: Sequence[Rule], signature: str = "0x", funding: Funding = NO_FUNDING) -> str:
+    """Needs the owner's signature, or the owner as sender, or the owner's funding authorization."""
+    rules_ = [rule_tuple(rule) for rule in rules]
+    return function("MandateVaultFactory", "createVault").encode(terms_tuple(terms), rules_, signature, astuple(funding))
+
+
+def cancel_terms(terms: MandateTerms) -> str:
+    return function("MandateVaultFactory", "cancelTerms").encode(terms_tuple(terms))
+
+
+def propose_keeper(proposed_keeper: str) -> str:
+    return function("MandateVaultFactory", "proposeKeeper").encode(proposed_keeper)
+
+
+def accept_keeper() -> str:
+    return function("MandateVaultFactory", "acceptKeeper").encode()
+
+
+def cancel_keeper_proposal() -> str:
+    return function("MandateVaultFactory", "cancelKeeperProposal").encode()
+
+
+def list_adapter(adapter: str) -> str:
+    return function("MandateVaultFactory", "listAdapter").encode(adapter)
+
+
+def delist_adapter(adapter: str) -> str:
+    return function("MandateVaultFactory", "delistAdapter").encode(adapter)
+
+
+# Vault
+
+
+def deposit(amount: int) -> str:
+    """The owner must have approved the vault for `amount`."""
+    return function("MandateVault", "deposit").encode(amount)
+
+
+def withdraw(token: str, to: str, amount: int) -> str:
+    """`amount` in base units of `token`."""
+    return function("MandateVault", "withdraw").encode(token, to, amount)
+
+
+def set_agent(agent: str) -> str:
+    return function("MandateVault", "setAgent").encode(agent)
+
+
+def remove_agent() -> str:
+    return function("MandateVault", "removeAgent").encode()
+
+
+def execute(call: Call) -> str:
+    return function("MandateVault", "execute").encode(astuple(call))
+
+
+def execute_batch(calls: Sequence[Call]) -> str:
+    return function("MandateVault", "executeBatch").encode([astuple(call) for call in calls])
+
+
+def check(calls: Sequence[Call]) -> str:
+    return function("MandateVault", "check").encode([astuple(call) for call in calls])
+
+
+def mark(worth: int, as_of_block: int, evidence: str) -> str:
+    return function("MandateVault", "mark").encode(worth, as_of_block, evidence)
+
+
+def stop(reason: str) -> str:
+    """`reason` is text of at most 32 ASCII characters. Errors: AbiEncodeError."""
+    return function("MandateVault", "stop").encode(ascii_word(reason))
+
+
+def enforce_stop_line() -> str:
+    return function("MandateVault", "enforceStopLine").encode()
+
+
+def unwind(calls: Sequence[Call]) -> str:
+    """Exit rules only; every `max_spend` must be 0."""
+    return function("MandateVault", "unwind").encode([astuple(call) for call in calls])
+
+
+def settle() -> str:
+    return function("MandateVault", "settle").encode()
+
+
+# Adapters and venue
+
+
+def venue_buy(amount_usdc: int) -> str:
+    return function("TestVenueAdapter", "buy").encode(amount_usdc)
+
+
+def adapter_sell(units: int) -> str:
+    return function("TestVenueAdapter", "sell").encode(units)
+
+
+def set_price(price_e6: int) -> str:
+    """USDC base units for 1e6 units of the position."""
+    return function("TestVenue", "setPrice").encode(price_e6)
+
+
+def x402_pay(pay_to: str, amount: int, resource_hash: str, nonce: str, deadline: int, guard_signature: str) -> str:
+    return function("X402Adapter", "pay").encode(pay_to, amount, resource_hash, nonce, deadline, guard_signature)
+
+
+# USDC
+
+
+def approve(spender: str, amount: int) -> str:
+    return function("MockUSDC", "approve").encode(spender, amount)
+
+
+def transfer(to: str, amount: int) -> str:
+    return function("MockUSDC", "transfer").encode(to, amount)
+
+
+def transfer_with_authorization(from_: str, to: str, amount: int, valid_after: int, valid_before: int, nonce: str, signature: str) -> str:
+    """EIP-3009 in the bytes form; anybody may send it."""
+    return function("MockUSDC", TRANSFER_WITH_BYTES).encode(from_, to, amount, valid_after, valid_before, nonce, signature)
+
+
+# Any function
+
+
+def function_of(data: str) -> FunctionAbi | None:
+    """The function of our contracts that this call data names, if it is one."""
+    for contract in CONTRACTS:
+        found = functions_by_selector(contract).get(data[:10].lower())
+        if found is not None:
+            return found
+    return None
+
+
+def calls_of(data: str) -> tuple[Call, ...] | None:
+    """The calls inside execute, executeBatch, check or unwind call data; None for anything else.
+
+    Errors: AbiDecodeError when the arguments are cut short.
+    """
+    named = functions_by_selector("MandateVault").get(data[:10].lower())
+    if named is None or named.name not in ("execute", "executeBatch", "unwind", "check"):
+        return None
+    (argument,) = named.decode_input(data)
+    return tuple(Call(*item) for item in ((argument,) if named.name == "execute" else argument))

@@ -1,0 +1,338 @@
+"""Typed reads of the factory, its vaults and their adapters, each at a named block (core.chain.reader)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from core.chain import results
+from core.chain.abi import (
+    WORD_BYTES,
+    AbiDecodeError,
+    FunctionAbi,
+    Parameter,
+    answer_words,
+    creation_code,
+    decode_values,
+    encode_values,
+    function,
+    hex_bytes,
+)
+from core.chain.abi_text import call_by_signature
+from core.chain.reader import LATEST, VIEW_GAS, At, ChainReader, _output_of, block_argument
+from core.chain.refusals import failure_of
+from core.chain.results import Parse
+from core.chain.rpc import RpcRefusedError, RpcRevertedError
+from core.mandate.chain import calldata
+from core.mandate.chain.calldata import Call
+from core.mandate.chain.vault_sight import STATUSES, VIEWS, NotSeenError, seen_of
+from core.mandate.rules.seen import VaultSeen
+from core.mandate.rules.terms import MAX_RULES, MandateTerms, Rule, RuleKind
+
+MOST_RULES_BYTES = WORD_BYTES * (2 + 4 * MAX_RULES)  # offset and length, then four words a rule
+
+
+VAULT_STATUSES = ("funding", "working", "stopped", "settled")
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """MandateVault.remaining(). `window_frees_at` 0: nothing is counted in the window."""
+
+    per_action: int
+    today: int
+    total: int
+    window_frees_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """MandateVault.lock(). `reason` is the ASCII word, empty when withdrawable; `until` 0: no lock by time."""
+
+    withdrawable: bool
+    reason: str
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class VaultTotals:
+    """MandateVault.totals()."""
+
+    deposited: int
+    spent: int
+    received: int
+    withdrawn: int
+    fee_paid: int
+    unvalued_out: int
+    nonce: int
+    last_mark_block: int
+
+
+@dataclass(frozen=True, slots=True)
+class VaultPosition:
+    """What the chain says of a vault at one block. `balance`: USDC, with what anybody sent to it; `agent` zero: none."""
+
+    totals: VaultTotals
+    agent: str
+    balance: int
+
+
+NO_VAULT = VaultPosition(VaultTotals(0, 0, 0, 0, 0, 0, 0, 0), "", 0)  # where no vault stands at the address yet; known by `is`
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterReading:
+    """What one adapter says of one vault at one block. Each None: that answer failed or was no such value, so it is unknown.
+
+    `units`: IAdapter.positionOf, in the adapter's own units. `worth_usdc_e6`: valueOf, which is what counts.
+    `unit_price_e6`: unitPrice, USDC base units for 1e6 units; multiply it only when `is_linear` is True.
+    """
+
+    units: int | None
+    worth_usdc_e6: int | None
+    unit_price_e6: int | None
+    is_linear: bool | None
+
+
+UNREAD_ADAPTER = AdapterReading(None, None, None, None)
+
+
+def _seen_output(view: FunctionAbi) -> Parse[Any]:
+    """As `_output_of`, within what a vault can say: a status that there is, and a time that a calendar has."""
+    parse, most = _output_of(view), {"status": len(STATUSES), "stoppedAt": results.MOST_TIME}.get(view.name)
+
+    def parse_seen(content: bytes) -> Any:
+        found = parse(content)
+        if most is not None and found >= most:
+            raise ValueError(f"{view.name} is {found}")
+        return found
+
+    return parse_seen
+
+
+_POSITIONS_ASKED = [Parameter.of_type(kind) for kind in ("address[]", "address")]
+
+
+_POSITION_TOLD = [Parameter.of_type(kind) for kind in ("bool", *("uint256",) * len(fields(VaultTotals)), "address", "uint256")]
+
+
+def _positions_of(count: int) -> Parse[list[VaultPosition]]:
+    """What contracts/lenses/VaultPositions.sol answers of so many vaults."""
+    size = len(_POSITION_TOLD) * WORD_BYTES
+
+    def parse(content: bytes) -> list[VaultPosition]:
+        try:
+            answer = answer_words(results.code(content), count * len(_POSITION_TOLD))
+            return [_position(*decode_values(_POSITION_TOLD, answer[start : start + size])) for start in range(0, len(answer), size)]
+        except AbiDecodeError as error:
+            raise ValueError(str(error)) from error
+
+    return parse
+
+
+def _position(is_there: bool, *values: Any) -> VaultPosition:
+    *totals, agent, balance = values
+    return VaultPosition(VaultTotals(*totals), agent, balance) if is_there else NO_VAULT
+
+
+def _own_position(totals: Any, agent: Any, balance: Any) -> VaultPosition | None:
+    is_refused = any(isinstance(answer, RpcRefusedError) for answer in (totals, agent, balance))
+    return None if is_refused else VaultPosition(VaultTotals(*totals), agent, balance)
+
+
+def rule_of(value: tuple[Any, ...]) -> Rule:
+    """A decoded struct `Rule`. Errors: AbiDecodeError on an unknown kind."""
+    target, selector, recipient_word, kind = value
+    try:
+        return Rule(target, selector, recipient_word, RuleKind(kind))
+    except ValueError as error:
+        raise AbiDecodeError(f"rule kind {kind} is none of 0 to 3") from error
+
+
+class VaultReader(ChainReader):
+    """Reads of one chain and of the vaults on it."""
+
+    def _vault(self, vault: str, name: str, at: At, *arguments: Any) -> Any:
+        return self._read("MandateVault", name, vault, at, *arguments)
+
+    def _factory(self, name: str, at: At, *arguments: Any) -> Any:
+        return self._read("MandateVaultFactory", name, self.contracts["factory"], at, *arguments)
+
+    # Factory
+
+    def predict_vault(self, terms_digest: str, at: At = LATEST) -> str:
+        """Where the vault of these terms is or will be."""
+        return str(self._factory("predictVault", at, terms_digest))
+
+    def terms_digest(self, terms: MandateTerms, at: At = LATEST) -> str:
+        return str(self._factory("termsDigest", at, calldata.terms_tuple(terms)))
+
+    def is_vault(self, address: str, at: At = LATEST) -> bool:
+        return bool(self._factory("isVault", at, address))
+
+    def is_adapter(self, address: str, at: At = LATEST) -> bool:
+        return bool(self._factory("isAdapter", at, address))
+
+    def is_pauser(self, account: str, at: At = LATEST) -> bool:
+        return bool(self._factory("isPauser", at, account))
+
+    def keeper(self, at: At = LATEST) -> str:
+        return str(self._factory("keeper", at))
+
+    def usdc_of_factory(self, at: At = LATEST) -> str:
+        """The token of the factory's vaults, as the factory says."""
+        return str(self._factory("usdc", at))
+
+    def guard(self, at: At = LATEST) -> str:
+        return str(self._factory("guard", at))
+
+    # Vaults
+
+    def status(self, vault: str, at: At = LATEST) -> str:
+        """One of VAULT_STATUSES."""
+        index = self._vault(vault, "status", at)
+        if index >= len(VAULT_STATUSES):
+            raise AbiDecodeError(f"{index} is no status of a vault")
+        return VAULT_STATUSES[index]
+
+    def agent(self, vault: str, at: At = LATEST) -> str:
+        """Zero address when removed, stopped or not yet set."""
+        return str(self._vault(vault, "agent", at))
+
+    def owner(self, vault: str, at: At = LATEST) -> str:
+        return str(self._vault(vault, "owner", at))
+
+    def worth(self, vault: str, at: At = LATEST) -> int | None:
+        """None: the vault answers WorthUnknown, or a venue it asks reverts."""
+        try:
+            return int(self._vault(vault, "worth", at))
+        except RpcRevertedError:
+            return None
+
+    def stop_floor(self, vault: str, at: At = LATEST) -> int:
+        return int(self._vault(vault, "stopFloor", at))
+
+    def fee_owed(self, vault: str, at: At = LATEST) -> int:
+        return int(self._vault(vault, "feeOwed", at))
+
+    def remaining(self, vault: str, at: At = LATEST) -> Remaining:
+        return Remaining(*self._vault(vault, "remaining", at))
+
+    def lock(self, vault: str, at: At = LATEST) -> Lock:
+        withdrawable, reason, until = self._vault(vault, "lock", at)
+        try:
+            return Lock(withdrawable, hex_bytes(reason).rstrip(b"\0").decode("ascii"), until)
+        except UnicodeDecodeError as error:
+            raise AbiDecodeError(f"{reason} is no reason in ASCII") from error
+
+    def totals(self, vault: str, at: At = LATEST) -> VaultTotals:
+        return VaultTotals(*self._vault(vault, "totals", at))
+
+    def vault_positions(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
+        """Of each vault of the factory, at one block's hash, by one call; NO_VAULT where the node says that none stands yet, and None where
+        it refuses: it has that state no more. Errors: RpcUnreachableError.
+
+        At most 69 `vaults`: the answer counts as code, of which a call may leave 24,576 bytes (EIP-170), 352 for each. Where that call
+        itself fails, because of one of them or of a node that runs no such call, each vault is asked for its own views.
+        """
+        call = {"data": creation_code("VaultPositions") + encode_values(_POSITIONS_ASKED, [vaults, self.contracts["usdc"]]).hex()}
+        try:
+            return list(self.rpc.call("eth_call", [call, block_argument(at)], _positions_of(len(vaults))))
+        except RpcRefusedError as error:
+            is_of_the_call = failure_of("eth_call", (), {"code": error.code, "message": error.node_message}) is None
+            return self._own_words(vaults, at) if is_of_the_call else [None] * len(vaults)
+
+    def _own_words(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
+        """As `vault_positions`, three calls a vault; None also of one whose own call fails."""
+        usdc, balance = self.contracts["usdc"], function("MockUSDC", "balanceOf")
+        views = [function("MandateVault", "totals"), function("MandateVault", "agent"), balance]
+        own = [[(vault, views[0].encode()), (vault, views[1].encode()), (usdc, balance.encode(vault))] for vault in vaults]
+        asked = [call for calls in own for call in calls]
+        requests = [("eth_call", [{"to": to, "data": data}, block_argument(at)]) for to, data in asked]
+        try:
+            answers = self.rpc.batch_settled(requests, [_output_of(view) for view in views] * len(vaults))
+        except RpcRefusedError:
+            return [None] * len(vaults)
+        return [_own_position(*answers[start : start + len(views)]) for start in range(0, len(answers), len(views))]
+
+    def vault_seen(self, vault: str, at: At = LATEST) -> VaultSeen:
+        """All of a vault in one request at one block: a tag is fixed to its block's hash first. Errors: also NotSeenError."""
+        header = self.header(at)
+        if header is None:
+            raise NotSeenError(f"the node has no block {at}")
+        views, balance = [function("MandateVault", name) for name in VIEWS], function("MockUSDC", "balanceOf")
+        asked = [*((vault, view.encode()) for view in views), (self.contracts["usdc"], balance.encode(vault))]
+        requests = [("eth_call", [{"to": to, "data": data}, block_argument(header.hash)]) for to, data in asked]
+        answers = self.rpc.batch_settled(requests, [_seen_output(view) for view in (*views, balance)])
+        return seen_of(vault, header.timestamp, answers)
+
+    def check(self, vault: str, calls: Sequence[Call], at: At = LATEST) -> bytes:
+        """The error data that the agent's execute or executeBatch would revert with; empty: the vault would let it pass."""
+        return hex_bytes(str(self._read("MandateVault", "check", vault, at, [(c.target, c.max_spend, c.data) for c in calls])))
+
+    # Adapters and USDC
+
+    def adapter_rules(self, adapter: str, at: At = LATEST) -> tuple[Rule, ...]:
+        """What a listed adapter publishes. Errors: RpcRevertedError, AbiDecodeError when it is no adapter at all.
+
+        An answer too long for MAX_RULES is not decoded: its size is the adapter's choice.
+        """
+        abi = function("IAdapter", "rules")
+        answer = self.call(adapter, abi.encode(), at, gas=VIEW_GAS)
+        if len(answer) > MOST_RULES_BYTES:
+            raise AbiDecodeError(f"{len(answer)} bytes are more than {MAX_RULES} rules")
+        return tuple(rule_of(rule) for rule in abi.decode_output(answer)[0])
+
+    def adapter_readings(self, adapters: Sequence[str], vault: str, at: At = LATEST) -> dict[str, AdapterReading]:
+        """What each adapter says of the vault, all at one block: a tag is fixed to its block's hash first.
+
+        An adapter that reverts, or answers anything but such a value, is unknown where it did, and hides no other; so is
+        all of it when the node does not have that block. Errors: RpcUnreachableError.
+        """
+        if not adapters:
+            return {}
+        header = self.header(at)
+        here = at if header is None else header.hash
+        try:
+            return self._readings(adapters, vault, here)
+        except RpcRefusedError:
+            # Some nodes word the failure of one contract's code as their own, and refuse the whole batch with it.
+            return {adapter: self._reading_alone(adapter, vault, here) for adapter in adapters}
+
+    def _readings(self, adapters: Sequence[str], vault: str, at: At) -> dict[str, AdapterReading]:
+        calls = [
+            ("eth_call", [{"to": adapter, "data": data, "gas": hex(VIEW_GAS)}, block_argument(at)])
+            for adapter in adapters
+            for data in _adapter_questions(vault)
+        ]
+        answers = iter(self.rpc.batch_settled(calls, [results.code] * len(calls)))
+        return {adapter: AdapterReading(*(_answer_or_none(name, next(answers)) for name in ADAPTER_VIEWS)) for adapter in adapters}
+
+    def _reading_alone(self, adapter: str, vault: str, at: At) -> AdapterReading:
+        try:
+            return self._readings([adapter], vault, at)[adapter]
+        except RpcRefusedError:
+            return UNREAD_ADAPTER
+
+    def is_erc6492_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool:
+        """The factory's validator's word on the signature of a wallet that may not exist yet; nothing is created by asking."""
+        data = call_by_signature("isValidSignature(address,bytes32,bytes)", [wallet, digest, signature])
+        return int.from_bytes(self._said_by(str(self._factory("validator", at)), data, at), "big") == 1
+
+
+# The views of IAdapter about one vault, in the order of AdapterReading's fields.
+ADAPTER_VIEWS = ("positionOf", "valueOf", "unitPrice", "isLinear")
+
+
+def _adapter_questions(vault: str) -> Iterator[str]:
+    for name in ADAPTER_VIEWS:
+        view = function("IAdapter", name)
+        yield view.encode(*[vault] * len(view.inputs))
+
+
+def _answer_or_none(view: str, answer: Any | RpcRefusedError) -> Any:
+    if isinstance(answer, RpcRefusedError):
+        return None
+    try:
+        return function("IAdapter", view).decode_output(answer_words(answer, 1))[0]
+    except AbiDecodeError:
+        return None

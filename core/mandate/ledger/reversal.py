@@ -1,0 +1,191 @@
+"""Blocks taken back from the mandates' books: compensating rows, and the fold of what is left. Used by the mandate ledger alone.
+
+    seq       1 2 3 ... 897 | 898  899  900 | 901 902            901, 902: reversals of 900 and 898
+    undo             state before 898         replayed: 899 on top of it
+
+Laws
+- What is left is folded from the newest kept state before the first reversed row (core.mandate.tables.MandateUndo): the cost grows
+  with what happened since, not with the book. Without such a state the whole book is folded.
+- A state that was kept after a reversed row is wrong from now on, and goes.
+- Checkpoints of weeks that lie wholly before the reversed rows stay as they are; later ones are made again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import BigInteger, and_, delete, select
+from sqlalchemy.orm import Session
+
+from core.db.arrays import table_of
+from core.db.copying import copy_lines
+from core.db.engine import WriteSession
+from core.mandate.ledger import weeks as mandate_weeks
+from core.mandate.ledger.copy_rows import COPIED
+from core.mandate.ledger.locked import Book, open_books, save
+from core.mandate.ledger.weeks import Checkpoints, start_of
+from core.mandate.rows import mandates_in_blocks, rows_from, standing_of_blocks, standing_told
+from core.mandate.rules.ledger import (
+    EMPTY_STATE,
+    LedgerRow,
+    MandateFacts,
+    MandateState,
+    NewRow,
+    ReportedBy,
+    StateVersionError,
+    ToldByTx,
+    fold_on,
+    state_from_json,
+    tells,
+)
+from core.mandate.tables import MandateEvent, MandateUndo
+
+WHOLE_BOOKS_AT_ONCE = 20
+FIRST_SEQ = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    """What is left of a book: a state, the rows that count after it, oldest first, and earlier rows that tell of their transactions."""
+
+    start: MandateState
+    rows: Sequence[LedgerRow]
+    told: Sequence[LedgerRow]
+    facts: MandateFacts
+
+    def state(self) -> MandateState:
+        return fold_on(self.start, self.rows, self.facts, ToldByTx(self.told))
+
+    def state_before(self, at: datetime) -> MandateState:
+        """`at` must not be before what `start` already counts."""
+        return fold_on(self.start, (row for row in self.rows if row.occurred_at < at), self.facts, ToldByTx(self.told))
+
+
+def reverse_blocks(session: WriteSession, block_hashes: Sequence[str], now: datetime) -> int:
+    """Reverse every standing row of orphaned blocks, given newest first, in every book that has one; the number of rows reversed."""
+    hashes = [bytes.fromhex(block_hash[2:]) for block_hash in block_hashes]
+    books = open_books(session, mandates_in_blocks(session, hashes))
+    reversed_rows = standing_of_blocks(
+        session, hashes
+    )  # A statement of its own: it sees what was committed while the locks were waited for.
+    if not reversed_rows:
+        return 0
+    place = {block_hash.lower(): index for index, block_hash in enumerate(block_hashes)}
+    for book in books:
+        for row in sorted(reversed_rows.get(book.mandate_id, ()), key=lambda row: (place[row.block_hash or ""], -row.seq)):
+            book.add(_compensation(row, now), row.incarnation, row.id, now)
+    touched = [book for book in books if book.fresh]
+    weeks = _fold_again(session, touched, reversed_rows)
+    copy_lines(session, MandateEvent.__tablename__, COPIED, (line for book in touched for line in book.lines()))
+    save(session, touched, now)
+    mandate_weeks.drop(session, weeks)
+    _forget_after(session, reversed_rows)
+    return sum(map(len, reversed_rows.values()))
+
+
+def _compensation(row: LedgerRow, now: datetime) -> NewRow:
+    """The row that takes `row` back: same kind and place on the chain, told by the chain, now."""
+    return NewRow(
+        kind=row.kind,
+        reported_by=ReportedBy.CHAIN,
+        occurred_at=now,
+        base_key=f"reversal:{row.base_key}",
+        amount_usdc_e6=row.amount_usdc_e6,
+        cash_delta_usdc_e6=-row.cash_delta_usdc_e6,
+        chain_id=row.chain_id,
+        tx_hash=row.tx_hash,
+        log_index=row.log_index,
+        block_number=row.block_number,
+        block_hash=row.block_hash,
+        payload={"reversal": True, "reverses_seq": row.seq, "cause": "reorg"},
+    )
+
+
+def _fold_again(
+    session: WriteSession, books: Sequence[Book], reversed_rows: Mapping[int, Sequence[LedgerRow]]
+) -> list[tuple[int, datetime]]:
+    """Set each book's state and changed checkpoints to what is left; the weeks, (mandate id, start), that are left without a row."""
+    since = {book.mandate_id: min(row.occurred_at for row in reversed_rows[book.mandate_id]) for book in books}
+    first = {book.mandate_id: min(row.seq for row in reversed_rows[book.mandate_id]) for book in books}
+    kept = mandate_weeks.kept_since(session, since)
+    undo = {id_: found for id_, found in _undo(session, first).items() if _reaches(found[1], since[id_])}
+    whole = [book for book in books if book.mandate_id not in undo]
+    emptied = _replay_books(session, [book for book in books if book.mandate_id in undo], undo, reversed_rows, kept, since)
+    for index in range(0, len(whole), WHOLE_BOOKS_AT_ONCE):
+        some = whole[index : index + WHOLE_BOOKS_AT_ONCE]
+        from_first = {book.mandate_id: (FIRST_SEQ, EMPTY_STATE) for book in some}
+        emptied += _replay_books(session, some, from_first, reversed_rows, kept, since)
+    return emptied
+
+
+def _reaches(start: MandateState, since: datetime) -> bool:
+    """Whether the checkpoints that change can be made from that state: it counts nothing of a later week than the first reversed row's."""
+    return start.last_row_at is None or start_of(start.last_row_at) <= start_of(since)
+
+
+def _replay_books(
+    session: WriteSession,
+    books: Sequence[Book],
+    starts: Mapping[int, tuple[int, MandateState]],
+    reversed_rows: Mapping[int, Sequence[LedgerRow]],
+    kept: Mapping[int, set[datetime]],
+    since: Mapping[int, datetime],
+) -> list[tuple[int, datetime]]:
+    """`starts`: by mandate (the first seq that is replayed, the state before it)."""
+    if not books:
+        return []
+    rows = rows_from(session, {id_: seq for id_, (seq, _) in starts.items()})
+    left = {book.mandate_id: _left(rows[book.mandate_id], reversed_rows[book.mandate_id]) for book in books}
+    told = standing_told(session, {(id_, row.tx_hash) for id_, ones in left.items() for row in ones if row.tx_hash and tells(row)})
+    emptied = []
+    for book in books:
+        seq, start = starts[book.mandate_id]
+        earlier = [row for row in told.get(book.mandate_id, ()) if row.seq < seq]
+        replay = _Replay(start, left[book.mandate_id], earlier, book.facts)
+        book.state = replay.state()
+        wanted, book.weeks.changed = _weeks(replay, since[book.mandate_id])
+        emptied += [(book.mandate_id, at) for at in kept[book.mandate_id] - wanted]
+    return emptied
+
+
+def _left(rows: Sequence[LedgerRow], reversed_now: Sequence[LedgerRow]) -> list[LedgerRow]:
+    gone = {row.reverses_id for row in rows if row.reverses_id is not None} | {row.id for row in reversed_now}
+    return [row for row in rows if row.reverses_id is None and row.id not in gone]
+
+
+def _weeks(replay: _Replay, since: datetime) -> tuple[set[datetime], Checkpoints]:
+    """From the week of `since` on: the weeks that have a row, and the checkpoints that the reversal may have changed."""
+    first, newest = start_of(since), replay.start.last_row_at
+    wanted = {at for at in (start_of(row.occurred_at) for row in replay.rows) if at >= first}
+    if newest is None or start_of(newest) < first:
+        return wanted, {at: replay.state_before(at) for at in sorted(wanted)}
+    return wanted | {first}, {at: replay.state_before(at) for at in sorted(wanted) if at > first}
+
+
+# What is kept to go back to
+
+
+def _undo(session: Session, first: Mapping[int, int]) -> dict[int, tuple[int, MandateState]]:
+    """By mandate the newest kept state before its row `first`, as (the seq that it is before, the state)."""
+    asked = table_of("asked", {"mandate_id": (BigInteger, [*first]), "seq": (BigInteger, [*first.values()])})
+    newest = select(MandateUndo.__table__).where(MandateUndo.mandate_id == asked.c.mandate_id, MandateUndo.seq <= asked.c.seq)
+    found = {}
+    for row in session.execute(select(newest.order_by(MandateUndo.seq.desc()).limit(1).lateral("newest")).select_from(asked)):
+        try:
+            found[row.mandate_id] = (row.seq, state_from_json(row.state))
+        except StateVersionError:
+            continue
+    return found
+
+
+def _forget_after(session: WriteSession, reversed_rows: Mapping[int, Sequence[LedgerRow]]) -> None:
+    """Let go of the states that count a row that is reversed now."""
+    first = {id_: min(row.seq for row in rows) for id_, rows in reversed_rows.items()}
+    asked = table_of("asked", {"mandate_id": (BigInteger, [*first]), "seq": (BigInteger, [*first.values()])})
+    wrong = and_(MandateUndo.mandate_id == asked.c.mandate_id, MandateUndo.seq >= asked.c.seq)
+    session.execute(delete(MandateUndo).where(wrong).execution_options(synchronize_session=False))
+
+
+def forget_final(session: WriteSession, block_number: int) -> None:
+    """Blocks up to that height are final: nobody goes back behind them."""
+    session.execute(delete(MandateUndo).where(MandateUndo.block_number <= block_number).execution_options(synchronize_session=False))

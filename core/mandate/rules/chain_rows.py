@@ -1,0 +1,276 @@
+"""Chain events as rows of the ledger: one row per log, one note per reverted call.
+
+Laws
+- A row depends on its event alone, never on the rows before it: a rescan gives the same rows.
+- `cash_delta_usdc_e6` is what the log moved of the vault's own USDC. X402Paid moves none: the call's Executed has it.
+- Amounts in payloads are text with six decimals; addresses, hashes and selectors stand as the event has them.
+Source: decisions, "Chain events and the book"; wallet spec 2.11, 6.2, 6.3.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+from core.mandate.rules import events as ev
+from core.mandate.rules.refusals import UNKNOWN, reason_as_recorded
+from core.mandate.rules.rows import Kind, NewRow, ReportedBy
+from core.mandate.rules.terms import ZERO_ADDRESS
+from core.money import UsdcE6, usdc_text
+from core.times import instant_text
+
+# keccak256 of each role's name; the admin role is zero (OpenZeppelin AccessControl).
+ROLE_NAMES: Mapping[str, str] = {
+    "0x" + "00" * 32: "DEFAULT_ADMIN_ROLE",
+    "0x65d7a28e3265b37a6474929f336521b332c1681b933f6cb9f3376673440d862a": "PAUSER_ROLE",
+    "0x8ac0b48ec65013251ffdab597d09e2339877ec2bc526181d2b5f1afba2d822c8": "KEEPER_ADMIN_ROLE",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parties:
+    """Who is who for one vault, so that a row can say who acted. Addresses in any case."""
+
+    keeper: str
+    owner: str
+    agent: str | None
+    usdc: str
+
+
+def row_from_event(event: ev.ChainEvent, ref: ev.LogRef, keeper: str, owner: str, agent: str | None, *, usdc: str) -> NewRow | None:
+    """The row of one log; None when the book has no row for it (AdapterListed, AdapterDelisted, a first keeper).
+
+    `agent` is the agent that the chain named last before this log, or None; `usdc` is the vault's token. A factory event
+    (wallet spec 6.3) gives the same note for every mandate that it concerns; which those are is the caller's to say.
+    """
+    content = _content(event, Parties(keeper, owner, agent, usdc))
+    if content is None:
+        return None
+    kind, reported_by, amount, delta, payload = content
+    if isinstance(event, ev.X402Paid):
+        payload = {**payload, "adapter": ref.address}
+    return NewRow(
+        kind=kind,
+        reported_by=reported_by,
+        occurred_at=datetime.fromtimestamp(ref.at, UTC),
+        base_key=f"log:{ref.tx_hash.lower()}:{ref.log_index}",
+        amount_usdc_e6=None if amount is None else UsdcE6(amount),
+        cash_delta_usdc_e6=delta,
+        chain_id=ref.chain_id,
+        tx_hash=ref.tx_hash.lower(),
+        log_index=ref.log_index,
+        block_number=ref.block_number,
+        block_hash=ref.block_hash,
+        payload=payload,
+    )
+
+
+def expired_note(ends_at: datetime, *, safe_block: int) -> NewRow:
+    """The end of signed terms that never became a vault: the factory makes none of them from `ends_at` on.
+
+    `safe_block`: the block by whose time that is past. No log says it, so that the row names no block of its own.
+    """
+    expired = {"ends_at": instant_text(ends_at), "safe_block": safe_block}
+    return NewRow(
+        kind=Kind.NOTE,
+        reported_by=ReportedBy.CHAIN,
+        occurred_at=ends_at,
+        base_key="expired",
+        payload={"terms_expired": expired, "note": "The signed terms expired without a vault"},
+    )
+
+
+def revert_note(
+    *,
+    chain_id: int,
+    tx_hash: str,
+    block_number: int,
+    block_hash: str,
+    at: int,
+    reason: str,
+    attempted: Mapping[str, Any] | None = None,
+    proves_event_id: int | None = None,
+) -> NewRow:
+    """The note of a reverted call from the vault's agent (present or past) to the vault.
+
+    `at`: the block's time in unix seconds. `reason`: the Solidity error's name, or `unknown`; one outside the contract
+    refusals of wallet spec 7 reads as unknown and stays beside it as `contract_error`. `attempted`: what the call data
+    asked for, {target, selector, amount_usdc}. `proves_event_id`: the seq of the agent's own report of this transaction.
+    """
+    recorded = reason_as_recorded(reason)
+    refusal: dict[str, Any] = {
+        "reason": recorded,
+        "source": "chain",
+        "reason_source": "chain" if recorded != UNKNOWN else UNKNOWN,
+        "check": "block_scan",
+        "server_check": "confirmed",
+    }
+    if recorded != reason:
+        refusal["contract_error"] = reason
+    if attempted is not None:
+        refusal["attempted"] = dict(attempted)
+    payload: dict[str, Any] = {"refusal": refusal, "reverted": True}
+    if proves_event_id is not None:
+        payload["proves_event_id"] = proves_event_id
+    return NewRow(
+        kind=Kind.NOTE,
+        reported_by=ReportedBy.CHAIN,
+        occurred_at=datetime.fromtimestamp(at, UTC),
+        base_key=f"revert:{tx_hash.lower()}",
+        chain_id=chain_id,
+        tx_hash=tx_hash.lower(),
+        block_number=block_number,
+        block_hash=block_hash,
+        payload=payload,
+    )
+
+
+def mark_note(*, worth_usdc_e6: int, as_of_block: int, source: str, now: datetime) -> NewRow:
+    """A judgement that the keeper did not send to the chain (decisions 49): a row of the record by keeper."""
+    mark = {"worth_usdc": usdc_text(worth_usdc_e6), "as_of_block": as_of_block, "evidence": None, "source": source}
+    return NewRow(
+        kind=Kind.NOTE,
+        reported_by=ReportedBy.KEEPER,
+        occurred_at=now,
+        base_key=f"mark:{as_of_block}",
+        payload={"mark": mark},
+    )
+
+
+def bytes32_word(word: str) -> str:
+    """A bytes32 that holds printable ASCII, without spaces that nobody sees, as that text; anything else stays as it is."""
+    try:
+        text = bytes.fromhex(word.removeprefix("0x")).rstrip(b"\x00").decode("ascii")
+    except ValueError:
+        return word
+    return text if text and text.isprintable() and text == " ".join(text.split()) else word
+
+
+_Content = tuple[Kind, ReportedBy, int | None, int, dict[str, Any]]
+
+
+def _content(event: ev.ChainEvent, parties: Parties) -> _Content | None:
+    """Kind, reporter, amount, cash delta and payload of an event."""
+    match event:
+        case ev.Deposited() | ev.Executed() | ev.ProceedsReceived() | ev.Unwound() | ev.Settled() | ev.Withdrawn() | ev.X402Paid():
+            return _money(event, parties)
+        case ev.VaultCreated() | ev.AgentSet() | ev.AgentRemoved() | ev.Marked() | ev.Stopped() | ev.PayeeChanged() | ev.TermsCancelled():
+            return _control(event, parties)
+        case ev.AdapterListed() | ev.AdapterDelisted():
+            return None
+        case _:
+            return _factory(event)
+
+
+def _money(event: Any, parties: Parties) -> _Content:
+    chain = ReportedBy.CHAIN
+    match event:
+        case ev.Deposited():
+            return Kind.DEPOSIT, chain, event.amount, event.amount, {"from": event.from_, "balance": usdc_text(event.balance)}
+        case ev.Executed():
+            return Kind.MOVE, chain, event.spent or event.received, event.received - event.spent, {"executed": _executed(event)}
+        case ev.Unwound():
+            unwound = {"by": event.by, "target": event.target, "selector": event.selector}
+            unwound |= {"received": usdc_text(event.received), "balance": usdc_text(event.balance)}
+            return Kind.NOTE, chain, event.received, event.received, {"unwound": unwound}
+        case ev.ProceedsReceived():
+            proceeds = {"adapter": event.adapter, "balance": usdc_text(event.balance)}
+            return Kind.NOTE, chain, event.amount, event.amount, {"proceeds": proceeds}
+        case ev.Settled():
+            settled = {"payee": event.payee, "gain": usdc_text(event.gain), "fee": usdc_text(event.fee)}
+            settled["balance"] = usdc_text(event.balance)
+            return Kind.PAYOUT, chain, event.fee, -event.fee, {"settled": settled}
+        case ev.Withdrawn():
+            return _withdrawn(event, parties)
+        case _:
+            payload = {"fee_kind": "x402", "resource": event.resource_hash, "pay_to": event.pay_to}
+            return Kind.FEE, chain, event.amount, 0, payload
+
+
+def _executed(event: ev.Executed) -> dict[str, Any]:
+    return {
+        "target": event.target,
+        "selector": event.selector,
+        "spent": usdc_text(event.spent),
+        "received": usdc_text(event.received),
+        "nonce": event.nonce,
+        "balance": usdc_text(event.balance),
+    }
+
+
+def _withdrawn(event: ev.Withdrawn, parties: Parties) -> _Content:
+    """Another token's amount has other units: it stays raw, and moves no cash."""
+    withdrawn = {"token": event.token, "to": event.to, "balance": usdc_text(event.balance)}
+    if _same(event.token, parties.usdc):
+        return Kind.WITHDRAW, ReportedBy.CHAIN, event.amount, -event.amount, {"withdrawn": withdrawn}
+    raw = {"token": event.token, "to": event.to, "amount_raw": str(event.amount), "balance_raw": str(event.balance)}
+    return Kind.WITHDRAW, ReportedBy.CHAIN, None, 0, {"withdrawn": raw}
+
+
+def _control(event: Any, parties: Parties) -> _Content:
+    note, chain = Kind.NOTE, ReportedBy.CHAIN
+    match event:
+        case ev.VaultCreated():
+            created = {"vault": event.vault, "terms_digest": event.terms_digest, "owner": event.owner, "agent": _or_none(event.agent)}
+            return note, chain, None, 0, {"vault_created": created}
+        case ev.AgentSet():
+            return note, chain, None, 0, {"agent_set": {"agent": event.agent}, "note": "Agent set on chain"}
+        case ev.AgentRemoved():
+            removed = {"agent": event.agent, "by": event.by}
+            return note, chain, None, 0, {"agent_removed": removed, "note": "Paused: agent removed on chain"}
+        case ev.Marked():
+            mark = {"worth_usdc": usdc_text(event.worth), "as_of_block": event.as_of_block, "evidence": event.evidence}
+            return note, ReportedBy.KEEPER, None, 0, {"mark": mark}
+        case ev.Stopped():
+            worth = usdc_text(event.worth) if event.worth_known else None
+            stopped = {"by": event.by, "reason": bytes32_word(event.reason), "worth_usdc": worth}
+            return Kind.STOP, _who(event.by, parties), None, 0, {"stopped": stopped}
+        case ev.PayeeChanged():
+            changed = {"previous_payee": event.previous_payee, "new_payee": event.new_payee}
+            return note, chain, None, 0, {"payee_changed": changed}
+        case _:
+            return note, chain, None, 0, {"terms_cancelled": {"terms_digest": event.terms_digest, "owner": event.owner}}
+
+
+def _factory(event: Any) -> _Content | None:
+    """A keeper that replaces the zero address is the first one, not a change (wallet spec 6.3)."""
+    if isinstance(event, ev.KeeperChanged | ev.GuardChanged) and _is_first(event):
+        return None
+    payload = {"factory": True, "event": type(event).__name__, "args": _factory_args(event)}
+    return Kind.NOTE, ReportedBy.CHAIN, None, 0, payload
+
+
+def _is_first(event: ev.KeeperChanged | ev.GuardChanged) -> bool:
+    return _or_none(event.previous_keeper if isinstance(event, ev.KeeperChanged) else event.previous_guard) is None
+
+
+def _factory_args(event: Any) -> dict[str, str]:
+    """Arguments under their Solidity names; times as text of unix seconds, roles by name where they have one."""
+    args = {_camel(field.name): str(getattr(event, field.name)) for field in fields(event)}
+    if "role" in args:
+        args["role"] = ROLE_NAMES.get(args["role"].lower(), args["role"])
+    return args
+
+
+def _camel(name: str) -> str:
+    head, *tail = name.split("_")
+    return head + "".join(part.capitalize() for part in tail)
+
+
+def _who(by: str, parties: Parties) -> ReportedBy:
+    """Who stopped: the keeper's key, the owner, the agent; anyone else could only enforce the stop line."""
+    if _same(by, parties.keeper):
+        return ReportedBy.KEEPER
+    if _same(by, parties.owner):
+        return ReportedBy.OWNER
+    if parties.agent is not None and _same(by, parties.agent):
+        return ReportedBy.AGENT
+    return ReportedBy.CHAIN
+
+
+def _same(left: str, right: str) -> bool:
+    return left.lower() == right.lower()
+
+
+def _or_none(address: str) -> str | None:
+    return None if address == ZERO_ADDRESS else address

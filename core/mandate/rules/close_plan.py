@@ -1,0 +1,209 @@
+"""The close-all plan (wallet spec 2.18): how the owner leaves, step by step. A plan sends nothing.
+
+    stop (unless stopped)  ->  one step a position  ->  withdraw
+
+Laws
+- The owner's stop is left out in [ends_at, ends_at + 1 day): the plan then says settle_grace and until when.
+- A position that an adapter reads is closed: by the owner's unwind (data set) or by the service's relay (data null,
+  dry_run). A position without a known exit is kept: one that only the agent reported, and one at an adapter whose exit
+  nobody here knows. Action keep, reason no_known_exit_adapter, type unwind without data and without a signer.
+- Proceeds are rounded down, costs up. Unknown is null with a reason: one unpriced position leaves exit_cost_est null, one
+  unpriced position that the plan closes leaves gets_back_est null.
+- `position_label` is the only field that can hold text that an agent wrote.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.lock import settle_grace_until
+from core.mandate.rules.state import MandateFacts, MandateState, Position
+from core.mandate.rules.terms import MandateTerms
+from core.mandate.rules.worth import exit_cost_up
+from core.money import bps_of_down, usdc_text_or_none
+from core.times import utc_text_or_none
+
+
+class Adapter(StrEnum):
+    """`listed`: any other adapter of the mandate's rules; the position's `venue` names it where the deployment does."""
+
+    TEST_VENUE = "test_venue"
+    LISTED = "listed"
+    RELAY = "relay"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerCall:
+    """A transaction for the owner to sign. `data` 0x hex; `to` a checksum address."""
+
+    to: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterPosition:
+    """What an adapter says it holds for the vault. `worth_usdc_e6` None: not priced. A worth of 0 is a position too.
+
+    `unwind`: the owner's call; None: no exit is known, so the position is kept. `dry_run`: what the relay's trial said,
+    for relay. `venue` None: no name is known.
+    """
+
+    adapter: Adapter
+    adapter_address: str
+    venue: str | None
+    label: str | None
+    worth_usdc_e6: int | None
+    unwind: OwnerCall | None = None
+    dry_run: Mapping[str, Any] | None = None
+
+    @property
+    def is_closable(self) -> bool:
+        return self.adapter is Adapter.RELAY or self.unwind is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFacts:
+    """`now`: unix seconds of the latest block (paper: the clock). `spread_bps` None: what closing costs is not known.
+
+    `stop_call` and `withdraw_call` are the owner's calls; None on paper. `relay_positions_read` False: a venue could not be
+    read, so there may be positions that the plan does not know.
+    """
+
+    facts: MandateFacts
+    terms: MandateTerms
+    state: MandateState
+    positions: Sequence[AdapterPosition]
+    relay_positions_read: bool
+    stop_call: OwnerCall | None
+    withdraw_call: OwnerCall | None
+    spread_bps: int | None
+    now: int
+
+
+def close_all_plan(plan: PlanFacts) -> dict[str, Any]:
+    """The whole answer of GET /mandate-wallet/mandates/{id}/close-all-plan."""
+    grace_until = settle_grace_until(plan.terms.ends_at, plan.now) if _is_live(plan) else None
+    closed = _closed(plan)
+    kept = [*(_keep_at_adapter(one) for one in plan.positions if not one.is_closable), *(_keep(one) for one in _reported_alone(plan))]
+    steps = [*_stop(plan, grace_until), *(_close(one, plan) for one in closed), *kept, *_withdraw(plan)]
+    exit_cost, reason = _exit_cost(plan, keeps_any=bool(kept))
+    return {
+        "steps": [{"n": n, **step} for n, step in enumerate(steps, start=1)],
+        "reason": "settle_grace" if grace_until is not None else None,
+        "locked_until": utc_text_or_none(grace_until),
+        "relay_positions_read": plan.relay_positions_read,
+        "closes": len(closed),
+        "kept_at_venue": len(kept),
+        "exit_cost_est": usdc_text_or_none(exit_cost),
+        "exit_cost_reason": reason,
+        "gets_back_est": usdc_text_or_none(_gets_back(plan)),
+    }
+
+
+def _is_live(plan: PlanFacts) -> bool:
+    return plan.state.status in (Status.SIGNED, Status.WORKING)
+
+
+def _stop(plan: PlanFacts, grace_until: int | None) -> list[dict[str, Any]]:
+    if not _is_live(plan) or grace_until is not None:
+        return []
+    return [_step("stop", who="owner", text="You sign the stop", call=plan.stop_call, note="The agent cannot act from then on.")]
+
+
+def _withdraw(plan: PlanFacts) -> list[dict[str, Any]]:
+    """Nothing of a paper mandate is anywhere to be withdrawn from."""
+    if plan.facts.market_mode is MarketMode.PAPER:
+        return []
+    note = "All USDC of the vault but a fee that is still owed goes to you."
+    return [_step("withdraw", who="owner", text="You sign the withdrawal", call=plan.withdraw_call, note=note)]
+
+
+def _close(position: AdapterPosition, plan: PlanFacts) -> dict[str, Any]:
+    is_relay = position.adapter is Adapter.RELAY
+    step = _step(
+        "close" if is_relay else "unwind",
+        who="relay" if is_relay else "owner",
+        text="The service closes it with its relay key" if is_relay else "You sign the unwind",
+        call=None if is_relay else position.unwind,
+        note="Closed at the market." if is_relay else "Sold through its adapter; the USDC goes to your vault.",
+    )
+    step |= {
+        "venue": position.venue,
+        "adapter": position.adapter.value,
+        "adapter_address": position.adapter_address,
+        "action": "close_at_market" if is_relay else "unwind",
+        "est_proceeds_usdc": usdc_text_or_none(_proceeds(position, plan.spread_bps)),
+        "position_label": position.label,
+    }
+    return step | ({"dry_run": position.dry_run} if is_relay else {})
+
+
+def _keep_at_adapter(position: AdapterPosition) -> dict[str, Any]:
+    step = _step("unwind", who=None, text=None, call=None, note="Held through an adapter whose exit this service does not know.")
+    where = {"venue": position.venue, "adapter": position.adapter.value, "adapter_address": position.adapter_address}
+    return step | where | {"action": "keep", "reason": "no_known_exit_adapter", "position_label": position.label}
+
+
+def _keep(position: Position) -> dict[str, Any]:
+    step = _step("unwind", who=None, text=None, call=None, note="Reported by the agent; no adapter can close it.")
+    label = position.name or position.id
+    return step | {"action": "keep", "reason": "no_known_exit_adapter", "position_label": label}
+
+
+def _step(kind: str, *, who: str | None, text: str | None, call: OwnerCall | None, note: str) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "venue": None,
+        "adapter": None,
+        "action": None,
+        "who_signs": who,
+        "who_signs_text": text,
+        "to": None if call is None else call.to,
+        "data": None if call is None else call.data,
+        "est_proceeds_usdc": None,
+        "note": note,
+        "reason": None,
+        "position_label": None,
+    }
+
+
+def _closed(plan: PlanFacts) -> list[AdapterPosition]:
+    return [position for position in plan.positions if position.is_closable]
+
+
+def _reported_alone(plan: PlanFacts) -> list[Position]:
+    """Reported positions at no adapter that was read. A paper mandate's are void after its end."""
+    if plan.facts.market_mode is MarketMode.PAPER and plan.state.is_ended:
+        return []
+    read = {position.adapter_address.lower() for position in plan.positions}
+    return [one for one in plan.state.positions if not one.target or str(one.target["address"]).lower() not in read]
+
+
+def _proceeds(position: AdapterPosition, spread_bps: int | None) -> int | None:
+    if position.worth_usdc_e6 is None or spread_bps is None:
+        return None
+    return position.worth_usdc_e6 - exit_cost_up(position.worth_usdc_e6, spread_bps)
+
+
+def _exit_cost(plan: PlanFacts, *, keeps_any: bool) -> tuple[int | None, str | None]:
+    if not plan.relay_positions_read:
+        return None, "relay_positions_not_read"
+    if keeps_any or any(position.worth_usdc_e6 is None for position in plan.positions):
+        return None, "position_not_priced"
+    if plan.positions and plan.spread_bps is None:
+        return None, "spread_unknown"
+    return sum(exit_cost_up(position.worth_usdc_e6 or 0, plan.spread_bps or 0) for position in plan.positions), None
+
+
+def _gets_back(plan: PlanFacts) -> int | None:
+    """Cash and proceeds, less the fee that the agent would be owed then: bps of the realised gain, less what was paid."""
+    proceeds = [_proceeds(position, plan.spread_bps) for position in _closed(plan)]
+    if not plan.relay_positions_read or None in proceeds:
+        return None
+    brought = sum(one for one in proceeds if one is not None)
+    state = plan.state
+    gain = max(0, state.received_usdc_e6 + brought - state.spent_usdc_e6)
+    fee = max(0, bps_of_down(gain, plan.terms.agent_fee_bps) - state.paid_out_usdc_e6)
+    return max(0, state.cash_usdc_e6 + brought - fee)

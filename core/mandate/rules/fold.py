@@ -1,0 +1,400 @@
+"""The fold: rows of one mandate's book, oldest first, to its state.
+
+Laws
+- fold(rows) = apply(... apply(apply(EMPTY_STATE, r1), r2) ..., rn) over the effective rows: one by one or all at once,
+  the state is the same. A reversed row counts as if it had never been written.
+- A row is applied with what earlier rows of its transaction told (told.py): the state alone need not remember them.
+- What the chain, the owner and the keeper say is read from their rows only: an agent's payload may hold any key.
+- The chain's row of a payment replaces the agent's report of the same payment: a fee is counted once.
+- Money out where no adapter values it is counted as the vault counts it: row by row, all such targets together.
+- A refusal is counted once, whether the agent or the block scan came first.
+- On testnet nothing but the chain ends a mandate: a stop, payout or cancellation without a block, as older records have them, ends nothing.
+
+          signed            deposited = budget            stop              payout
+   draft --------> signed ---------------------> working -------> stopped ---------> settled
+                  (paper: working at once)              '--- payout after the end ---^
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.positions import with_reported
+from core.mandate.rules.reported import usable_usdc_e6
+from core.mandate.rules.rows import Kind, LedgerRow, ReportedBy
+from core.mandate.rules.state import EMPTY_STATE, ChainMark, LastBatch, MandateFacts, MandateState, TargetFlow, changed
+from core.mandate.rules.told import PROVABLE_CLASSES, Told, ToldByTx, fee_class_of, is_refusal
+from core.mandate.rules.unvalued import unvalued_out_after, unvalued_out_after_proceeds
+
+
+def fold(rows: Iterable[LedgerRow], facts: MandateFacts) -> MandateState:
+    """The state after `rows`, oldest first, reversals included or already left out."""
+    return fold_on(EMPTY_STATE, effective(rows), facts, ToldByTx())
+
+
+def fold_on(state: MandateState, rows: Iterable[LedgerRow], facts: MandateFacts, told: ToldByTx) -> MandateState:
+    """The state after more rows that count, oldest first. `told`: by the rows before them; these are added to it."""
+    for row in rows:
+        state = apply(state, row, facts, told.of(row))
+        told.add(row)
+    return state
+
+
+def effective(rows: Iterable[LedgerRow]) -> list[LedgerRow]:
+    """The rows that count: without reversed rows and without their reversals, in the same order."""
+    listed = list(rows)
+    reversed_ids = {row.reverses_id for row in listed if row.reverses_id is not None}
+    return [row for row in listed if row.reverses_id is None and row.id not in reversed_ids]
+
+
+def apply(state: MandateState, row: LedgerRow, facts: MandateFacts, told: Told) -> MandateState:
+    """The state after one more row. `told`: by the rows before it of its transaction.
+
+    Errors: ValueError for a reversal, which needs a fold of the rows that are left.
+    """
+    if row.reverses_id is not None:
+        raise ValueError(f"row {row.seq} reverses another: fold the effective rows instead")
+    state = _with_cash(state, row)
+    state = _with_unvalued(state, row, facts)
+    state = _fee(state, row, told) if row.kind is Kind.FEE else _BY_KIND[row.kind](state, row, facts)
+    if is_refusal(row):
+        state = _refused(state, row, told)
+    if row.reported_by is ReportedBy.AGENT:
+        state = _with_report(state, row, facts)
+    if state.status is Status.SIGNED and state.vault_address and state.deposited_usdc_e6 >= facts.budget_usdc_e6:
+        state = changed(state, status=Status.WORKING)
+    return changed(state, last_row_at=_later(state.last_row_at, row.occurred_at))
+
+
+# Cash
+
+
+def _with_cash(state: MandateState, row: LedgerRow) -> MandateState:
+    delta = row.cash_delta_usdc_e6
+    if delta:
+        state = changed(state, cash_usdc_e6=state.cash_usdc_e6 + delta)
+    match row.kind:
+        case Kind.DEPOSIT:
+            return changed(state, deposited_usdc_e6=state.deposited_usdc_e6 + delta)
+        case Kind.PAYOUT:
+            return changed(state, paid_out_usdc_e6=state.paid_out_usdc_e6 - delta)
+        case Kind.WITHDRAW:
+            donated = (row.amount_usdc_e6 or 0) + delta
+            withdrawn = state.withdrawn_usdc_e6 - delta
+            return changed(state, withdrawn_usdc_e6=withdrawn, donated_usdc_e6=state.donated_usdc_e6 + donated)
+        case _:
+            spent, received = spent_and_received(row)
+            if not spent and not received:
+                return state
+            return changed(
+                state,
+                spent_usdc_e6=state.spent_usdc_e6 + spent,
+                received_usdc_e6=state.received_usdc_e6 + received,
+            )
+
+
+def spent_and_received(row: LedgerRow) -> tuple[int, int]:
+    """What a row took out of cash and what it brought in: an Executed says both, any other row by its delta's sign."""
+    delta = row.cash_delta_usdc_e6
+    executed = chain_fact(row, "executed")
+    if executed is not None:
+        spent, received = usable_usdc_e6(executed.get("spent")), usable_usdc_e6(executed.get("received"))
+        if spent is not None and received is not None and received - spent == delta:
+            return spent, received
+    return max(0, -delta), max(0, delta)
+
+
+def _with_unvalued(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    """The vault's counter of money that no adapter values, which a call of the agent, an unwind and proceeds move."""
+    if not facts.positions.unvalued:
+        return state
+    before = state.unvalued_out_usdc_e6
+    if proceeds := chain_fact(row, "proceeds"):
+        out = unvalued_out_after_proceeds(before, facts.positions, str(proceeds.get("adapter")), row.amount_usdc_e6 or 0)
+    elif called := chain_fact(row, "executed") or chain_fact(row, "unwound"):
+        spent, received = spent_and_received(row)
+        target, selector = str(called.get("target")), str(called.get("selector"))
+        out = unvalued_out_after(before, facts.positions, target, selector, spent_usdc_e6=spent, received_usdc_e6=received)
+    else:
+        return state
+    return state if out == state.unvalued_out_usdc_e6 else changed(state, unvalued_out_usdc_e6=out)
+
+
+def chain_fact(row: LedgerRow, key: str) -> Mapping[str, Any] | None:
+    """payload[key] when it is an object and the agent did not write the row."""
+    fact = row.payload.get(key)
+    return fact if fact is not None and isinstance(fact, Mapping) and row.reported_by is not ReportedBy.AGENT else None
+
+
+# Kinds
+
+
+def _signed(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    if state.status is not Status.DRAFT:
+        return state if state.signed_at else changed(state, signed_at=row.occurred_at)
+    status = Status.WORKING if facts.market_mode is MarketMode.PAPER else Status.SIGNED
+    return changed(state, status=status, signed_at=row.occurred_at)
+
+
+def _unchanged(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    return state
+
+
+def _trade(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    """A move, buy or sell: the chain's Executed on testnet, the agent's report on paper."""
+    executed = chain_fact(row, "executed")
+    if executed is not None:
+        return _executed(state, row, executed)
+    if facts.market_mode is MarketMode.TESTNET or state.is_ended:
+        return state
+    spent = max(0, -row.cash_delta_usdc_e6)
+    return _moved(state, row.occurred_at, spent)
+
+
+def _executed(state: MandateState, row: LedgerRow, executed: Mapping[str, Any]) -> MandateState:
+    spent, received = spent_and_received(row)
+    batch = _batch(state.last_batch, row.tx_hash or "", executed.get("nonce"), spent)
+    state = _moved(state, row.occurred_at, batch.spent_usdc_e6)
+    state = _with_flow(state, str(executed.get("target")), spent=spent, received=received)
+    return changed(state, last_batch=batch)
+
+
+def _batch(last: LastBatch | None, tx_hash: str, nonce: Any, spent: int) -> LastBatch:
+    number = nonce if isinstance(nonce, int) else -1
+    before = last.spent_usdc_e6 if last and (last.tx_hash, last.nonce) == (tx_hash, number) else 0
+    return LastBatch(tx_hash=tx_hash, nonce=number, spent_usdc_e6=before + spent)
+
+
+def _moved(state: MandateState, at: datetime, spent: int) -> MandateState:
+    largest = max(state.largest_move_usdc_e6, spent)
+    return changed(state, moves_count=state.moves_count + 1, largest_move_usdc_e6=largest, last_move_at=_later(state.last_move_at, at))
+
+
+def _with_flow(state: MandateState, target: str, *, spent: int = 0, received: int = 0, cost: int = 0) -> MandateState:
+    """Move a target's flow and the positions' basis: what is spent is out at cost, what comes back is not."""
+    flows = {flow.target: flow for flow in state.targets}
+    flow = flows.get(target, TargetFlow(target=target))
+    flows[target] = replace(
+        flow,
+        spent_usdc_e6=flow.spent_usdc_e6 + spent,
+        received_usdc_e6=flow.received_usdc_e6 + received,
+        cost_usdc_e6=flow.cost_usdc_e6 + cost,
+    )
+    basis = state.positions_basis_usdc_e6 + spent - received - cost
+    return changed(state, targets=tuple(flows.values()), positions_basis_usdc_e6=basis)
+
+
+def _fee(state: MandateState, row: LedgerRow, told: Told) -> MandateState:
+    """A fee with a transaction is compared with what was told: the chain's word replaces the agent's, never adds to it."""
+    amount, fee_class = row.amount_usdc_e6 or 0, fee_class_of(row)
+    by_agent = row.reported_by is ReportedBy.AGENT
+    if not by_agent and "adapter" in row.payload:
+        state = _with_flow(state, str(row.payload["adapter"]), cost=amount)
+    if fee_class in PROVABLE_CLASSES:
+        if by_agent and told.is_paid:
+            return state
+        if not by_agent and not told.is_paid:
+            for reported_class, (reported, count) in told.reported.items():
+                state = _with_fee(state, reported_class, -reported, -count)
+    return _with_fee(state, fee_class, amount, 1)
+
+
+def _with_fee(state: MandateState, fee_class: str, amount: int, count: int) -> MandateState:
+    match fee_class:
+        case "tools":
+            return changed(state, fees_tools_usdc_e6=state.fees_tools_usdc_e6 + amount)
+        case "venue":
+            return changed(state, fees_venue_usdc_e6=state.fees_venue_usdc_e6 + amount)
+        case "network":
+            return changed(state, fees_network_usdc_e6=state.fees_network_usdc_e6 + amount)
+        case _:
+            return changed(
+                state,
+                fees_unclassified_usdc_e6=state.fees_unclassified_usdc_e6 + amount,
+                fees_unclassified_count=state.fees_unclassified_count + count,
+            )
+
+
+def _resolve(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    if facts.market_mode is MarketMode.PAPER and state.is_ended:
+        return state
+    return changed(state, resolved_usdc_e6=state.resolved_usdc_e6 + (row.amount_usdc_e6 or 0))
+
+
+def _stop(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    if _is_word_alone(row, facts):
+        return state
+    stopped = row.payload.get("stopped")
+    stopped = stopped if isinstance(stopped, Mapping) else {}
+    state = _end(state, Status.STOPPED, row)
+    if row.block_hash is not None:
+        state = changed(state, agent_on_chain=None, agent_known=True)
+    if state.stopped_at is not None:
+        return state
+    return changed(
+        state,
+        stopped_at=row.occurred_at,
+        stopped_by=row.reported_by.value,
+        stop_reason=None if stopped.get("reason") is None else str(stopped["reason"]),
+        stop_worth_usdc_e6=usable_usdc_e6(stopped.get("worth_usdc")),
+    )
+
+
+def _payout(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    """Settled; a later one (more was unwound) pays the rest and changes no status."""
+    if _is_word_alone(row, facts):
+        return state
+    state = _end(state, Status.SETTLED, row)
+    if row.block_hash is not None:
+        state = changed(state, agent_on_chain=None, agent_known=True)
+    return state if state.settled_at else changed(state, settled_at=row.occurred_at)
+
+
+def _is_word_alone(row: LedgerRow, facts: MandateFacts) -> bool:
+    """On testnet a signature that is out can become a vault whatever the record says; an end without a block is no end."""
+    return row.block_hash is None and facts.market_mode is MarketMode.TESTNET
+
+
+def _end(state: MandateState, status: Status, row: LedgerRow) -> MandateState:
+    """Move on to an ending, never back: a stop after the settlement is only a fact beside it."""
+    if state.status not in _ENDS[status]:
+        return state
+    if state.status in _UNFUNDED:
+        state = changed(state, unfunded_end_block=row.block_number)
+    return changed(state, status=status, ended_at=state.ended_at or row.occurred_at)
+
+
+# Notes
+
+
+def _note(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    if row.reported_by is not ReportedBy.AGENT:
+        for key, read in _NOTES.items():
+            fact = row.payload.get(key)
+            if fact is not None and (isinstance(fact, Mapping) or fact is True):
+                state = read(state, row, fact if isinstance(fact, Mapping) else {})
+    elif row.payload.get("stop_requested") is True:
+        state = changed(state, stop_requested_at=state.stop_requested_at or row.occurred_at)
+    return state
+
+
+def _vault_created(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    """A vault proves its terms: a draft whose owner deployed it without telling the service is signed by it, and terms that were
+    thought to have expired have not."""
+    if state.status in (Status.DRAFT, Status.CANCELLED):
+        state = changed(state, status=Status.SIGNED, signed_at=state.signed_at or row.occurred_at, ended_at=None, unfunded_end_block=None)
+    agent = fact.get("agent")
+    return changed(
+        state,
+        vault_address=str(fact.get("vault")),
+        vault_created_at=row.occurred_at,
+        agent_on_chain=agent,
+        agent_known=True,
+        last_agent_set=agent or state.last_agent_set,
+    )
+
+
+def _agent_set(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    agent = str(fact.get("agent"))
+    state = changed(state, agent_on_chain=agent, agent_known=True, last_agent_set=agent)
+    if not state.paused or state.is_ended:
+        return state
+    return changed(state, paused=False, paused_at=None, last_resumed_at=row.occurred_at)
+
+
+def _agent_removed(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    state = changed(state, agent_on_chain=None, agent_known=True)
+    if state.paused or state.is_ended:
+        return state
+    return changed(state, paused=True, paused_at=row.occurred_at, last_paused_at=row.occurred_at)
+
+
+def _marked(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    worth, block = usable_usdc_e6(fact.get("worth_usdc")), fact.get("as_of_block")
+    if worth is None:
+        return changed(state, data_issue=True)
+    mark = ChainMark(worth_usdc_e6=worth, as_of_block=block if isinstance(block, int) else None, at=row.occurred_at)
+    return changed(state, mark=mark, positions_basis_usdc_e6=worth - state.cash_usdc_e6)
+
+
+def _unwound(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    return _with_flow(state, str(fact.get("target")), received=row.amount_usdc_e6 or 0)
+
+
+def _proceeds(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    return _with_flow(state, str(fact.get("adapter")), received=row.amount_usdc_e6 or 0)
+
+
+def _cancelled(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    """By the chain's TermsCancelled, or by its time: from endsAt on the factory makes no vault of the terms."""
+    return state if state.vault_address else _end(state, Status.CANCELLED, row)
+
+
+def _refused(state: MandateState, row: LedgerRow, told: Told) -> MandateState:
+    """Count an attempt once: by its transaction, or by the proof's own word for which report it proves."""
+    refusal, by_agent = row.payload["refusal"], row.reported_by is ReportedBy.AGENT
+    known = row.payload.get("proves_event_id") is not None or told.is_refused
+    is_confirmed = not by_agent or refusal.get("server_check") == "confirmed"
+    if by_agent and known:
+        return state
+    return changed(
+        state,
+        reverts_count=state.reverts_count + (not by_agent and row.payload.get("reverted") is True),
+        refusals_count=state.refusals_count + (not known),
+        refusals_confirmed_count=state.refusals_confirmed_count + is_confirmed,
+    )
+
+
+# The agent's word
+
+
+def _with_report(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
+    """Positions, marks, the next step and flags of a report. After a paper mandate's end its positions are void."""
+    if not (facts.market_mode is MarketMode.PAPER and state.is_ended):
+        state = with_reported(state, row, facts)
+    next_at = row.payload.get("next_at")
+    if isinstance(next_at, str):
+        state = changed(state, next_at=next_at[:64])
+    violation = row.payload.get("violation")
+    codes = violation.get("codes") if isinstance(violation, Mapping) else None
+    if not isinstance(codes, list | tuple) or not codes:
+        return state
+    merged = tuple(sorted({*state.violation_codes, *map(str, codes)}))
+    return changed(state, violation_codes=merged, violations_count=state.violations_count + 1)
+
+
+def _later(left: datetime | None, right: datetime) -> datetime:
+    return right if left is None else max(left, right)
+
+
+_ENDS: Mapping[Status, tuple[Status, ...]] = {  # from where each ending is reached
+    Status.STOPPED: (Status.SIGNED, Status.WORKING),
+    Status.SETTLED: (Status.SIGNED, Status.WORKING, Status.STOPPED),
+    Status.CANCELLED: (Status.DRAFT, Status.SIGNED),
+}
+_UNFUNDED = (Status.DRAFT, Status.SIGNED)
+_Fold = Callable[[MandateState, LedgerRow, MandateFacts], MandateState]
+_BY_KIND: Mapping[Kind, _Fold] = {
+    Kind.SIGNED: _signed,
+    Kind.DEPOSIT: _unchanged,
+    Kind.MOVE: _trade,
+    Kind.BUY: _trade,
+    Kind.SELL: _trade,
+    Kind.RESOLVE: _resolve,
+    Kind.STOP: _stop,
+    Kind.WITHDRAW: _unchanged,
+    Kind.PAYOUT: _payout,
+    Kind.NOTE: _note,
+}
+_NOTES: Mapping[str, Callable[[MandateState, LedgerRow, Mapping[str, Any]], MandateState]] = {
+    "vault_created": _vault_created,
+    "agent_set": _agent_set,
+    "agent_removed": _agent_removed,
+    "mark": _marked,
+    "unwound": _unwound,
+    "proceeds": _proceeds,
+    "terms_cancelled": _cancelled,
+    "terms_expired": _cancelled,
+}

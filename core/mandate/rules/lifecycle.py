@@ -1,0 +1,129 @@
+"""The life of a mandate, as one table.
+
+Laws
+- A status only ever moves along a line of the table. Everything not in it is refused with WrongStatusError.
+- stopped, settled and cancelled are final for the agent; nothing leads back to signed or working.
+- A pause is a flag beside the status, never a status (wallet spec 3.2).
+- A reorg is not a move: the rows of the lost block are reversed and the status is folded anew from what is left, so a
+  fold may well show an earlier status than before. The table binds callers, not the fold's history.
+- On testnet the table says what may be asked for, and the chain's row moves the status: a stop or a cancellation of signed terms is asked
+  for by a call that the owner sends, and an end of terms without money is said once its block is safe (docs/decisions/0076).
+- Signed terms without a vault are cancelled by time too: from endsAt on, by a safe block, no vault can be made of them.
+- When the owner may stop (the day after the end) is a question of time, not of status: core/mandate/rules/lock.py.
+
+            assign               accept              accept
+             .--.                 .--.                .--.
+             v  |                 v  |                v  |
+  (new) --> draft --- sign ----> signed --- fund --> working --- stop ---> stopped --- settle --> settled
+             |  '--- sign (paper) -|--|---------------^ |                    ^                     ^  |
+             |                     |  '---- stop -------|--------------------'                     |  '-- settle
+             |                     |                    '------------- settle (after the end) -----'
+             '-- cancel --> cancelled <-- cancel (without a vault)
+
+Source: wallet spec 3.1, decisions 25, 36, 37; MandateVault.Status.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from core.errors import WrongStatusError
+
+
+class Status(StrEnum):
+    DRAFT = "draft"
+    SIGNED = "signed"
+    WORKING = "working"
+    STOPPED = "stopped"
+    SETTLED = "settled"
+    CANCELLED = "cancelled"
+
+
+class MarketMode(StrEnum):
+    PAPER = "paper"  # no vault: works from the signature on, cash comes from reports
+    TESTNET = "testnet"  # a vault on a test network: cash comes from the chain
+
+
+class Move(StrEnum):
+    ASSIGN = "assign"  # the owner designates the agent
+    SIGN = "sign"  # the owner's signature of the terms
+    FUND = "fund"  # deposits reached the budget
+    ACCEPT = "accept"  # the agent accepts
+    STOP = "stop"  # by owner, agent, keeper or the stop line
+    SETTLE = "settle"  # the agent's fee was settled
+    CANCEL = "cancel"  # the owner drops it before there is a vault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveFacts:
+    """What a move's condition looks at. `is_past_end`: the block's time (paper: the clock) is at or after ends_at."""
+
+    market_mode: MarketMode = MarketMode.TESTNET
+    has_vault: bool = False
+    is_fully_funded: bool = False
+    is_past_end: bool = False
+
+
+class When(StrEnum):
+    """A condition; the value is the sentence that a refusal gives."""
+
+    ALWAYS = "always"
+    ON_TESTNET = "only on a test network"
+    ON_PAPER = "only on paper"
+    WITHOUT_VAULT = "only while it has no vault; stop it instead"
+    FULLY_FUNDED = "only once the vault holds the whole budget"
+    PAST_END = "only after a stop or from its end date on"
+
+
+class Transition(NamedTuple):
+    status: Status
+    move: Move
+    when: When
+    next: Status
+
+
+TABLE: tuple[Transition, ...] = (
+    Transition(Status.DRAFT, Move.ASSIGN, When.ALWAYS, Status.DRAFT),
+    Transition(Status.DRAFT, Move.SIGN, When.ON_TESTNET, Status.SIGNED),
+    Transition(Status.DRAFT, Move.SIGN, When.ON_PAPER, Status.WORKING),
+    Transition(Status.DRAFT, Move.CANCEL, When.ALWAYS, Status.CANCELLED),
+    Transition(Status.SIGNED, Move.ACCEPT, When.ALWAYS, Status.SIGNED),
+    Transition(Status.SIGNED, Move.FUND, When.FULLY_FUNDED, Status.WORKING),
+    Transition(Status.SIGNED, Move.STOP, When.ALWAYS, Status.STOPPED),
+    Transition(Status.SIGNED, Move.CANCEL, When.WITHOUT_VAULT, Status.CANCELLED),
+    Transition(Status.WORKING, Move.ACCEPT, When.ALWAYS, Status.WORKING),
+    Transition(Status.WORKING, Move.STOP, When.ALWAYS, Status.STOPPED),
+    Transition(Status.WORKING, Move.SETTLE, When.PAST_END, Status.SETTLED),
+    Transition(Status.STOPPED, Move.SETTLE, When.ALWAYS, Status.SETTLED),
+    Transition(Status.SETTLED, Move.SETTLE, When.ALWAYS, Status.SETTLED),
+)
+
+ACTIVE = frozenset({Status.SIGNED, Status.WORKING})  # a mandate that an agent holds
+ENDED = frozenset({Status.STOPPED, Status.SETTLED, Status.CANCELLED})  # final for the agent
+
+_HOLDS: Mapping[When, Callable[[MoveFacts], bool]] = {
+    When.ALWAYS: lambda facts: True,
+    When.ON_TESTNET: lambda facts: facts.market_mode is MarketMode.TESTNET,
+    When.ON_PAPER: lambda facts: facts.market_mode is MarketMode.PAPER,
+    When.WITHOUT_VAULT: lambda facts: not facts.has_vault,
+    When.FULLY_FUNDED: lambda facts: facts.is_fully_funded,
+    When.PAST_END: lambda facts: facts.is_past_end,
+}
+
+
+def next_status(status: Status, move: Move, facts: MoveFacts) -> Status:
+    """Where `move` leads from `status`; the same status when it changes nothing.
+
+    Errors: WrongStatusError with status, move and what would allow it.
+    """
+    lines = [line for line in TABLE if line.status is status and line.move is move]
+    for line in lines:
+        if _HOLDS[line.when](facts):
+            return line.next
+    raise WrongStatusError(status, move, lines[0].when if lines else _from_where(move))
+
+
+def _from_where(move: Move) -> str:
+    allowed = dict.fromkeys(line.status.value for line in TABLE if line.move is move)
+    return f"it takes a mandate that is {' or '.join(allowed)}"

@@ -1,0 +1,149 @@
+"""The public record as a file: canonical JSON lines, first the terms, then the rows, last the head.
+
+    {chain_id, factory, format, genesis_hash, guard_targets, mandate_id, market_mode, rules, signature, terms, terms_digest, ...}
+    {body, prev_hash, row_hash}                          one a row, from seq 1 on (core.mandate.rules.record)
+    {head: {as_of, row_hash, seq, totals}}               and `held` in it while the record is short of facts of the chain
+
+`as_of`: the newest block whose logs the rows contain, and the height up to which reverted calls were looked up; null on paper.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from core.errors import InvalidParameterError
+from core.mandate.rules.rows import Kind, LedgerRow, ReportedBy
+from core.mandate.rules.state import MandateState
+from core.money import UsdcE6, usdc_e6_from_text, usdc_text
+from core.quarantine.rules import is_short_json
+
+FORMAT: Final = "mandate-record"
+VERSION: Final = 1
+FIRST_FORMS: Final[Mapping[str, tuple[type, ...]]] = {
+    **dict.fromkeys(("format", "mandate_id", "market_mode", "factory", "terms_digest", "genesis_hash"), (str,)),
+    **dict.fromkeys(("version", "chain_id", "terms_version"), (int,)),
+    **dict.fromkeys(("vault", "signature"), (str, type(None))),
+    **dict.fromkeys(("rules", "guard_targets"), (list,)),
+    "terms": (dict,),
+}
+FIRST_KEYS: Final = frozenset(FIRST_FORMS)
+AS_OF_KEYS: Final = frozenset({"block_hash", "block_number", "reverts_block_number"})
+ROW_KEYS: Final = frozenset({"body", "prev_hash", "row_hash"})
+HEAD_KEYS: Final = frozenset({"as_of", "row_hash", "seq", "totals"})
+HELD_KEY: Final = "held"  # {facts, from_block}: what the chain said and the rows do not say yet (core.quarantine.rules)
+BODY_KEYS: Final = frozenset(
+    {
+        "amount_usdc", "base_key", "block_hash", "block_number", "cash_delta_usdc", "chain_id", "created_at", "incarnation", "kind",
+        "log_index", "occurred_at", "payload", "reported_by", "reverses_seq", "seq", "tx_hash",
+    }
+)  # fmt: skip
+TIME_CHARACTERS: Final = 27
+
+
+def totals_of(state: MandateState) -> dict[str, Any]:
+    """The head's totals: what the fold of the rows must give."""
+    return {
+        "status": state.status.value,
+        "paused": state.paused,
+        "cash_usdc": usdc_text(state.cash_usdc_e6),
+        "deposited_usdc": usdc_text(state.deposited_usdc_e6),
+        "spent_usdc": usdc_text(state.spent_usdc_e6),
+        "received_usdc": usdc_text(state.received_usdc_e6),
+        "withdrawn_usdc": usdc_text(state.withdrawn_usdc_e6),
+        "paid_out_usdc": usdc_text(state.paid_out_usdc_e6),
+    }
+
+
+def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
+    """The row of a record's line. Ids are not public: `id` is the seq, `reverses_id` the reversed row's, `mandate_id` 0.
+
+    Errors: InvalidParameterError naming the key that is missing, unknown or has another form.
+    """
+    _require_keys(line, ROW_KEYS, "the line")
+    body = line["body"]
+    if not isinstance(body, Mapping):
+        raise InvalidParameterError("body", "an object")
+    _require_keys(body, BODY_KEYS, "body")
+    for key, kinds in _FORMS.items():
+        if type(body[key]) not in kinds:
+            raise InvalidParameterError(f"body.{key}", "has another form than a record's")
+    return LedgerRow(
+        kind=_member(Kind, body["kind"], "body.kind"),
+        reported_by=_member(ReportedBy, body["reported_by"], "body.reported_by"),
+        occurred_at=_time(body["occurred_at"], "body.occurred_at"),
+        base_key=body["base_key"],
+        amount_usdc_e6=None if body["amount_usdc"] is None else _amount(body["amount_usdc"], "body.amount_usdc"),
+        cash_delta_usdc_e6=_amount(body["cash_delta_usdc"], "body.cash_delta_usdc"),
+        chain_id=body["chain_id"],
+        tx_hash=body["tx_hash"],
+        log_index=body["log_index"],
+        block_number=body["block_number"],
+        block_hash=body["block_hash"],
+        payload=body["payload"],
+        id=body["seq"],
+        mandate_id=0,
+        seq=body["seq"],
+        incarnation=body["incarnation"],
+        reverses_id=body["reverses_seq"],
+        created_at=_time(body["created_at"], "body.created_at"),
+        prev_hash=str(line["prev_hash"]),
+        row_hash=str(line["row_hash"]),
+    )
+
+
+def is_first_line(line: Mapping[str, Any]) -> bool:
+    """Whether a line has the form of a record's first one; what it says may still be false."""
+    if line.keys() != FIRST_KEYS or (line["format"], line["version"]) != (FORMAT, VERSION):
+        return False
+    return all(type(line[key]) in kinds for key, kinds in FIRST_FORMS.items())
+
+
+def is_head(head: object) -> bool:
+    """Whether a value has the form of a record's head."""
+    if not isinstance(head, Mapping) or head.keys() - {HELD_KEY} != HEAD_KEYS or not isinstance(head["totals"], Mapping):
+        return False
+    if HELD_KEY in head and not is_short_json(head[HELD_KEY]):
+        return False
+    as_of = head["as_of"]
+    if as_of is None:
+        return True
+    heights = ("block_number", "reverts_block_number")
+    return isinstance(as_of, Mapping) and as_of.keys() == AS_OF_KEYS and all(type(as_of[key]) is int and as_of[key] >= 0 for key in heights)
+
+
+_TEXT, _TEXT_OR_NONE, _WHOLE, _WHOLE_OR_NONE = (str,), (str, type(None)), (int,), (int, type(None))
+_FORMS: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("base_key", "cash_delta_usdc", "created_at", "kind", "occurred_at", "reported_by"), _TEXT),
+    **dict.fromkeys(("amount_usdc", "block_hash", "tx_hash"), _TEXT_OR_NONE),
+    **dict.fromkeys(("incarnation", "seq"), _WHOLE),
+    **dict.fromkeys(("block_number", "chain_id", "log_index", "reverses_seq"), _WHOLE_OR_NONE),
+    "payload": (dict,),
+}
+
+
+def _require_keys(found: Mapping[str, Any], wanted: frozenset[str], place: str) -> None:
+    if found.keys() != wanted:
+        raise InvalidParameterError(min(found.keys() ^ wanted), f"{place} has other keys than a record's")
+
+
+def _member(kinds: Any, text: str, key: str) -> Any:
+    try:
+        return kinds(text)
+    except ValueError as error:
+        raise InvalidParameterError(key, f"one of {', '.join(kinds)}") from error
+
+
+def _amount(text: str, key: str) -> UsdcE6:
+    amount = usdc_e6_from_text(text, key)
+    if usdc_text(amount) != text:
+        raise InvalidParameterError(key, "write six decimals")
+    return amount
+
+
+def _time(text: str, key: str) -> datetime:
+    try:
+        if len(text) == TIME_CHARACTERS and text[-1] == "Z":
+            return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    raise InvalidParameterError(key, "write 2026-02-02T09:00:00.000000Z")

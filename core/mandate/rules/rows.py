@@ -1,0 +1,71 @@
+"""The rows of the mandate ledger: what a writer hands in, and what stands in the book."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from core.money import UsdcE6
+
+
+class Kind(StrEnum):
+    SIGNED = "signed"
+    DEPOSIT = "deposit"
+    MOVE = "move"
+    BUY = "buy"
+    SELL = "sell"
+    FEE = "fee"
+    RESOLVE = "resolve"
+    STOP = "stop"
+    WITHDRAW = "withdraw"
+    PAYOUT = "payout"
+    NOTE = "note"
+
+
+class ReportedBy(StrEnum):
+    OWNER = "owner"
+    AGENT = "agent"
+    CHAIN = "chain"
+    KEEPER = "keeper"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRow:
+    """What a writer hands to the book.
+
+    `base_key` names the fact within the mandate: `log:{tx_hash}:{log_index}` for a vault log, `revert:{tx_hash}` for a
+    reverted call, `refusal:{tx_hash}` for an agent's refusal report, `report:{uuid}` for an agent's event, and so on.
+    A fact whose row was reversed may come back: the book then raises `incarnation`. `occurred_at` is the block's time
+    for chain rows, the server's for others. `payload` holds strings, ints, booleans, None, lists and objects; no float.
+    """
+
+    kind: Kind
+    reported_by: ReportedBy
+    occurred_at: datetime
+    base_key: str
+    amount_usdc_e6: UsdcE6 | None = None  # magnitude; a resolve may be negative
+    cash_delta_usdc_e6: int = 0
+    chain_id: int | None = None
+    tx_hash: str | None = None  # lower case
+    log_index: int | None = None
+    block_number: int | None = None
+    block_hash: str | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRow(NewRow):
+    """A row as it stands in the book. `seq` counts from 1 within the mandate; hashes are 0x lower-case hex.
+
+    A reversal has `reverses_id`, and its payload names the same row by `reverses_seq` (ids are not public, seqs are).
+    """
+
+    id: int
+    mandate_id: int
+    seq: int
+    incarnation: int
+    reverses_id: int | None
+    created_at: datetime
+    prev_hash: str
+    row_hash: str

@@ -1,0 +1,263 @@
+"""The state of a mandate: what the fold of its book says, and its JSON for the head row.
+
+Amounts are USDC base units, times aware UTC. `None` is unknown, never zero.
+
+Identity of cash, at every row (held by a property test):
+
+    cash = deposited + received - spent - withdrawn - paid_out
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
+from typing import Any
+
+from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.terms import ZERO_ADDRESS
+from core.mandate.rules.unvalued import PositionRules
+
+STATE_VERSION = 5
+UNSEEN = "unseen"
+
+
+class StateVersionError(ValueError):
+    """A head row was written by another version of the fold: fold the book again."""
+
+    def __init__(self, got: Any) -> None:
+        super().__init__(f"state version {got!r}, this fold writes {STATE_VERSION}; fold the book again")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MandateFacts:
+    """The little of the mandate's own row that the fold needs. `positions`: what of its rules moves the counter of unvalued money."""
+
+    market_mode: MarketMode
+    budget_usdc_e6: int
+    positions: PositionRules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """A position that the agent reported and no resolve has closed. Everything in it is the agent's word.
+
+    `mark_usdc_e6` starts as what the position cost and falls by what sells bring; the agent's marks replace it.
+    """
+
+    id: str
+    name: str | None
+    qty: str | None
+    cost_usdc_e6: int
+    proceeds_usdc_e6: int
+    target: Mapping[str, Any] | None  # {kind, chain_id, address}; chain_id None: not said
+    opened_at: datetime
+    mark_usdc_e6: int
+    mark_source: str  # cost, agent_mark, unseen (the chain bears out no report of it: it has no mark)
+    mark_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainMark:
+    """The keeper's last judgement of the whole mandate, own cash included."""
+
+    worth_usdc_e6: int
+    as_of_block: int | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetFlow:
+    """What went to one target of the vault and what came back from it, from chain rows alone.
+
+    `cost_usdc_e6` is the part of `spent_usdc_e6` that bought a service (x402): it is no position.
+    """
+
+    target: str  # checksum address
+    spent_usdc_e6: int = 0
+    received_usdc_e6: int = 0
+    cost_usdc_e6: int = 0
+
+    @property
+    def out_usdc_e6(self) -> int:
+        """What is still out there at cost; 0 when more came back than went."""
+        return max(0, self.spent_usdc_e6 - self.cost_usdc_e6 - self.received_usdc_e6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastBatch:
+    """The calls of one `executeBatch` share a transaction and a nonce; caps look at the sum of their `spent`."""
+
+    tx_hash: str
+    nonce: int
+    spent_usdc_e6: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MandateState:
+    """What the book says. `changed` gives the next one; no slots, so that it can copy fifty fields at once."""
+
+    status: Status = Status.DRAFT
+    # cash
+    cash_usdc_e6: int = 0
+    deposited_usdc_e6: int = 0
+    spent_usdc_e6: int = 0
+    received_usdc_e6: int = 0
+    withdrawn_usdc_e6: int = 0  # of the mandate's own cash
+    paid_out_usdc_e6: int = 0
+    donated_usdc_e6: int = 0  # withdrawn beyond own cash: came from outside the mandate (decisions, donations are never gain)
+    # result
+    resolved_usdc_e6: int = 0
+    fees_tools_usdc_e6: int = 0
+    fees_venue_usdc_e6: int = 0
+    fees_network_usdc_e6: int = 0
+    fees_unclassified_usdc_e6: int = 0
+    fees_unclassified_count: int = 0
+    # life
+    signed_at: datetime | None = None
+    vault_address: str | None = None
+    vault_created_at: datetime | None = None
+    stopped_at: datetime | None = None
+    stopped_by: str | None = None  # owner, agent, keeper, chain (anyone by the stop line)
+    stop_reason: str | None = None
+    stop_worth_usdc_e6: int | None = None
+    stop_requested_at: datetime | None = None
+    settled_at: datetime | None = None
+    ended_at: datetime | None = None  # when it first became stopped, settled or cancelled
+    unfunded_end_block: int | None = None  # the block that ended terms which no vault held the budget of: said once it is safe
+    # agent
+    agent_on_chain: str | None = None
+    agent_known: bool = False  # a chain row has said who the agent is (or that there is none)
+    last_agent_set: str | None = None
+    paused: bool = False
+    paused_at: datetime | None = None
+    last_paused_at: datetime | None = None
+    last_resumed_at: datetime | None = None
+    # worth
+    mark: ChainMark | None = None
+    positions_basis_usdc_e6: int = 0  # at the last chain mark worth - cash, moved at cost since
+    positions: tuple[Position, ...] = ()
+    targets: tuple[TargetFlow, ...] = ()
+    unvalued_out_usdc_e6: int = 0  # at cost, the vault's own counter: above 0 the public stop is off
+    next_at: str | None = None  # what the agent announced last
+    data_issue: bool = False  # a reported number could not be read and counts as 0
+    # conduct
+    reverts_count: int = 0  # from rows that a chain, owner or keeper wrote
+    refusals_count: int = 0  # a report and its proof count once
+    refusals_confirmed_count: int = 0  # server_check confirmed or proven by the chain
+    violation_codes: tuple[str, ...] = ()  # sorted, each once
+    violations_count: int = 0
+    moves_count: int = 0
+    largest_move_usdc_e6: int = 0
+    last_batch: LastBatch | None = None
+    last_move_at: datetime | None = None
+    last_row_at: datetime | None = None
+
+    @property
+    def fees_usdc_e6(self) -> int:
+        """All fees but the agent's own: unclassified ones included."""
+        return self.fees_tools_usdc_e6 + self.fees_venue_usdc_e6 + self.fees_network_usdc_e6 + self.fees_unclassified_usdc_e6
+
+    @property
+    def realized_usdc_e6(self) -> int:
+        """Sum of resolve minus sum of fee minus sum of payout (wallet spec 2.6)."""
+        return self.resolved_usdc_e6 - self.fees_usdc_e6 - self.paid_out_usdc_e6
+
+    @property
+    def is_ended(self) -> bool:
+        return self.status in (Status.STOPPED, Status.SETTLED, Status.CANCELLED)
+
+    @property
+    def obeys_nobody(self) -> bool:
+        """There is a vault, and it is known to have no agent: removed, revoked by its end, or never set."""
+        return self.vault_address is not None and self.agent_known and self.agent_on_chain in (None, ZERO_ADDRESS)
+
+    @property
+    def is_paused(self) -> bool:
+        """Nobody can act until the owner sets an agent: one was removed, or the vault was made without any."""
+        return self.paused or (self.obeys_nobody and not self.is_ended)
+
+    @property
+    def paused_since(self) -> datetime | None:
+        return self.paused_at or (self.vault_created_at if self.is_paused else None)
+
+
+EMPTY_STATE = MandateState()
+
+
+def changed(state: MandateState, **changes: Any) -> MandateState:
+    """The state with these fields set anew. As dataclasses.replace, twenty times faster: a fold does little else.
+
+    Errors: TypeError for a field that there is not.
+    """
+    after = object.__new__(MandateState)
+    after.__dict__.update(state.__dict__, **changes)
+    if len(after.__dict__) != _FIELDS:
+        raise TypeError(f"no such field of the state: {sorted(changes.keys() - state.__dict__.keys())}")
+    return after
+
+
+_NAMES = tuple(field.name for field in fields(MandateState))
+_FIELDS = len(_NAMES)
+
+
+def state_to_json(state: MandateState) -> dict[str, Any]:
+    """The state as a JSON object: amounts as ints, times as ISO text; `state_from_json` gives the same state back."""
+    return {"version": STATE_VERSION, **{name: _to_json(value) for name, value in state.__dict__.items()}}
+
+
+def changes_to_json(before: MandateState, after: MandateState) -> dict[str, Any]:
+    """What is to be set in the JSON of `before` so that it is that of `after`: for most rows, few of fifty fields."""
+    known = before.__dict__
+    return {name: _to_json(value) for name, value in after.__dict__.items() if value is not known[name]}
+
+
+def state_from_json(raw: Mapping[str, Any]) -> MandateState:
+    """The state as it was. Errors: StateVersionError when another version of the fold wrote it."""
+    if raw.get("version") != STATE_VERSION:
+        raise StateVersionError(raw.get("version"))
+    values = {**raw}
+    del values["version"]
+    if len(values) != _FIELDS:
+        raise KeyError(f"not the fields of version {STATE_VERSION}: {sorted(values.keys() ^ set(_NAMES))}")
+    for name, read in _READERS.items():
+        if values[name] is not None:
+            values[name] = read(values[name])
+    state = object.__new__(MandateState)
+    state.__dict__.update(values)
+    return state
+
+
+def _to_json(value: Any) -> Any:
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, Status):
+        return value.value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, tuple):
+        return [_to_json(item) for item in value]
+    if is_dataclass(value):
+        return {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
+    return value
+
+
+_PLAIN = (int, type(None), str, bool)
+
+
+def _position(raw: Mapping[str, Any]) -> Position:
+    times = {name: datetime.fromisoformat(raw[name]) for name in ("opened_at", "mark_at")}
+    return Position(**{**raw, **times})
+
+
+def _mark(raw: Mapping[str, Any]) -> ChainMark:
+    return ChainMark(**{**raw, "at": datetime.fromisoformat(raw["at"])})
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {  # of what is not null
+    **{field.name: datetime.fromisoformat for field in fields(MandateState) if field.name.endswith("_at") and field.name != "next_at"},
+    "status": Status,
+    "mark": _mark,
+    "positions": lambda rows: tuple(_position(row) for row in rows),
+    "targets": lambda rows: tuple(TargetFlow(**row) for row in rows),
+    "violation_codes": tuple,
+    "last_batch": lambda row: LastBatch(**row),
+}

@@ -1,0 +1,322 @@
+"""The statement of a week (wallet spec 2.12), from the rows of the book alone.
+
+The identity of a statement, to the last micro-USDC:
+
+    cash(start) + deposits - withdrawals - spent + received - agent_fee = cash(end)
+
+cash(start) and cash(end) are folds of the rows before the week's start and before its end; the flows between are summed
+from the week's rows one by one. `unexplained` is the difference; a test holds it at 0, and the statement shows it.
+
+Laws
+- A row belongs to the week of its `occurred_at` (for chain rows the block's time): [Monday, next Monday) in UTC.
+- Reversed rows are left out of every week, also of the week in which they were reversed.
+- estimated = change of worth - net deposits - realized; net deposits = deposits - withdrawals.
+- Withdrawals are of the mandate's own cash; what was taken beyond it had been donated and is told apart.
+- Of a ledger that is short of facts no figure that they may move is given (short_statement.py).
+- On paper, what a stop gives back of void positions counts as received.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from core.mandate.rules.fold import effective, fold, spent_and_received
+from core.mandate.rules.outflows import busiest_day, outflows
+from core.mandate.rules.progress import data_issue
+from core.mandate.rules.rows import Kind, LedgerRow
+from core.mandate.rules.short_statement import short_statement, summed
+from core.mandate.rules.state import MandateFacts, MandateState
+from core.mandate.rules.steps import pause_actions, step_groups
+from core.mandate.rules.terms import MandateTerms
+from core.mandate.rules.weeks import IsoWeek
+from core.mandate.rules.worth import Worth, worth_of
+from core.money import usdc_text
+from core.quarantine.rules import ShortLedger
+from core.times import instant_text, utc_text_or_none
+
+DISCLOSURES: tuple[Mapping[str, str], ...] = (
+    {"code": "net_of_fees", "text": "Results are net of fees."},
+    {"code": "past_results", "text": "Past results do not promise future ones."},
+    {"code": "estimates", "text": "Values labelled est are estimates."},
+    {"code": "off_switch", "text": "The owner can stop the mandate, and only the owner withdraws."},
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementOf:
+    """What a statement says of its mandate beside the rows. `strategy` as the mandate's own field has it."""
+
+    public_id: str
+    facts: MandateFacts
+    terms: MandateTerms
+    purpose: str
+    agent_id: str | None
+    vault_address: str | None
+    strategy: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flows:
+    """What moved the mandate's own cash in a week. USDC base units, none below 0."""
+
+    deposits_usdc_e6: int = 0
+    withdrawals_usdc_e6: int = 0
+    spent_usdc_e6: int = 0
+    received_usdc_e6: int = 0
+    agent_fee_usdc_e6: int = 0
+    donated_usdc_e6: int = 0  # withdrawn beyond own cash; moves none
+
+    @property
+    def net_usdc_e6(self) -> int:
+        """What cash changed by."""
+        inflow = self.deposits_usdc_e6 + self.received_usdc_e6
+        return inflow - self.withdrawals_usdc_e6 - self.spent_usdc_e6 - self.agent_fee_usdc_e6
+
+    @property
+    def net_deposits_usdc_e6(self) -> int:
+        return self.deposits_usdc_e6 - self.withdrawals_usdc_e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeekStatement:
+    """One mandate's week as numbers; `statement_json` writes it."""
+
+    about: StatementOf
+    week: IsoWeek
+    as_of: datetime  # the week's end, or now while it runs
+    start: MandateState
+    end: MandateState
+    rows: tuple[LedgerRow, ...]  # effective: the week's, the day's before it, and what else belongs to their transactions
+    actions: Mapping[int, str]  # core.mandate.rules.steps.pause_actions
+    short: ShortLedger | None = None  # what the ledger lacks of the time before the week's end
+    is_start_known: bool = True  # it lacks nothing of the time before the week's start
+
+    @property
+    def week_rows(self) -> tuple[LedgerRow, ...]:
+        return tuple(row for row in self.rows if self.week.start_at <= row.occurred_at < self.week.end_at)
+
+    @property
+    def flows(self) -> Flows:
+        return flows_of(self.week_rows)
+
+    @property
+    def worth_start(self) -> Worth:
+        return worth_of(self.start, self.about.facts)
+
+    @property
+    def worth_end(self) -> Worth:
+        return worth_of(self.end, self.about.facts)
+
+    @property
+    def realized_usdc_e6(self) -> int:
+        return self.end.realized_usdc_e6 - self.start.realized_usdc_e6
+
+    @property
+    def estimated_usdc_e6(self) -> int:
+        change = self.worth_end.worth_usdc_e6 - self.worth_start.worth_usdc_e6
+        return change - self.flows.net_deposits_usdc_e6 - self.realized_usdc_e6
+
+    @property
+    def unexplained_usdc_e6(self) -> int:
+        """0, or the book does not balance."""
+        return self.end.cash_usdc_e6 - self.start.cash_usdc_e6 - self.flows.net_usdc_e6
+
+
+def week_statement(rows: Iterable[LedgerRow], about: StatementOf, week: IsoWeek, now: datetime) -> WeekStatement:
+    """The statement of a week that has begun. `rows`: the whole book, oldest first, reversals included."""
+    until_end = [row for row in effective(rows) if row.occurred_at < week.end_at]
+    return WeekStatement(
+        about=about,
+        week=week,
+        as_of=min(now, week.end_at),
+        start=fold((row for row in until_end if row.occurred_at < week.start_at), about.facts),
+        end=fold(until_end, about.facts),
+        rows=tuple(until_end),
+        actions=pause_actions(until_end),
+    )
+
+
+def flows_of(rows: Iterable[LedgerRow]) -> Flows:
+    """The flows of rows that count, each summed from its own cash delta."""
+    sums = dict.fromkeys(("deposits", "withdrawals", "spent", "received", "agent_fee", "donated"), 0)
+    for row in rows:
+        delta = row.cash_delta_usdc_e6
+        match row.kind:
+            case Kind.DEPOSIT:
+                sums["deposits"] += delta
+            case Kind.WITHDRAW:
+                sums["withdrawals"] -= delta
+                sums["donated"] += (row.amount_usdc_e6 or 0) + delta
+            case Kind.PAYOUT:
+                sums["agent_fee"] -= delta
+            case _:
+                spent, received = spent_and_received(row)
+                sums["spent"] += spent
+                sums["received"] += received
+    return Flows(**{f"{name}_usdc_e6": amount for name, amount in sums.items()})
+
+
+def statement_json(statement: WeekStatement) -> dict[str, Any]:
+    """The answer of GET /mandate-wallet/mandates/{id}/statement."""
+    about = statement.about
+    answer = {
+        "mandate_id": about.public_id,
+        "agent_id": about.agent_id,
+        "vault_address": about.vault_address,
+        "strategy": about.strategy,
+        "status": statement.end.status.value,
+        "market_mode": about.facts.market_mode.value,
+        **_numbers(statement),
+        "allowed_vs_used": _allowed_vs_used(statement),
+        "breaches": _breaches(statement),
+        "steps": _steps(statement),
+        "disclosures": [dict(one) for one in DISCLOSURES],
+    }
+    return _as_known(answer, statement)
+
+
+def _as_known(answer: dict[str, Any], statement: WeekStatement) -> dict[str, Any]:
+    """What is known of it, and what is the matter where it is not all."""
+    if statement.short is not None:
+        answer = short_statement(answer, is_start_known=statement.is_start_known)
+    return answer | data_issue(statement.end, statement.short)
+
+
+def all_mandates_json(statements: Sequence[WeekStatement], week: IsoWeek, now: datetime) -> dict[str, Any]:
+    """The answer of GET /mandate-wallet/me/statement: {period, totals, mandates[], disclosures[]}.
+
+    Totals are sums of the mandates' numbers; paper and test-network money is never added up: `totals` has one block each. A number
+    that one of them does not know is null in the totals too, which then say data_issue.
+    """
+    modes = sorted({statement.about.facts.market_mode.value for statement in statements})
+    lines = [_short(statement) for statement in statements]
+    of_mode = {mode: [one for one in statements if one.about.facts.market_mode.value == mode] for mode in modes}
+    shown = {mode: [line for line in lines if line["market_mode"] == mode] for mode in modes}
+    return {
+        "period": _period(week, min(now, week.end_at)),
+        "totals": {mode: _totals(of_mode[mode], shown[mode]) for mode in modes},
+        "mandates": lines,
+        "disclosures": [dict(one) for one in DISCLOSURES],
+    }
+
+
+def _numbers(statement: WeekStatement) -> dict[str, Any]:
+    flows = statement.flows
+    return {
+        "period": _period(statement.week, statement.as_of),
+        "worth": {
+            "start": usdc_text(statement.worth_start.worth_usdc_e6),
+            "end": usdc_text(statement.worth_end.worth_usdc_e6),
+            "source": statement.worth_end.source,
+            "est": statement.worth_end.source != "cash",
+        },
+        "cash": {"start": usdc_text(statement.start.cash_usdc_e6), "end": usdc_text(statement.end.cash_usdc_e6)},
+        "flows": {**_flow_texts(flows), "unexplained": usdc_text(statement.unexplained_usdc_e6)},
+        "result": {"realized": usdc_text(statement.realized_usdc_e6), "estimated": usdc_text(statement.estimated_usdc_e6)},
+        "fees": {"by_type": _fees_by_type(statement)},
+    }
+
+
+def _period(week: IsoWeek, as_of: datetime) -> dict[str, Any]:
+    return {
+        "week": week.label,
+        "start": instant_text(week.start_at),
+        "end": instant_text(week.end_at),
+        "as_of": instant_text(as_of),
+        "is_complete": as_of >= week.end_at,
+    }
+
+
+def _flow_texts(flows: Flows) -> dict[str, str]:
+    return {
+        "deposits": usdc_text(flows.deposits_usdc_e6),
+        "withdrawals": usdc_text(flows.withdrawals_usdc_e6),
+        "net_deposits": usdc_text(flows.net_deposits_usdc_e6),
+        "spent": usdc_text(flows.spent_usdc_e6),
+        "received": usdc_text(flows.received_usdc_e6),
+        "agent_fee": usdc_text(flows.agent_fee_usdc_e6),
+        "net": usdc_text(flows.net_usdc_e6),
+        "donated_withdrawn": usdc_text(flows.donated_usdc_e6),
+    }
+
+
+def _fees_by_type(statement: WeekStatement) -> dict[str, Any]:
+    start, end = statement.start, statement.end
+    return {
+        "tools": usdc_text(end.fees_tools_usdc_e6 - start.fees_tools_usdc_e6),
+        "venue": usdc_text(end.fees_venue_usdc_e6 - start.fees_venue_usdc_e6),
+        "network": usdc_text(end.fees_network_usdc_e6 - start.fees_network_usdc_e6),
+        "unclassified": {
+            "amount": usdc_text(end.fees_unclassified_usdc_e6 - start.fees_unclassified_usdc_e6),
+            "count": end.fees_unclassified_count - start.fees_unclassified_count,
+        },
+        "agent_fee": usdc_text(statement.flows.agent_fee_usdc_e6),
+    }
+
+
+def _allowed_vs_used(statement: WeekStatement) -> dict[str, Any]:
+    """Largest move and busiest 24 hours that ended in the week, from what really left, against the signed caps."""
+    week, terms = statement.week, statement.about.terms
+    spends = [one for one in outflows(statement.rows, statement.about.facts) if one.is_proven]
+    start, end = int(week.start_at.timestamp()), int(week.end_at.timestamp())
+    largest = max((one.amount_usdc_e6 for one in spends if start <= one.at < end), default=0)
+    busiest, ended_at = busiest_day(spends, start, end)
+    return {
+        "largest_move": {"used": usdc_text(largest), "allowed": usdc_text(terms.per_tx_cap)},
+        "busiest_day": {"used": usdc_text(busiest), "allowed": usdc_text(terms.daily_cap), "ended_at": utc_text_or_none(ended_at)},
+    }
+
+
+def _breaches(statement: WeekStatement) -> dict[str, Any]:
+    start, end = statement.start, statement.end
+    flagged = [row for row in statement.week_rows if isinstance(row.payload.get("violation"), Mapping)]
+    codes = sorted({str(code) for row in flagged for code in row.payload["violation"].get("codes", ())})
+    return {
+        "reverts": {"count": end.reverts_count - start.reverts_count},
+        "refusals": {"count": end.refusals_count - start.refusals_count},
+        "violations": {"count": end.violations_count - start.violations_count, "codes": codes},
+    }
+
+
+def _steps(statement: WeekStatement) -> list[dict[str, Any]]:
+    """The steps of the week's rows, grouped as in the record."""
+    seqs = {row.seq for row in statement.week_rows}
+    groups = step_groups(statement.rows, statement.about.purpose, statement.actions)
+    return [step for group in groups for step in group.steps if step["id"] in seqs]
+
+
+def _short(statement: WeekStatement) -> dict[str, Any]:
+    about = statement.about
+    answer = {
+        "mandate_id": about.public_id,
+        "agent_id": about.agent_id,
+        "vault_address": about.vault_address,
+        "strategy": about.strategy,
+        "status": statement.end.status.value,
+        "market_mode": about.facts.market_mode.value,
+        **{key: value for key, value in _numbers(statement).items() if key != "period"},
+        "breaches": _breaches(statement),
+    }
+    return _as_known(answer, statement)
+
+
+def _totals(statements: Sequence[WeekStatement], lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """`lines`: what is said of each of them."""
+    flows = Flows(**{name: sum(getattr(statement.flows, name) for statement in statements) for name in Flows.__dataclass_fields__})
+    sums = {
+        "worth": {
+            "start": usdc_text(sum(one.worth_start.worth_usdc_e6 for one in statements)),
+            "end": usdc_text(sum(one.worth_end.worth_usdc_e6 for one in statements)),
+        },
+        "cash": {
+            "start": usdc_text(sum(one.start.cash_usdc_e6 for one in statements)),
+            "end": usdc_text(sum(one.end.cash_usdc_e6 for one in statements)),
+        },
+        "flows": {**_flow_texts(flows), "unexplained": usdc_text(sum(one.unexplained_usdc_e6 for one in statements))},
+        "result": {
+            "realized": usdc_text(sum(one.realized_usdc_e6 for one in statements)),
+            "estimated": usdc_text(sum(one.estimated_usdc_e6 for one in statements)),
+        },
+    }
+    return {"mandates": len(statements), **summed(sums, lines)}

@@ -1,0 +1,207 @@
+"""Judging what an agent reports: a broken rule is stored and flagged, never dropped or hidden.
+
+Laws
+- A flag says which rule and by how much; it changes nothing about the row, and nothing is refused here.
+- Only the server writes a flag: `RESERVED_KEYS` may not come from an agent.
+- Moves, buys and sells are judged for the end of the mandate; moves and buys for target and caps as well. A sell brings
+  money in: its target is judged when it is given.
+- Amounts are unknown when they are absent, and unknown breaks no cap.
+
+| code | when |
+|---|---|
+| mandate_stopped | the mandate is stopped or cancelled, or settled after a stop |
+| mandate_ended | its end date has passed, or it is settled without a stop |
+| mandate_not_working | it is a draft, or its vault does not hold the budget yet |
+| target_missing | no target that can be read; detail.target_detail says why |
+| target_not_allowed | the target is not on the mandate's list; detail.target_detail: not_on_the_list, other_chain |
+| over_per_tx_cap | amount > per-action cap |
+| over_daily_cap | amount + what left in (now - 24 h, now] > per-day cap; this transaction counted once |
+| over_budget | amount > the mandate's own cash, unless the chain has the transaction already |
+
+Source: wallet spec 2.10; decisions 20, 39, 44, 54; the order of MandateVault._requireExecutable.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.outflows import Outflow
+from core.mandate.rules.reported import ReportedTarget, TargetFault, target_of
+from core.mandate.rules.rows import Kind
+from core.mandate.rules.terms import MandateTerms
+from core.money import usdc_text
+from core.times import DAY_S, utc_text
+
+RESERVED_KEYS = frozenset(
+    {
+        "violation",
+        "unseen",
+        "refusal",
+        "reverted",
+        "proves_event_id",
+        "reversal",
+        "reverses_seq",
+        "factory",
+        "vault_created",
+        "executed",
+        "stopped",
+        "settled",
+        "withdrawn",
+        "unwound",
+        "proceeds",
+        "agent_set",
+        "agent_removed",
+        "payee_changed",
+        "terms_cancelled",
+        "terms_expired",
+        "cancelled",
+        "stop_requested",
+        "positions_void",
+        "paper",
+    }
+)
+
+# The rule of progress.rules that a code turns to false.
+RULE_OF_CODE: Mapping[str, str] = {
+    "over_per_tx_cap": "per_action",
+    "over_daily_cap": "per_day",
+    "over_budget": "budget",
+    "mandate_not_working": "budget",
+    "target_missing": "markets",
+    "target_not_allowed": "markets",
+    "mandate_stopped": "stop",
+    "mandate_ended": "period",
+}
+
+# The clause (wallet spec 2.2) that a code breaks.
+CLAUSE_OF_CODE: Mapping[str, int] = {
+    "over_budget": 1,
+    "mandate_not_working": 1,
+    "over_per_tx_cap": 2,
+    "over_daily_cap": 3,
+    "mandate_stopped": 4,
+    "target_missing": 5,
+    "target_not_allowed": 5,
+    "mandate_ended": 8,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What the agent sent. `tx_hash` lower case; amount in USDC base units, None when left out."""
+
+    kind: Kind
+    amount_usdc_e6: int | None
+    tx_hash: str | None
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a report is held against.
+
+    `allowed`: lower-case addresses of the mandate's rules, and of its vault (the default list names it). `outflows`: of
+    at least the last 24 hours. `now`: unix seconds of the latest block, for paper of the clock.
+    """
+
+    status: Status
+    was_stopped: bool
+    terms: MandateTerms
+    chain_id: int
+    allowed: frozenset[str]
+    cash_usdc_e6: int
+    outflows: Sequence[Outflow]
+    now: int
+    is_short: bool = False  # the ledger lacks facts of the chain: its cash, and that it does not work yet, are held against nobody
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Codes in the order of the contract's checks, and each comparison's two sides."""
+
+    codes: tuple[str, ...]
+    detail: Mapping[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """payload.violation as it is stored: {codes, detail}."""
+        return {"codes": list(self.codes), "detail": dict(self.detail)}
+
+
+def judge(report: Report, against: Judgement) -> Violation | None:
+    """The rules that a report breaks, or None. Kinds fee, resolve and note break none."""
+    if report.kind not in (Kind.MOVE, Kind.BUY, Kind.SELL):
+        return None
+    found = {**_life(against), **_target(report, against)}
+    if report.kind is not Kind.SELL:
+        found |= _caps(report, against)
+    if not found:
+        return None
+    detail = {key: value for facts in found.values() for key, value in facts.items()}
+    return Violation(tuple(found), detail)
+
+
+def reserved_keys_in(payload: Mapping[str, Any]) -> list[str]:
+    """The keys of a report's payload that only the server writes, sorted; empty means fine."""
+    return sorted(RESERVED_KEYS & payload.keys())
+
+
+_Found = dict[str, dict[str, Any]]
+
+
+def _life(against: Judgement) -> _Found:
+    if against.status in (Status.STOPPED, Status.CANCELLED) or (against.status is Status.SETTLED and against.was_stopped):
+        return {"mandate_stopped": {"status": against.status.value}}
+    if against.status is Status.SETTLED or against.now >= against.terms.ends_at:
+        return {"mandate_ended": {"ends_at": utc_text(against.terms.ends_at)}}
+    if against.status is not Status.WORKING and not against.is_short:
+        return {"mandate_not_working": {"status": against.status.value}}
+    return {}
+
+
+def _target(report: Report, against: Judgement) -> _Found:
+    target = target_of(report.payload)
+    if isinstance(target, TargetFault):
+        is_needed = report.kind is not Kind.SELL or target is not TargetFault.ABSENT
+        return {"target_missing": {"target_detail": target.value}} if is_needed else {}
+    detail = _not_allowed(target, against)
+    if detail is None:
+        return {}
+    return {"target_not_allowed": {"target": target.as_json(against.chain_id), "target_detail": detail}}
+
+
+def _not_allowed(target: ReportedTarget, against: Judgement) -> str | None:
+    if target.chain_id not in (None, against.chain_id):
+        return "other_chain"
+    return None if target.address.lower() in against.allowed else "not_on_the_list"
+
+
+def _caps(report: Report, against: Judgement) -> _Found:
+    amount = report.amount_usdc_e6
+    if amount is None:
+        return {}
+    found: _Found = {}
+    terms, left_today = against.terms, _left_today(report, against)
+    if amount > terms.per_tx_cap:
+        found["over_per_tx_cap"] = {"per_tx_cap_usdc": usdc_text(terms.per_tx_cap)}
+    if amount > left_today:
+        found["over_daily_cap"] = {"daily_cap_usdc": usdc_text(terms.daily_cap), "left_today_usdc": usdc_text(left_today)}
+    if not against.is_short and amount > against.cash_usdc_e6 and not _is_proven(report, against):
+        found["over_budget"] = {"left_total_usdc": usdc_text(max(0, against.cash_usdc_e6))}
+    for facts in found.values():
+        facts["requested_usdc"] = usdc_text(amount)
+    return found
+
+
+def _left_today(report: Report, against: Judgement) -> int:
+    """What the day had left without this transaction, which the chain may have counted already."""
+    others = [
+        outflow.amount_usdc_e6
+        for outflow in against.outflows
+        if against.now - DAY_S < outflow.at <= against.now and (report.tx_hash is None or outflow.tx_hash != report.tx_hash)
+    ]
+    return max(0, against.terms.daily_cap - sum(others))
+
+
+def _is_proven(report: Report, against: Judgement) -> bool:
+    return report.tx_hash is not None and any(one.is_proven and one.tx_hash == report.tx_hash for one in against.outflows)

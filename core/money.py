@@ -1,0 +1,54 @@
+"""Money: int USDC base units (1e-6) inside, strings with six decimals outside, never a float.
+
+Laws
+- Every conversion stands here; where one rounds, the direction is in its name.
+- Text is read as text: a JSON number's literal never passes through binary floating point.
+"""
+
+import re
+from typing import NewType
+
+from core.errors import InvalidNumberError
+
+UsdcE6 = NewType("UsdcE6", int)  # USDC base units, 1_000_000 = 1 USDC; signed where a delta is meant
+Bps = NewType("Bps", int)  # 10_000 = 100 %
+UnixSeconds = NewType("UnixSeconds", int)
+
+USDC_E6_PER_USDC = 1_000_000
+BPS_ONE = 10_000
+MAX_ABS_USDC_E6 = 10**12 * USDC_E6_PER_USDC  # wallet spec 2.10: within plus or minus 1e12 USDC, inclusive
+
+_AMOUNT = re.compile(r"-?\d{1,13}(\.\d{1,6})?", re.ASCII)
+
+
+def usdc_e6_from_text(text: str, field: str = "amount_usdc") -> UsdcE6:
+    """Read an amount of USDC as written: `"12.5"` is 12_500_000.
+
+    Form: `-?digits(1..13)[.digits(1..6)]`, ASCII, within plus or minus 1e12 inclusive. Exact, nothing is rounded.
+    Errors: InvalidNumberError. Source: wallet spec 2.10, decisions 11.
+    """
+    if not _AMOUNT.fullmatch(text):
+        raise InvalidNumberError(field, text, "write a decimal with at most 6 decimals, such as 12.500000")
+    sign = -1 if text.startswith("-") else 1
+    whole, _, fraction = text.lstrip("-").partition(".")
+    amount = sign * (int(whole) * USDC_E6_PER_USDC + int(fraction.ljust(6, "0")))
+    if abs(amount) > MAX_ABS_USDC_E6:
+        raise InvalidNumberError(field, text, "stay within plus or minus 1000000000000")
+    return UsdcE6(amount)
+
+
+def usdc_text(amount_usdc_e6: int) -> str:
+    """Write base units with six decimals: 12_500_000 is `"12.500000"`."""
+    sign = "-" if amount_usdc_e6 < 0 else ""
+    whole, fraction = divmod(abs(amount_usdc_e6), USDC_E6_PER_USDC)
+    return f"{sign}{whole}.{fraction:06d}"
+
+
+def usdc_text_or_none(amount_usdc_e6: int | None) -> str | None:
+    """Write base units with six decimals; unknown stays unknown, never 0.000000."""
+    return None if amount_usdc_e6 is None else usdc_text(amount_usdc_e6)
+
+
+def bps_of_down(amount_usdc_e6: int, bps: int) -> UsdcE6:
+    """`bps` of an amount, rounded towards minus infinity. Source: MandateVaultFactory (stop floor, agent fee)."""
+    return UsdcE6(amount_usdc_e6 * bps // BPS_ONE)

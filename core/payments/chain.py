@@ -1,0 +1,85 @@
+"""What the chain says of payments for resources: EIP-3009 authorizations that were used, and events of the x402 adapter.
+
+Law: a payment is proven by the token's or the adapter's own log in a successful transaction, never by anybody's word.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from eth_utils.crypto import keccak
+
+from core.chain import results
+from core.chain.abi import address_word, function, hex_text, topic_of
+from core.chain.blocks import RawLog, Receipt
+from core.chain.reader import At, ChainReader, block_argument
+from core.mandate.chain.decode import decode_log
+from core.mandate.rules.events import X402Paid
+
+LOG_WINDOW_BLOCKS = 2_000  # public nodes answer no wider range
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """A transfer by authorization: `token` moves `amount` (base units) from `payer` to `pay_to`. Addresses in checksum form."""
+
+    token: str
+    payer: str
+    nonce: str
+    pay_to: str
+    amount: int
+
+
+def resource_hash(url: str) -> str:
+    """What a vault's payment names its resource by: keccak256 of the URL's UTF-8 bytes."""
+    return hex_text(keccak(text=url))
+
+
+def settlement_of(chain: ChainReader, wanted: Authorization, from_block: int) -> str | None:
+    """The hash of the transaction that paid exactly this, at `from_block` or above; None when there is none.
+
+    Errors: those of all reads.
+    """
+    topics = [topic_of("AuthorizationUsed"), address_word(wanted.payer), wanted.nonce]
+    head = chain.block_number()
+    for first in range(from_block, head + 1, LOG_WINDOW_BLOCKS):
+        last = min(first + LOG_WINDOW_BLOCKS - 1, head)
+        logs, _ = chain.range_logs(first, last, [{"address": wanted.token, "topics": topics}])
+        for log in logs:
+            receipt = chain.receipt(log.tx_hash)
+            return log.tx_hash if receipt is not None and is_paid(receipt, wanted) else None  # a nonce is used once
+    return None
+
+
+def is_paid(receipt: Receipt, wanted: Authorization) -> bool:
+    """Whether the transaction used this nonce for this transfer: the token logs the use, and right after it what it moved.
+
+    The two must be neighbours: one transfer beside two uses would otherwise pay twice.
+    """
+    used = [topic_of("AuthorizationUsed"), address_word(wanted.payer), wanted.nonce]
+    moved = [topic_of("Transfer"), address_word(wanted.payer), address_word(wanted.pay_to)]
+    return receipt.status == 1 and any(
+        _says(use, wanted.token, used) and _says(move, wanted.token, moved) and int(move.data, 16) == wanted.amount
+        for use, move in pairwise(receipt.logs)
+    )
+
+
+def vault_payments_of(receipt: Receipt, adapter: str) -> Iterator[tuple[int, X402Paid]]:
+    """(log index, event) of each payment through the adapter in a successful transaction. Errors: AbiDecodeError."""
+    for log in receipt.logs:
+        if receipt.status == 1 and log.address == adapter:
+            event = decode_log(log)
+            if isinstance(event, X402Paid):
+                yield log.log_index, event
+
+
+def used_nonces(chain: ChainReader, adapter: str, asked: Sequence[tuple[str, str]], at: At) -> frozenset[tuple[str, str]]:
+    """Which of these (vault, nonce) have paid through the adapter at that block. Errors: those of all reads."""
+    used = function("X402Adapter", "isNonceUsed")
+    calls = [("eth_call", [{"to": adapter, "data": used.encode(vault, nonce)}, block_argument(at)]) for vault, nonce in asked]
+    answers = chain.rpc.batch(calls, [results.code] * len(calls))
+    return frozenset(one for one, answer in zip(asked, answers, strict=True) if used.decode_output(answer)[0])
+
+
+def _says(log: RawLog, token: str, topics: list[str]) -> bool:
+    return log.address == token and list(log.topics) == topics

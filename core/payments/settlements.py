@@ -1,0 +1,97 @@
+"""All SQL of what settling costs us in gas. A day's figure is reserved and corrected by one statement each, whoever else does so.
+
+reserve: used + most, unless that is above the budget --> sent --> close: used - reserved + what the receipt says
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from sqlalchemy import and_, case, func, literal, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from core.db.base import Uint256
+from core.db.engine import WriteSession
+from core.payments.queries import Identity
+from core.payments.tables import X402GasDay, X402Settlement
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Wei that may be used in a UTC day: in all, and of these for payers that are contracts."""
+
+    all_wei: int
+    contract_wei: int
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Wei of a UTC day, what is reserved included."""
+
+    all_wei: int
+    contract_wei: int
+
+
+def used_on(session: Session, day: date) -> Used:
+    row = session.get(X402GasDay, day, populate_existing=True)
+    return Used(0, 0) if row is None else Used(row.used_wei, row.contract_wei)
+
+
+def reserve(session: WriteSession, identity: Identity, wei: int, budget: Budget, *, is_contract: bool, now: datetime) -> int | None:
+    """The new settlement's id, with `wei` of the day's budget; None: the day has not so much left. Held until the transaction ends."""
+    day, of_contract = now.date(), wei if is_contract else 0
+    used, contract = X402GasDay.used_wei + wei, X402GasDay.contract_wei + of_contract
+    left = and_(used <= budget.all_wei, contract <= budget.contract_wei) if is_contract else used <= budget.all_wei
+    fits = wei <= budget.all_wei and of_contract <= budget.contract_wei
+    first = select(literal(day), literal(wei, Uint256), literal(of_contract, Uint256)).where(literal(fits))
+    row = insert(X402GasDay).from_select(["day", "used_wei", "contract_wei"], first)
+    row = row.on_conflict_do_update(index_elements=["day"], set_={"used_wei": used, "contract_wei": contract}, where=left)
+    if session.execute(row.returning(X402GasDay.day)).scalar() is None:
+        return None
+    asset, payer, nonce = identity
+    values = {"asset": asset, "payer": payer, "nonce": nonce, "day": day}
+    values |= {"reserved_wei": wei, "is_contract": is_contract, "reserved_at": now}
+    return session.execute(insert(X402Settlement).values(values).returning(X402Settlement.id)).scalar_one()
+
+
+def name_transaction(session: WriteSession, settlement_id: int, tx_hash: bytes) -> None:
+    """What was sent for it, before it is known what that costs."""
+    session.execute(update(X402Settlement).where(X402Settlement.id == settlement_id).values(tx_hash=tx_hash))
+
+
+def close(session: WriteSession, settlement_id: int, cost_wei: int, *, is_reverted: bool = False, bars_payer: bool = False) -> bool:
+    """It has cost this; the rest of what was reserved is free again. False: another call has closed it."""
+    changes = {"cost_wei": cost_wei, "is_reverted": is_reverted, "bars_payer": bars_payer}
+    closed = update(X402Settlement).where(X402Settlement.id == settlement_id, X402Settlement.cost_wei.is_(None)).values(changes)
+    done = closed.returning(X402Settlement.day, X402Settlement.reserved_wei, X402Settlement.is_contract).cte("done")
+    freed = done.c.reserved_wei - cost_wei
+    figures = {
+        "used_wei": X402GasDay.used_wei - freed,
+        "contract_wei": X402GasDay.contract_wei - case((done.c.is_contract, freed), else_=0),
+    }
+    day = update(X402GasDay).where(X402GasDay.day == done.c.day).values(figures).returning(X402GasDay.day)
+    return session.execute(day.execution_options(synchronize_session=False)).scalar() is not None
+
+
+def open_of(session: Session, identity: Identity, limit: int) -> Sequence[X402Settlement]:
+    """The payer's settlements that were sent and have no receipt yet, the oldest first."""
+    asset, payer, _ = identity
+    mine = (X402Settlement.asset == asset, X402Settlement.payer == payer, X402Settlement.cost_wei.is_(None))
+    query = select(X402Settlement).where(*mine, X402Settlement.tx_hash.is_not(None)).order_by(X402Settlement.id).limit(limit)
+    return session.scalars(query).all()
+
+
+def reverted_after(session: Session, identity: Identity, after: datetime) -> tuple[int, datetime | None]:
+    """How many of the payer's settlements later than `after` reverted, and when the first of them was sent."""
+    asset, payer, _ = identity
+    mine = (X402Settlement.asset == asset, X402Settlement.payer == payer, X402Settlement.is_reverted, X402Settlement.reserved_at > after)
+    count, since = session.execute(select(func.count(), func.min(X402Settlement.reserved_at)).where(*mine)).one()
+    return int(count), since
+
+
+def barred_since(session: Session, identity: Identity, after: datetime) -> datetime | None:
+    """When the payer last sent, later than `after`, what bars it; None: it is not barred."""
+    asset, payer, _ = identity
+    mine = (X402Settlement.asset == asset, X402Settlement.payer == payer, X402Settlement.is_reverted, X402Settlement.reserved_at > after)
+    return session.scalar(select(func.max(X402Settlement.reserved_at)).where(*mine, X402Settlement.bars_payer))

@@ -1,0 +1,379 @@
+"""The transfer book of agent wallets: the only writer of transfer_entry, transfer_head and transfer_balance.
+
+An amount is in one of four states: idle, reserved, in transit, delivered. An entry moves signed amounts between them, for
+one chain and asset; a balance is the sum of its entries and may be negative (wallet spec 2.16).
+
+Laws
+- A fact (base_key) stands once an account; after its reversal it may come back as the next incarnation.
+- A reversal is an entry with the deltas negated and `reverses_id`.
+- Balances follow in the same call. Nothing here commits.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, Numeric, Row, Select, Text, and_, any_, cast, func, insert, literal, select, update
+from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.orm import Session, aliased
+
+from core.canonical import canonical_json, chain_hash
+from core.db.arrays import Columns, table_of
+from core.db.copying import copy_lines
+from core.db.engine import WriteSession
+from core.ledger.chain import Facts, KnownKeys, Link, chain_faults, facts_of, genesis, known_keys, link_hash, lock_head, plain_payload
+from core.mandate.rules.record import utc_text
+from core.transfers.ledger.copy_rows import COPIED, STATES, Linked, NewTransfer, canonical_entry, line_of, of_states
+from core.transfers.rules import FourStates
+from core.transfers.tables import TransferBalance, TransferEntry, TransferHead
+
+BOOK = "transfer"
+__all__ = [
+    "NewTransfer",
+    "load_balance",
+    "load_balances",
+    "load_sum",
+    "lock_balance",
+    "lock_books",
+    "post",
+    "post_books",
+    "reverse",
+    "reverse_deposits",
+    "reverse_facts",
+    "verify",
+]
+
+DEPOSIT = "deposit"  # kind of an entry that the chain showed and nobody reported
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """The entry that stands for the fact; `is_new` when this call wrote it."""
+
+    id: int
+    seq: int
+    incarnation: int
+    is_new: bool
+
+
+_Sums = dict[tuple[int, int, str], list[int]]  # by account, chain and asset what entries add to the four states
+
+
+@dataclass(slots=True)
+class _Tip:
+    """A locked head, moved in memory."""
+
+    account_id: int
+    seq: int
+    row_hash: bytes
+
+    def link(self, transfer: NewTransfer, incarnation: int, reverses_id: int | None, created_at: datetime, sums: _Sums) -> str:
+        """The transfer as the book's next entry, as COPY takes it; what it moves is added to `sums`."""
+        payload, prev_hash, seq = canonical_json(transfer.payload), self.row_hash, self.seq + 1
+        body = canonical_entry(transfer, seq, incarnation, created_at, payload, is_reversal=reverses_id is not None)
+        self.row_hash, self.seq = chain_hash(prev_hash, body), seq
+        total = sums.setdefault((self.account_id, transfer.chain_id, transfer.asset), [0] * len(STATES))
+        for index, delta in enumerate(of_states(transfer.deltas)):
+            total[index] += delta
+        place = Linked(self.account_id, seq, incarnation, reverses_id, prev_hash, self.row_hash)
+        return line_of(place, transfer, payload, created_at)
+
+
+def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: datetime) -> Posted:
+    """Post a fact unless it stands. Errors: InvalidParameterError for a payload that is not JSON."""
+    head = _lock(session, account_id, now)
+    known = _known(session, account_id, transfer.base_key)
+    standing = known.standing.get(transfer.base_key)
+    if standing is not None:
+        return Posted(standing.id, standing.seq, standing.incarnation, is_new=False)
+    incarnation = known.incarnations.get(transfer.base_key, 0) + 1
+    return _write(session, account_id, head, _entry(transfer, incarnation), now)
+
+
+def post_books(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
+    """Post facts to several accounts' books at once, by COPY; the number that were new. Errors: as `post`.
+
+    Heads are locked by rising account id.
+    """
+    tips = _lock_many(session, sorted(books), now)
+    known = _known_keys(session, books)
+    sums: _Sums = {}
+    return _copy(session, tips, sums, _lines(tips, books, known, sums, now.astimezone(UTC)), now)
+
+
+def _lines(
+    tips: Sequence[_Tip],
+    books: Mapping[int, Sequence[NewTransfer]],
+    known: Mapping[int, KnownKeys],
+    sums: _Sums,
+    created_at: datetime,
+) -> Iterator[str]:
+    """Each book's new entries as COPY takes them, chained and summed as they are asked for."""
+    for head in tips:
+        facts = known[head.account_id]
+        for transfer in books[head.account_id]:
+            if transfer.base_key not in facts.standing:
+                facts.standing.add(transfer.base_key)
+                yield head.link(transfer, facts.incarnations.get(transfer.base_key, 0) + 1, None, created_at, sums)
+
+
+def _copy(session: WriteSession, tips: Sequence[_Tip], sums: _Sums, lines: Iterator[str], now: datetime) -> int:
+    """Write the entries, then the heads and balances that they moved; how many entries."""
+    count = copy_lines(session, TransferEntry.__tablename__, COPIED, lines)
+    if count:
+        _save_tips(session, tips, now)
+        _add_to_balances(session, sums, now)
+    return count
+
+
+def reverse_facts(session: WriteSession, chain_id: int, facts: Sequence[tuple[str, str]], cause: str, now: datetime) -> int:
+    """Reverse every standing entry of these facts, (tx hash, base key), in whosever book it stands; the number reversed."""
+    if not facts:
+        return 0
+    columns: Columns = {
+        "tx_hash": (BYTEA, [bytes.fromhex(tx_hash[2:]) for tx_hash, _ in facts]),
+        "base_key": (Text, [key for _, key in facts]),
+    }
+    asked = table_of("asked", columns)
+    same = and_(TransferEntry.tx_hash == asked.c.tx_hash, TransferEntry.base_key == asked.c.base_key)
+    query = select(TransferEntry.account_id, TransferEntry.base_key).join(asked, same).where(TransferEntry.chain_id == chain_id)
+    books: dict[int, list[str]] = {}
+    for account_id, key in session.execute(query.distinct()):
+        books.setdefault(account_id, []).append(key)
+    return reverse(session, books, cause, now)
+
+
+def reverse_deposits(session: WriteSession, account_id: int, chain_id: int, tx_hash: str, cause: str, now: datetime) -> int:
+    """Reverse what the chain by itself showed of a transaction in one account's book; the number reversed."""
+    place = (TransferEntry.account_id == account_id, TransferEntry.chain_id == chain_id, TransferEntry.kind == DEPOSIT)
+    query = select(TransferEntry.base_key).where(*place, TransferEntry.tx_hash == bytes.fromhex(tx_hash[2:])).distinct()
+    return reverse(session, {account_id: session.scalars(query).all()}, cause, now)
+
+
+def lock_books(session: WriteSession, account_ids: Sequence[int], now: datetime) -> None:
+    """Hold several books until the transaction ends, by rising account id."""
+    _lock_many(session, account_ids, now)
+
+
+def reverse(session: WriteSession, books: Mapping[int, Collection[str]], cause: str, now: datetime) -> int:
+    """Reverse the standing entries of these facts, base keys by account id, the newest of a book first; the number reversed.
+
+    Heads are locked by rising account id.
+    """
+    if not any(books.values()):
+        return 0
+    tips, sums, created_at = _lock_many(session, sorted(books), now), _Sums(), now.astimezone(UTC)
+    standing: dict[int, list[Row[Any]]] = {}
+    for entry in session.execute(_standing(books)):
+        standing.setdefault(entry.account_id, []).append(entry)
+    lines = (
+        tip.link(_compensation(entry, cause), entry.incarnation, entry.id, created_at, sums)
+        for tip in tips
+        for entry in standing.get(tip.account_id, ())
+    )
+    return _copy(session, tips, sums, lines, now)
+
+
+def _standing(books: Mapping[int, Collection[str]]) -> Select[Any]:
+    """The entries of these facts that no entry reverses, a book's newest first."""
+    pairs = [(account_id, key) for account_id, keys in books.items() for key in keys]
+    columns: Columns = {"account_id": (BigInteger, [account_id for account_id, _ in pairs]), "base_key": (Text, [key for _, key in pairs])}
+    asked, entry, reversal = table_of("asked", columns), TransferEntry.__table__, aliased(TransferEntry)
+    same = and_(entry.c.account_id == asked.c.account_id, entry.c.base_key == asked.c.base_key)
+    query = select(entry).join(asked, same).outerjoin(reversal, reversal.reverses_id == entry.c.id)
+    return query.where(entry.c.reverses_id.is_(None), reversal.id.is_(None)).order_by(entry.c.account_id, entry.c.seq.desc())
+
+
+def _compensation(entry: Row[Any], cause: str) -> NewTransfer:
+    return NewTransfer(
+        kind=entry.kind,
+        base_key=f"reversal:{entry.base_key}",
+        chain_id=entry.chain_id,
+        asset=entry.asset,
+        deltas=FourStates(**{f"{state}_e6": int(getattr(entry, f"{state}_delta_e6")) for state in STATES}).negated(),
+        reported_by=entry.reported_by,
+        tx_hash=None if entry.tx_hash is None else "0x" + entry.tx_hash.hex(),
+        payload={"reversal": True, "reverses_seq": entry.seq, "cause": cause},
+    )
+
+
+def lock_balance(session: WriteSession, account_id: int, chain_id: int, asset: str, now: datetime) -> FourStates:
+    """As `load_balance`, and no entry of the account is written by another until the transaction ends."""
+    _lock(session, account_id, now)
+    return load_balance(session, account_id, chain_id, asset)
+
+
+def load_balance(session: Session, account_id: int, chain_id: int, asset: str) -> FourStates:
+    """The account's balance of an asset on a chain; all zero before the first entry."""
+    balance = session.get(TransferBalance, (account_id, chain_id, asset), populate_existing=True)
+    return FourStates() if balance is None else FourStates(**{f"{state}_e6": getattr(balance, f"{state}_e6") for state in STATES})
+
+
+def load_balances(session: Session, account_id: int) -> dict[tuple[int, str], FourStates]:
+    """Every balance of the account, by chain and asset, in their order."""
+    query = select(TransferBalance).where(TransferBalance.account_id == account_id)
+    rows = session.scalars(query.order_by(TransferBalance.chain_id, TransferBalance.asset))
+    return {(row.chain_id, row.asset): FourStates(**{f"{state}_e6": getattr(row, f"{state}_e6") for state in STATES}) for row in rows}
+
+
+def load_sum(session: Session, account_id: int, base_keys: Sequence[str]) -> FourStates:
+    """What some facts and their reversals come to."""
+    keys = [*base_keys, *(f"reversal:{key}" for key in base_keys)]
+    sums = [func.coalesce(func.sum(getattr(TransferEntry, f"{state}_delta_e6")), 0) for state in STATES]
+    mine = (TransferEntry.account_id == account_id, TransferEntry.base_key.in_(keys))
+    found = session.execute(select(*sums).where(*mine)).one()
+    return FourStates(**{f"{state}_e6": int(total) for state, total in zip(STATES, found, strict=True)})
+
+
+def verify(session: Session, account_id: int) -> list[str]:
+    """What is wrong with an account's book, its head or its balances; empty means sound."""
+    entries = session.scalars(select(TransferEntry).where(TransferEntry.account_id == account_id).order_by(TransferEntry.seq)).all()
+    links = [Link(entry.seq, entry.prev_hash, entry.row_hash, _body(entry)) for entry in entries]
+    faults = chain_faults(links, genesis(BOOK, account_id)) + _reversal_faults(entries)
+    head = session.get(TransferHead, account_id)
+    last = (entries[-1].seq, entries[-1].row_hash) if entries else (0, genesis(BOOK, account_id))
+    if (head is not None or entries) and (head is None or (head.seq, head.row_hash) != last):
+        faults.append(f"head: it does not stand at the book's last row, seq {last[0]}")
+    return faults + _balance_faults(session, account_id)
+
+
+def _lock(session: WriteSession, account_id: int, now: datetime) -> TransferHead:
+    empty = {"seq": 0, "row_hash": genesis(BOOK, account_id), "updated_at": now}
+    return lock_head(session, TransferHead, {"account_id": account_id}, empty)
+
+
+def _known(session: WriteSession, account_id: int, base_key: str) -> Facts:
+    return facts_of(session, TransferEntry, TransferEntry.account_id == account_id, [base_key])
+
+
+def _entry(transfer: NewTransfer, incarnation: int) -> TransferEntry:
+    return TransferEntry(
+        kind=transfer.kind,
+        base_key=transfer.base_key,
+        incarnation=incarnation,
+        chain_id=transfer.chain_id,
+        asset=transfer.asset,
+        **{f"{state}_delta_e6": getattr(transfer.deltas, f"{state}_e6") for state in STATES},
+        tx_hash=None if transfer.tx_hash is None else bytes.fromhex(transfer.tx_hash.removeprefix("0x")),
+        reported_by=transfer.reported_by,
+        payload=plain_payload(transfer.payload),
+    )
+
+
+def _write(session: WriteSession, account_id: int, head: TransferHead, entry: TransferEntry, now: datetime) -> Posted:
+    """Chain the entry to the last one, insert it, and move head and balance."""
+    entry.account_id, entry.seq = account_id, head.seq + 1
+    entry.created_at, entry.prev_hash = now.astimezone(UTC), head.row_hash
+    entry.row_hash = link_hash(entry.prev_hash, _body(entry))
+    columns: Columns = {column.name: getattr(entry, column.name) for column in TransferEntry.__table__.columns if column.name != "id"}
+    entry_id = session.scalars(insert(TransferEntry).returning(TransferEntry.id), columns).one()
+    head.seq, head.row_hash, head.updated_at = entry.seq, entry.row_hash, now
+    session.flush()
+    _add_to_balance(session, entry, now)
+    return Posted(entry_id, entry.seq, entry.incarnation, is_new=True)
+
+
+def _lock_many(session: WriteSession, account_ids: Sequence[int], now: datetime) -> list[_Tip]:
+    """The heads of several books, locked by rising account id; made when missing."""
+    columns = (TransferHead.account_id, TransferHead.seq, TransferHead.row_hash)
+    query = select(*columns).where(TransferHead.account_id.in_(account_ids)).order_by(TransferHead.account_id).with_for_update()
+    found = session.execute(query).all()
+    if len(found) < len(account_ids):
+        missing = sorted(set(account_ids) - {row.account_id for row in found})
+        empty = [{"account_id": id_, "seq": 0, "row_hash": genesis(BOOK, id_), "updated_at": now} for id_ in missing]
+        session.execute(upsert(TransferHead).values(empty).on_conflict_do_nothing())
+        found = session.execute(query).all()
+    return [_Tip(*row) for row in found]
+
+
+def _save_tips(session: WriteSession, tips: Sequence[_Tip], now: datetime) -> None:
+    """All heads in one statement."""
+    columns: Columns = {
+        "account_id": (BigInteger, [tip.account_id for tip in tips]),
+        "seq": (BigInteger, [tip.seq for tip in tips]),
+        "row_hash": (BYTEA, [tip.row_hash for tip in tips]),
+    }
+    moved = table_of("moved", columns)
+    statement = update(TransferHead).where(TransferHead.account_id == moved.c.account_id)
+    values = {"seq": moved.c.seq, "row_hash": moved.c.row_hash, "updated_at": now}
+    session.execute(statement.values(values).execution_options(synchronize_session=False))
+
+
+def _known_keys(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]) -> dict[int, KnownKeys]:
+    """What the books say of these facts: by transaction, since many facts share one; by key where a fact has none."""
+    known = {account_id: KnownKeys(set(), {}) for account_id in books}
+    hashes = {(one.chain_id, one.tx_hash) for transfers in books.values() for one in transfers}
+    if any(tx_hash is None for _, tx_hash in hashes):
+        return known_keys(session, TransferEntry, TransferEntry.account_id, {id_: [one.base_key for one in books[id_]] for id_ in books})
+    reversal = aliased(TransferEntry)
+    for chain_id in {chain_id for chain_id, _ in hashes}:
+        wanted = [bytes.fromhex(tx_hash[2:]) for place, tx_hash in hashes if place == chain_id and tx_hash]
+        query = (
+            select(TransferEntry.account_id, TransferEntry.base_key, TransferEntry.incarnation, reversal.id.is_(None))
+            .outerjoin(reversal, reversal.reverses_id == TransferEntry.id)
+            .where(TransferEntry.chain_id == chain_id, TransferEntry.tx_hash == any_(cast(wanted, ARRAY(BYTEA))))
+            .where(TransferEntry.reverses_id.is_(None))
+            .order_by(TransferEntry.incarnation)
+        )
+        for account_id, key, incarnation, stands in session.execute(query):
+            if account_id in known:
+                known[account_id].incarnations[key] = incarnation
+                if stands:
+                    known[account_id].standing.add(key)
+    return known
+
+
+def _add_to_balances(session: WriteSession, sums: Mapping[tuple[int, int, str], Sequence[int]], now: datetime) -> None:
+    """All balances in one statement."""
+    if not sums:
+        return
+    names = [f"{state}_e6" for state in STATES]
+    keys = ["account_id", "chain_id", "asset"]
+    columns = [*zip(*sums, strict=True), *zip(*sums.values(), strict=True)]
+    kinds: list[Any] = [BigInteger, BigInteger, Text, *[Numeric] * len(STATES)]
+    added = table_of("added", dict(zip([*keys, *names], zip(kinds, columns, strict=True), strict=True)))
+    rows = select(*(added.c[name] for name in (*keys, *names)), literal(now))
+    statement = upsert(TransferBalance).from_select([*keys, *names, "updated_at"], rows)
+    sum_of: dict[str, Any] = {name: getattr(TransferBalance, name) + getattr(statement.excluded, name) for name in names}
+    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=sum_of | {"updated_at": now}))
+
+
+def _add_to_balance(session: WriteSession, entry: TransferEntry, now: datetime) -> None:
+    key = {"account_id": entry.account_id, "chain_id": entry.chain_id, "asset": entry.asset}
+    deltas = {f"{state}_e6": getattr(entry, f"{state}_delta_e6") for state in STATES}
+    sums: dict[str, Any] = {name: getattr(TransferBalance, name) + delta for name, delta in deltas.items()}
+    statement = upsert(TransferBalance).values(**key, **deltas, updated_at=now)
+    session.execute(statement.on_conflict_do_update(index_elements=list(key), set_=sums | {"updated_at": now}))
+
+
+def _body(entry: TransferEntry) -> dict[str, Any]:
+    """What is hashed of an entry: all but ids and hashes of the chain. Amounts are text: they may pass 2**53."""
+    deltas = {f"{state}_delta_e6": str(getattr(entry, f"{state}_delta_e6")) for state in STATES}
+    names = ("seq", "kind", "base_key", "incarnation", "chain_id", "asset", "reported_by", "payload")
+    tx_hash = None if entry.tx_hash is None else "0x" + entry.tx_hash.hex()
+    is_reversal = entry.reverses_id is not None
+    rest = {"tx_hash": tx_hash, "is_reversal": is_reversal, "created_at": utc_text(entry.created_at)}
+    return {name: getattr(entry, name) for name in names} | deltas | rest
+
+
+def _reversal_faults(entries: Sequence[TransferEntry]) -> list[str]:
+    """A reversal points at the entry that its payload names."""
+    seq_by_id = {entry.id: entry.seq for entry in entries}
+    return [
+        f"seq {entry.seq}: reverses seq {seq_by_id.get(entry.reverses_id)}, its payload says {entry.payload.get('reverses_seq')}"
+        for entry in entries
+        if entry.reverses_id is not None and seq_by_id.get(entry.reverses_id) != entry.payload.get("reverses_seq")
+    ]
+
+
+def _balance_faults(session: Session, account_id: int) -> list[str]:
+    place = (TransferEntry.chain_id, TransferEntry.asset)
+    sums = [func.sum(getattr(TransferEntry, f"{state}_delta_e6")) for state in STATES]
+    entries = session.execute(select(*place, *sums).where(TransferEntry.account_id == account_id).group_by(*place)).all()
+    balances = session.scalars(select(TransferBalance).where(TransferBalance.account_id == account_id)).all()
+    summed = {(chain_id, asset): tuple(map(int, amounts)) for chain_id, asset, *amounts in entries}
+    stored = {(row.chain_id, row.asset): tuple(getattr(row, f"{state}_e6") for state in STATES) for row in balances}
+    differing = {place for place in summed.keys() | stored.keys() if summed.get(place) != stored.get(place)}
+    return [f"balance: {asset} on chain {chain_id} is not the sum of its entries" for chain_id, asset in sorted(differing)]

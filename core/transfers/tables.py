@@ -1,0 +1,116 @@
+"""The transfer book of agent wallets: four-state balances, each the sum of a signed column (wallet spec 2.16).
+
+One row is one posting. Amounts are base units of the asset with six decimals. A constraint on balances would block the
+unwind of a deposit that was spent in between: negative is allowed, and shown.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Integer, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.db.base import LEDGER, Base, Hash32, Uint256
+
+
+class TransferEntry(Base):
+    """As with the mandates' rows, the account is vouched for by the head."""
+
+    __tablename__ = "transfer_entry"
+    __table_args__ = (
+        UniqueConstraint("account_id", "seq"),
+        UniqueConstraint("account_id", "base_key", "incarnation"),
+        Index("uq_transfer_entry_reverses_id", "reverses_id", unique=True, postgresql_where=text("reverses_id is not null")),
+        Index("ix_transfer_entry_chain_id_tx_hash", "chain_id", "tx_hash"),
+        LEDGER,
+    )
+
+    id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
+    account_id: Mapped[int]
+    seq: Mapped[int]
+    kind: Mapped[str] = mapped_column(Text)  # reported, confirmed, failed, restored, bid, release, delivery
+    base_key: Mapped[str] = mapped_column(Text)
+    incarnation: Mapped[int] = mapped_column(Integer)
+    reverses_id: Mapped[int | None] = mapped_column(ForeignKey("transfer_entry.id"))
+    chain_id: Mapped[int]
+    asset: Mapped[str] = mapped_column(Text)
+    idle_delta_e6: Mapped[int] = mapped_column(Uint256)
+    reserved_delta_e6: Mapped[int] = mapped_column(Uint256)
+    in_transit_delta_e6: Mapped[int] = mapped_column(Uint256)
+    delivered_delta_e6: Mapped[int] = mapped_column(Uint256)
+    tx_hash: Mapped[bytes | None] = mapped_column(Hash32)
+    reported_by: Mapped[str] = mapped_column(Text)
+    payload: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]
+    prev_hash: Mapped[bytes] = mapped_column(Hash32)
+    row_hash: Mapped[bytes] = mapped_column(Hash32)
+
+
+class TransferHead(Base):
+    __tablename__ = "transfer_head"
+
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"), primary_key=True)
+    seq: Mapped[int]
+    row_hash: Mapped[bytes] = mapped_column(Hash32)
+    updated_at: Mapped[datetime]
+
+
+class TransferBalance(Base):
+    """Running totals of an account by chain and asset: the projection of its transfer book."""
+
+    __tablename__ = "transfer_balance"
+
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"), primary_key=True)
+    chain_id: Mapped[int] = mapped_column(primary_key=True)
+    asset: Mapped[str] = mapped_column(Text, primary_key=True)
+    idle_e6: Mapped[int] = mapped_column(Uint256)
+    reserved_e6: Mapped[int] = mapped_column(Uint256)
+    in_transit_e6: Mapped[int] = mapped_column(Uint256)
+    delivered_e6: Mapped[int] = mapped_column(Uint256)
+    updated_at: Mapped[datetime]
+
+
+class TransferReport(Base):
+    """What an agent says it moved, and how far the chain has borne it out (core/transfers/rules.py).
+
+    One report a transaction; only one that the chain contradicts gives its transaction free. `next_look_at` null: nobody
+    looks any more, because it is confirmed (then a reorg finds it by its block) or closed.
+    """
+
+    __tablename__ = "transfer_report"
+    __table_args__ = (
+        CheckConstraint("direction in ('in', 'out')", name="direction"),
+        CheckConstraint("state in ('reported', 'seen', 'confirmed', 'failed')", name="state"),
+        CheckConstraint("amount_e6 > 0", name="amount_e6"),
+        CheckConstraint("(failure is not null) = (state = 'failed')", name="failure"),
+        Index(
+            "uq_transfer_report_chain_id_tx_hash",
+            "chain_id",
+            "tx_hash",
+            unique=True,
+            postgresql_where=text("failure is distinct from 'contradicted'"),
+        ),
+        Index("ix_transfer_report_next_look_at", "chain_id", "next_look_at", postgresql_where=text("next_look_at is not null")),
+        Index("ix_transfer_report_block_hash", "chain_id", "block_hash", postgresql_where=text("block_hash is not null")),
+        Index("ix_transfer_report_account_id_id", "account_id", "id"),
+        Index("ix_transfer_report_watched", "account_id", "id", postgresql_where=text("next_look_at is not null")),
+    )
+
+    id: Mapped[int] = mapped_column(Identity(), primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    chain_id: Mapped[int]
+    asset: Mapped[str] = mapped_column(Text)
+    direction: Mapped[str] = mapped_column(Text)
+    amount_e6: Mapped[int] = mapped_column(Uint256)
+    tx_hash: Mapped[bytes] = mapped_column(Hash32)
+    reported_by: Mapped[str] = mapped_column(Text)
+    reported_at: Mapped[datetime]
+    override_reason: Mapped[str | None] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(Text)
+    failure: Mapped[str | None] = mapped_column(Text)  # reverted, contradicted, not_seen, block_replaced
+    block_hash: Mapped[bytes | None] = mapped_column(Hash32)  # where it was last seen
+    block_number: Mapped[int | None]
+    log_index: Mapped[int | None] = mapped_column(Integer)
+    confirmed_at: Mapped[datetime | None]
+    deadline_at: Mapped[datetime]  # inclusive: to be seen, or, failed, to come back
+    next_look_at: Mapped[datetime | None]

@@ -1,0 +1,174 @@
+"""The one statement that spends writes what the book's own writer writes, byte for byte, or nothing."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from psycopg import Connection
+from sqlalchemy import select
+
+from core.credits.ledger import writer as credit_ledger
+from core.credits.ledger.spend import spend_at_once
+from core.credits.rules.buckets import Credits, NotEnoughCreditsError
+from core.credits.tables import CreditEntry
+from core.db.engine import Database, WriteSession, driver_of
+from core.errors import InvalidNumberError, InvalidParameterError
+from tests.integration.core.rows import NOW, add_account
+
+NAMES = {"kind": "spend", "base_key": "k", "counter": "sales"}
+HELD = st.integers(0, 9)
+TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=5)  # what Postgres can store
+
+
+@contextmanager
+def undone(database: Database) -> Iterator[WriteSession]:
+    with database.write_session() as session:
+        yield session
+        session.rollback()
+
+
+def give(session: WriteSession, account: int, welcome: int, earned: int, converted: int) -> None:
+    if welcome:
+        credit_ledger.grant_welcome(session, account, welcome, NOW)
+    if earned:
+        credit_ledger.earn(session, account, earned, "earn", {}, NOW)
+    if converted:
+        credit_ledger.convert(session, account, converted, "convert", {}, NOW)
+
+
+def last_entry(session: WriteSession, account: int) -> dict[str, Any]:
+    """All but its id."""
+    query = select(CreditEntry.__table__).where(CreditEntry.account_id == account).order_by(CreditEntry.seq.desc()).limit(1)
+    entry = session.execute(query).one()._asdict()
+    return {name: value for name, value in entry.items() if name != "id"}
+
+
+def spent_both_ways(session: WriteSession, amount: int, payload: dict[str, Any], held: tuple[int, int, int]) -> list[dict[str, Any] | None]:
+    """The entry of the statement, then the writer's on the same account; None where it posts nothing."""
+    account = add_account(session, "agent")
+    give(session, account, *held)
+    rows: list[dict[str, Any] | None] = []
+    for by_statement in (True, False):
+        with session.begin_nested() as savepoint:
+            rows.append(_spent(session, account, amount, payload, by_statement=by_statement))
+            savepoint.rollback()
+    return rows
+
+
+def _spent(session: WriteSession, account: int, amount: int, payload: dict[str, Any], *, by_statement: bool) -> dict[str, Any] | None:
+    if by_statement:
+        if not spend_at_once(driver_of(session), account, amount, NAMES, payload, NOW):
+            return None
+    else:
+        try:
+            credit_ledger.spend(session, account, amount, NAMES["base_key"], payload, NOW)
+        except NotEnoughCreditsError:
+            return None
+    assert credit_ledger.verify(session, account) == []
+    return last_entry(session, account)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.integers(1, 20),
+    st.dictionaries(TEXT, TEXT | st.integers(-9, 9), max_size=3),
+    st.tuples(HELD, HELD, HELD),
+)
+def test_the_statement__of_any_balance__writes_the_writers_row(
+    database: Database, amount: int, payload: dict[str, Any], held: tuple[int, int, int]
+) -> None:
+    with undone(database) as session:
+        statements, writers = spent_both_ways(session, amount, payload, held)
+        assert statements == writers
+        assert (statements is not None) == (amount <= sum(held))
+
+
+@pytest.fixture
+def account(database: Database) -> int:
+    with database.write() as session:
+        account = add_account(session, "agent")
+        give(session, account, 10, 20, 5)
+        return account
+
+
+def balance(database: Database, account: int) -> Credits:
+    with database.read() as session:
+        assert credit_ledger.verify(session, account) == []
+        return credit_ledger.load_balance(session, account)
+
+
+def alone(database: Database, account: int, amount: int, key: str) -> bool:
+    try:
+        credit_ledger.spend_alone(database, account, amount, key, {}, NOW)
+    except NotEnoughCreditsError:
+        return False
+    return True
+
+
+def test_spend_alone__takes_welcome_then_earned_then_converted(database: Database, account: int) -> None:
+    credit_ledger.spend_alone(database, account, 32, "buy", {"page": "señal ✓"}, NOW)
+    assert balance(database, account) == Credits(converted=3)
+
+
+def test_spend_alone__the_same_key_again__moves_nothing(database: Database, account: int) -> None:
+    assert [alone(database, account, amount, "buy") for amount in (4, 9)] == [True, True]
+    assert balance(database, account) == Credits(welcome=6, earned=20, converted=5)
+
+
+def test_spend_alone__one_more_than_there_is__moves_nothing_and_says_what_there_is(database: Database, account: int) -> None:
+    with pytest.raises(NotEnoughCreditsError) as refused:
+        credit_ledger.spend_alone(database, account, 36, "buy", {}, NOW)
+    assert (refused.value.needed, refused.value.available) == (36, 35)
+    credit_ledger.spend_alone(database, account, 35, "buy", {}, NOW)
+    assert balance(database, account) == Credits()
+
+
+def test_spend_alone__without_a_book__is_refused(database: Database) -> None:
+    with database.write() as session:
+        account = add_account(session, "agent")
+    assert not alone(database, account, 1, "buy")
+
+
+@pytest.mark.parametrize("amount", [0, -1])
+def test_spend_alone__of_nothing__is_refused(database: Database, account: int, amount: int) -> None:
+    with pytest.raises(InvalidNumberError):
+        credit_ledger.spend_alone(database, account, amount, "buy", {}, NOW)
+    assert balance(database, account).available == 35
+
+
+def test_spend_alone__with_a_float__writes_nothing(database: Database, account: int) -> None:
+    with pytest.raises(InvalidParameterError):
+        credit_ledger.spend_alone(database, account, 1, "buy", {"price": 0.5}, NOW)
+    assert balance(database, account).available == 35
+
+
+def test_spend_alone__of_sixteen_at_once_beside_the_writer__spends_no_credit_twice(database: Database, account: int) -> None:
+    def spend(number: int) -> bool:
+        if number % 4:
+            return alone(database, account, 1, f"spend {number}")
+        try:
+            with database.write() as session:
+                return credit_ledger.spend(session, account, 1, f"spend {number}", {}, NOW).is_new
+        except NotEnoughCreditsError:
+            return False
+
+    with ThreadPoolExecutor(16) as pool:
+        assert sum(pool.map(spend, range(64))) == 35
+    assert balance(database, account) == Credits()
+
+
+def test_one_key__of_sixteen_at_once__is_posted_once(database: Database, account: int) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(lambda _: alone(database, account, 3, "buy"), range(16)))
+    assert balance(database, account).available == 32
+
+
+def test_the_statement__commits_by_itself(database: Database, account: int) -> None:
+    with database.statements() as connection:
+        assert isinstance(connection, Connection)
+        assert spend_at_once(connection, account, 5, NAMES, {}, NOW)
+        assert balance(database, account).available == 30

@@ -1,0 +1,429 @@
+"""The fold: exact values, life, reversals, and the same state however the rows are split."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.mandate.rules import events as ev
+from core.mandate.rules.ledger import (
+    EMPTY_STATE,
+    Kind,
+    LedgerRow,
+    MandateState,
+    NewRow,
+    ReportedBy,
+    StateVersionError,
+    ToldByTx,
+    apply,
+    effective,
+    expired_note,
+    fold,
+    fold_on,
+    revert_note,
+    state_from_json,
+    state_to_json,
+    stop_row,
+)
+from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.told import Told
+from tests.unit.core.mandate.rules.books import (
+    AGENT,
+    KEEPER,
+    OWNER,
+    PAPER,
+    STRANGER,
+    TESTNET,
+    USDC,
+    VAULT,
+    VENUE,
+    Book,
+    created,
+    deposited,
+    e6,
+    executed,
+    marked,
+    paid,
+    settled,
+    stopped,
+    tx,
+    unwound,
+    withdrawn,
+    working,
+)
+
+# Life
+
+
+def test_status__testnet__works_when_the_vault_holds_the_budget_and_not_before() -> None:
+    book = Book()
+    assert book.state == EMPTY_STATE
+    book.sign()
+    assert (book.state.status, book.state.cash_usdc_e6) == (Status.SIGNED, 0)
+    book.chain(created())
+    book.chain(deposited("999.999999"))
+    assert book.state.status is Status.SIGNED
+    book.chain(deposited("0.000001"))
+    assert (book.state.status, book.state.deposited_usdc_e6) == (Status.WORKING, e6("1000"))
+    assert (book.state.vault_address, book.state.agent_on_chain, book.state.agent_known) == (VAULT, AGENT, True)
+
+
+def test_status__deposit_log_before_the_vaults_own__works_all_the_same() -> None:
+    book = Book()
+    book.sign()
+    book.chain(deposited("1000"))
+    assert book.state.status.value == "signed"
+    book.chain(created())
+    assert book.state.status.value == "working"
+
+
+def test_status__a_vault_for_an_unsigned_draft__is_signed_by_the_chain() -> None:
+    book = Book()
+    row = book.chain(created())
+    assert (book.state.status, book.state.signed_at) == (Status.SIGNED, row.occurred_at)
+
+
+def test_status__paper__works_from_the_signature_on_with_the_budget_as_cash() -> None:
+    state = working(PAPER).state
+    assert (state.status, state.cash_usdc_e6, state.deposited_usdc_e6) == (Status.WORKING, e6("1000"), e6("1000"))
+
+
+@pytest.mark.parametrize(
+    ("by", "reported_by"),
+    [(KEEPER, "keeper"), (OWNER.lower(), "owner"), (AGENT, "agent"), (STRANGER, "chain")],
+)
+def test_stop__says_who_why_and_at_what_worth(by: str, reported_by: str) -> None:
+    book = working()
+    row = book.chain(stopped(by, worth="799.5"))
+    state = book.state
+    assert (state.status, state.stopped_at, state.ended_at) == (Status.STOPPED, row.occurred_at, row.occurred_at)
+    assert (state.stopped_by, state.stop_reason, state.stop_worth_usdc_e6) == (reported_by, "stop_line", e6("799.5"))
+    assert state.agent_on_chain is None
+
+
+def test_stop__without_a_known_worth__worth_is_unknown_not_zero() -> None:
+    book = working()
+    book.chain(stopped(OWNER, "owner"))
+    assert book.state.stop_worth_usdc_e6 is None
+
+
+def test_settled__stays_settled_and_ended_when_it_first_ended() -> None:
+    book = working()
+    stop = book.chain(stopped())
+    first = book.chain(settled("5"))
+    book.chain(unwound("10"))
+    book.chain(settled("1"))
+    state = book.state
+    assert (state.status, state.ended_at, state.settled_at) == (Status.SETTLED, stop.occurred_at, first.occurred_at)
+    assert state.paid_out_usdc_e6 == e6("6")
+
+
+def test_settled__after_the_end_without_a_stop__ends_then() -> None:
+    book = working()
+    row = book.chain(settled("0"))
+    assert (book.state.status, book.state.ended_at, book.state.stopped_at) == (Status.SETTLED, row.occurred_at, None)
+
+
+def test_cancel__signed_without_a_vault__is_cancelled_and_with_one__is_not() -> None:
+    book = Book()
+    book.sign()
+    row = book.chain(ev.TermsCancelled("0x" + "33" * 32, OWNER))
+    assert (book.state.status, book.state.unfunded_end_block) == (Status.CANCELLED, row.block_number)
+    funded = working()
+    funded.chain(ev.TermsCancelled("0x" + "33" * 32, OWNER))
+    assert funded.state.status is Status.WORKING
+
+
+def test_what_the_record_alone_said__ends_no_signed_terms() -> None:
+    """Older records stopped and cancelled terms that could still become a vault; the vault then worked, and its record said stopped."""
+    book = Book()
+    book.sign()
+    cancelled = NewRow(
+        kind=Kind.NOTE, reported_by=ReportedBy.OWNER, occurred_at=book.clock, base_key="cancelled", payload={"cancelled": True}
+    )
+    book.add(cancelled)
+    book.add(stop_row(by=ReportedBy.AGENT, reason="agent", now=book.clock))
+    state = book.state
+    assert (state.status, state.stopped_at, state.ended_at) == (Status.SIGNED, None, None)
+    book.chain(created(AGENT))
+    book.chain(deposited("1000"))
+    assert book.state.status is Status.WORKING
+
+
+def test_stop__before_the_budget_was_there__names_its_block_and_one_of_a_working_vault_does_not() -> None:
+    book = Book()
+    book.sign()
+    book.chain(created(AGENT))
+    row = book.chain(stopped(OWNER, "owner"))
+    assert (book.state.status, book.state.unfunded_end_block) == (Status.STOPPED, row.block_number)
+    funded = working()
+    funded.chain(stopped(OWNER, "owner"))
+    assert (funded.state.status, funded.state.unfunded_end_block) == (Status.STOPPED, None)
+
+
+def test_expired__ends_terms_without_a_vault_and_a_vault_that_was_there_before_takes_it_back() -> None:
+    book = Book()
+    book.sign()
+    row = book.add(expired_note(book.clock, safe_block=7))
+    assert (book.state.status, book.state.ended_at, book.state.unfunded_end_block) == (Status.CANCELLED, row.occurred_at, None)
+    book.chain(created(AGENT))
+    assert (book.state.status, book.state.ended_at) == (Status.SIGNED, None)
+
+
+def test_pause__agent_removed_pauses_and_agent_set_resumes() -> None:
+    book = working()
+    removed = book.chain(ev.AgentRemoved(AGENT, OWNER))
+    assert (book.state.paused, book.state.paused_at, book.state.agent_on_chain) == (True, removed.occurred_at, None)
+    back = book.chain(ev.AgentSet(STRANGER))
+    state = book.state
+    assert (state.paused, state.paused_at) == (False, None)
+    assert (state.last_paused_at, state.last_resumed_at) == (removed.occurred_at, back.occurred_at)
+    assert (state.agent_on_chain, state.last_agent_set, state.status) == (STRANGER, STRANGER, Status.WORKING)
+
+
+def test_pause__first_agent_of_an_open_board_vault__is_no_resume() -> None:
+    book = Book()
+    book.sign()
+    book.chain(created("0x0000000000000000000000000000000000000000"))
+    assert (book.state.agent_on_chain, book.state.agent_known) == (None, True)
+    book.chain(ev.AgentSet(AGENT))
+    assert (book.state.agent_on_chain, book.state.last_resumed_at) == (AGENT, None)
+
+
+def test_pause__after_a_stop__neither_pauses_nor_resumes() -> None:
+    book = working()
+    book.chain(ev.AgentRemoved(AGENT, OWNER))
+    book.chain(stopped())
+    book.chain(ev.AgentSet(AGENT))
+    assert book.state.last_resumed_at is None
+    other = working()
+    other.chain(stopped())
+    other.chain(ev.AgentRemoved(AGENT, OWNER))
+    assert other.state.paused is False
+
+
+# Conduct
+
+
+def _revert(book: Book, number: int, reason: str = "OverPerTxCap", proves: int | None = None) -> LedgerRow:
+    note = revert_note(
+        chain_id=84532,
+        tx_hash=tx(number),
+        block_number=number,
+        block_hash=tx(number),
+        at=int(book.clock.timestamp()),
+        reason=reason,
+        proves_event_id=proves,
+    )
+    return book.add(note)
+
+
+def _refusal(book: Book, number: int | None) -> LedgerRow:
+    return book.report(Kind.NOTE, tx_number=number, payload={"refusal": {"reason": "OverPerTxCap", "source": "agent"}})
+
+
+def test_refusals__reported_then_proven__counts_once() -> None:
+    book = working()
+    report = _refusal(book, 60)
+    assert (book.state.refusals_count, book.state.refusals_confirmed_count, book.state.reverts_count) == (1, 0, 0)
+    _revert(book, 60, proves=report.seq)
+    assert (book.state.refusals_count, book.state.refusals_confirmed_count, book.state.reverts_count) == (1, 1, 1)
+
+
+def test_refusals__proven_then_reported__counts_once() -> None:
+    book = working()
+    _revert(book, 60)
+    _refusal(book, 60)
+    assert (book.state.refusals_count, book.state.refusals_confirmed_count, book.state.reverts_count) == (1, 1, 1)
+
+
+def test_refusals__without_a_transaction__count_each() -> None:
+    book = working()
+    _refusal(book, None)
+    _refusal(book, None)
+    assert (book.state.refusals_count, book.state.reverts_count) == (2, 0)
+
+
+def test_reverts__an_agents_word_for_a_revert__is_no_revert() -> None:
+    book = working()
+    book.report(Kind.NOTE, tx_number=60, payload={"refusal": {"reason": "OverPerTxCap"}, "reverted": True})
+    assert (book.state.refusals_count, book.state.reverts_count, book.state.refusals_confirmed_count) == (1, 0, 0)
+
+
+def test_agents_payload__can_not_pass_for_a_chain_row() -> None:
+    book = working()
+    before = book.state
+    forged = {
+        "vault_created": {"vault": STRANGER, "agent": STRANGER},
+        "agent_removed": {"agent": AGENT},
+        "mark": {"worth_usdc": "1", "as_of_block": 1},
+        "cancelled": True,
+        "unwound": {"target": VENUE},
+        "executed": {"spent": "5.000000", "received": "0.000000", "nonce": 1},
+    }
+    row = book.report(Kind.NOTE, "50", payload=forged)
+    move = book.report(Kind.MOVE, "50", payload=forged)
+    assert book.state == replace(before, last_row_at=move.occurred_at)
+    assert row.cash_delta_usdc_e6 == 0
+
+
+def test_violations__codes_each_once_sorted_and_counted() -> None:
+    book = working()
+    book.report(Kind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap", "over_daily_cap"], "detail": {}}})
+    book.report(Kind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap"], "detail": {}}})
+    assert (book.state.violation_codes, book.state.violations_count) == (("over_daily_cap", "over_per_tx_cap"), 2)
+
+
+# Reversals
+
+
+def test_effective__leaves_out_the_reversed_row_and_its_reversal() -> None:
+    book = working()
+    lost = book.chain(executed("10"))
+    kept = book.chain(executed("20"))
+    book.reverse(lost)
+    assert [row.seq for row in effective(book.rows)] == [1, 2, 3, kept.seq]
+
+
+def test_apply__a_reversal__asks_for_a_fold() -> None:
+    book = working()
+    reversal = book.reverse(book.chain(executed("10")))
+    with pytest.raises(ValueError, match="fold the effective rows"):
+        apply(book.state, reversal, TESTNET, Told())
+
+
+def test_reversal__of_the_stop__the_mandate_works_again() -> None:
+    book = working()
+    before = book.state
+    mark, stop = book.chain(marked("799"), 80), book.chain(stopped(worth="799"), 80)
+    assert book.state.status is Status.STOPPED
+    book.reverse(stop)
+    book.reverse(mark)
+    assert book.state == before
+
+
+# Every fold
+
+
+AMOUNTS = st.integers(min_value=0, max_value=40_000_000)
+POSITIONS = st.sampled_from(["p1", "p2"])
+TX = st.integers(min_value=100, max_value=104)
+STEP = st.one_of(
+    st.tuples(st.just("executed"), AMOUNTS, AMOUNTS, TX),
+    st.tuples(st.just("buy"), AMOUNTS, POSITIONS, TX),
+    st.tuples(st.just("sell"), AMOUNTS, POSITIONS, TX),
+    st.tuples(st.just("resolve"), st.integers(-40_000_000, 40_000_000), POSITIONS, TX),
+    st.tuples(st.just("mark"), AMOUNTS, POSITIONS, TX),
+    st.tuples(st.just("fee"), AMOUNTS, st.sampled_from(["x402", "venue", "odd"]), TX),
+    st.tuples(st.just("paid"), AMOUNTS, POSITIONS, TX),
+    st.tuples(st.just("marked"), AMOUNTS, POSITIONS, TX),
+    st.tuples(st.just("refusal"), AMOUNTS, POSITIONS, TX),
+    st.tuples(st.just("revert"), AMOUNTS, POSITIONS, TX),
+    st.tuples(st.just("unwound"), AMOUNTS, POSITIONS, TX),
+    st.tuples(st.just("agent"), st.booleans(), POSITIONS, TX),
+    st.tuples(st.just("stop"), AMOUNTS, POSITIONS, TX),
+    st.tuples(st.just("settled"), AMOUNTS, POSITIONS, TX),
+    st.tuples(st.just("withdrawn"), AMOUNTS, POSITIONS, TX),
+)
+
+
+def _play(book: Book, step: tuple) -> LedgerRow:  # type: ignore[type-arg]
+    word, amount, other, number = step
+    text = f"{'-' if amount < 0 else ''}{abs(amount) // 10**6}.{abs(amount) % 10**6:06d}"
+    match word:
+        case "executed":
+            return book.chain(executed(text, f"0.{other % 10**6:06d}", nonce=number), number)
+        case "buy" | "sell" | "resolve":
+            return book.report(Kind(word), text, number, {"position": {"id": other}, "violation": {"codes": [word], "detail": {}}})
+        case "mark":
+            return book.report(Kind.NOTE, None, None, {"mark": {"position_id": other, "worth_usdc": text}, "next_at": "soon"})
+        case "fee":
+            return book.report(Kind.FEE, text, number, {"fee_kind": other})
+        case "refusal":
+            return _refusal(book, number)
+        case "revert":
+            return _revert(book, number)
+        case "agent":
+            return book.chain(ev.AgentSet(AGENT) if amount else ev.AgentRemoved(AGENT, OWNER), number)
+        case "stop":
+            return book.chain(stopped(), number)
+        case _:
+            events: dict[str, Any] = {"paid": paid, "marked": marked, "unwound": unwound, "settled": settled, "withdrawn": withdrawn}
+            return book.chain(events[word](text), number)
+
+
+def _identity(state: MandateState) -> int:
+    inflow = state.deposited_usdc_e6 + state.received_usdc_e6
+    return inflow - state.spent_usdc_e6 - state.withdrawn_usdc_e6 - state.paid_out_usdc_e6
+
+
+@given(steps=st.lists(STEP, max_size=14), cut=st.integers(0, 17), is_paper=st.booleans())
+def test_fold__split_anywhere_and_stored_in_between__is_the_same(steps: list[tuple], cut: int, is_paper: bool) -> None:  # type: ignore[type-arg]
+    book = working(PAPER if is_paper else TESTNET)
+    for step in steps:
+        _play(book, step)
+    whole = fold(book.rows, book.facts)
+    told = ToldByTx(book.rows[:cut])
+    state = fold(book.rows[:cut], book.facts)
+    for row in book.rows[cut:]:
+        state = fold_on(state_from_json(json.loads(json.dumps(state_to_json(state)))), [row], book.facts, told)
+    assert state == whole
+    assert whole.cash_usdc_e6 == _identity(whole) == sum(row.cash_delta_usdc_e6 for row in book.rows)
+
+
+@given(before=st.lists(STEP, max_size=6), lost=st.lists(STEP, min_size=1, max_size=4), after=st.lists(STEP, max_size=6))
+def test_reversal__is_as_if_the_rows_had_never_happened(before: list[tuple], lost: list[tuple], after: list[tuple]) -> None:  # type: ignore[type-arg]
+    reorged, straight = working(), working()
+    for step in before:
+        _play(reorged, step)
+        _play(straight, step)
+    gone = [_play(reorged, step) for step in lost]
+    for row in reversed(gone):
+        reorged.reverse(row)
+    reorged.clock = straight.clock
+    for step in after:
+        _play(reorged, step)
+        _play(straight, step)
+    assert reorged.state == straight.state
+    assert reorged.state.cash_usdc_e6 == sum(row.cash_delta_usdc_e6 for row in reorged.rows)
+
+
+# JSON
+
+
+def test_state_json__of_a_full_state__comes_back_the_same() -> None:
+    book = working()
+    book.chain(executed("10"), 60)
+    book.report(
+        Kind.BUY, "10", 60, {"position": {"id": "p1", "name": "ETH", "qty": "1"}, "target": VENUE, "next_at": "2026-02-03T00:00:00Z"}
+    )
+    book.report(Kind.FEE, "1", 61, {"fee_kind": "gas"})
+    _refusal(book, 62)
+    book.chain(marked("995"))
+    book.chain(ev.AgentRemoved(AGENT, OWNER))
+    book.chain(stopped())
+    book.chain(settled("0"))
+    stored = json.loads(json.dumps(state_to_json(book.state)))
+    assert state_from_json(stored) == book.state
+
+
+def test_state_json__of_another_version__asks_for_a_new_fold() -> None:
+    with pytest.raises(StateVersionError, match="fold the book again"):
+        state_from_json({**state_to_json(EMPTY_STATE), "version": 0})
+
+
+def test_last_row_at__is_the_latest_time_not_the_last_row() -> None:
+    book = working()
+    latest = book.report(Kind.NOTE, at=book.clock + timedelta(hours=1))
+    book.chain(executed("1"))
+    assert book.state.last_row_at == latest.occurred_at
+
+
+def test_withdrawn__usdc_in_any_case__is_usdc() -> None:
+    book = working()
+    row = book.chain(withdrawn("1", token=USDC.lower()))
+    assert row.cash_delta_usdc_e6 == -e6("1")

@@ -1,0 +1,78 @@
+"""A row, written as a line of the public record and read again."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from core.errors import MandateError
+from core.mandate.rules.record import canonical_row, genesis_hash, record_line, row_hash
+from core.mandate.rules.record_file import row_of_line
+from core.mandate.rules.rows import Kind, LedgerRow, ReportedBy
+from core.money import UsdcE6
+
+AT = datetime(2026, 2, 2, 9, 0, 0, 500_000, tzinfo=UTC)
+ROW = LedgerRow(
+    kind=Kind.MOVE,
+    reported_by=ReportedBy.CHAIN,
+    occurred_at=AT,
+    base_key="log:0x01:3",
+    amount_usdc_e6=UsdcE6(12_500_000),
+    cash_delta_usdc_e6=-12_500_000,
+    chain_id=84532,
+    tx_hash="0x01",
+    log_index=3,
+    block_number=7,
+    block_hash="0x02",
+    payload={"executed": {"nonce": 0}},
+    id=4,
+    mandate_id=0,
+    seq=4,
+    incarnation=1,
+    reverses_id=None,
+    created_at=AT,
+    prev_hash=genesis_hash("m_abcdefghij"),
+    row_hash="",
+)
+
+
+def line(**changes: Any) -> dict[str, Any]:
+    written: dict[str, Any] = json.loads(record_line(ROW))
+    written["body"] |= changes
+    return written
+
+
+def test_a_row__comes_back_as_it_was() -> None:
+    assert row_of_line(line()) == ROW
+
+
+def test_a_row_that_was_read__gives_the_same_hash() -> None:
+    assert row_hash(ROW.prev_hash, canonical_row(row_of_line(line()))) == row_hash(ROW.prev_hash, canonical_row(ROW))
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"kind": "gift"}, "body.kind"),
+        ({"reported_by": "nobody"}, "body.reported_by"),
+        ({"amount_usdc": "12.5"}, "body.amount_usdc"),
+        ({"amount_usdc": 12}, "body.amount_usdc"),
+        ({"seq": "4"}, "body.seq"),
+        ({"seq": True}, "body.seq"),
+        ({"payload": []}, "body.payload"),
+        ({"occurred_at": "2026-02-02T09:00:00Z"}, "body.occurred_at"),
+        ({"occurred_at": "2026-02-30T09:00:00.000000Z"}, "body.occurred_at"),
+        ({"comment": "x"}, "comment"),
+    ],
+)
+def test_a_field_of_another_form__is_named(changes: dict[str, Any], named: str) -> None:
+    with pytest.raises(MandateError, match=named):
+        row_of_line(line(**changes))
+
+
+def test_a_line_without_its_hash__names_it() -> None:
+    written = line()
+    del written["row_hash"]
+    with pytest.raises(MandateError, match="row_hash"):
+        row_of_line(written)

@@ -1,0 +1,268 @@
+"""The week's statement: exact values, and the identity of cash for every week of every book."""
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.mandate.rules import events as ev
+from core.mandate.rules.ledger import Kind, ReportedBy, stop_row
+from core.mandate.rules.statement import WeekStatement, all_mandates_json, statement_json, week_statement
+from core.mandate.rules.weeks import IsoWeek
+from tests.unit.core.mandate.rules.books import (
+    DAY,
+    MONDAY,
+    PAPER,
+    PUBLIC_ID,
+    TESTNET,
+    VAULT,
+    X402,
+    Book,
+    e6,
+    executed,
+    paid,
+    settled,
+    stopped,
+    unwound,
+    withdrawn,
+    working,
+)
+from tests.unit.core.mandate.rules.week_story import LATER, NEXT, WEEK, about, story
+from tests.unit.core.mandate.rules.worked import table
+
+
+def test_statement__the_first_week__exact() -> None:
+    answer = statement_json(week_statement(story().rows, about(), WEEK, LATER))
+    steps = answer.pop("steps")
+    assert answer == {
+        "mandate_id": PUBLIC_ID,
+        "agent_id": "1001",
+        "vault_address": VAULT,
+        "strategy": None,
+        "status": "working",
+        "market_mode": "testnet",
+        "period": {
+            "week": "2026-W06",
+            "start": "2026-02-02T00:00:00Z",
+            "end": "2026-02-09T00:00:00Z",
+            "as_of": "2026-02-09T00:00:00Z",
+            "is_complete": True,
+        },
+        "worth": {"start": "0.000000", "end": "970.000000", "source": "chain_mark", "est": True},
+        "cash": {"start": "0.000000", "end": "899.990000"},
+        "flows": {
+            "deposits": "1000.000000",
+            "withdrawals": "0.000000",
+            "net_deposits": "1000.000000",
+            "spent": "100.010000",
+            "received": "0.000000",
+            "agent_fee": "0.000000",
+            "net": "899.990000",
+            "donated_withdrawn": "0.000000",
+            "unexplained": "0.000000",
+        },
+        "result": {"realized": "-0.010000", "estimated": "-29.990000"},
+        "fees": {
+            "by_type": {
+                "tools": "0.010000",
+                "venue": "0.000000",
+                "network": "0.000000",
+                "unclassified": {"amount": "0.000000", "count": 0},
+                "agent_fee": "0.000000",
+            }
+        },
+        "allowed_vs_used": {
+            "largest_move": {"used": "100.000000", "allowed": "100.000000"},
+            "busiest_day": {"used": "100.010000", "allowed": "250.000000", "ended_at": "2026-02-02T09:06:00Z"},
+        },
+        "breaches": {
+            "reverts": {"count": 0},
+            "refusals": {"count": 0},
+            "violations": {"count": 1, "codes": ["over_per_tx_cap"]},
+        },
+        "disclosures": answer["disclosures"],
+    }
+    assert [one["code"] for one in answer["disclosures"]] == ["net_of_fees", "past_results", "estimates", "off_switch"]
+    assert [step["code"] for step in steps] == [
+        "action_buy",
+        "outcome_mark",
+        "research_paid",
+        "action_executed",
+        "action_executed",
+        "control_vaultcreated",
+        "funding_deposit",
+        "instruction_purpose",
+    ]
+
+
+def test_statement__the_second_week__begins_where_the_first_ended() -> None:
+    rows = story().rows
+    first, second = week_statement(rows, about(), WEEK, LATER), week_statement(rows, about(), NEXT, LATER)
+    assert second.start == first.end
+    answer = statement_json(second)
+    assert answer["cash"] == {"start": "899.990000", "end": "526.991000"}
+    assert answer["flows"] == {
+        "deposits": "0.000000",
+        "withdrawals": "500.000000",
+        "net_deposits": "-500.000000",
+        "spent": "0.000000",
+        "received": "130.000000",
+        "agent_fee": "2.999000",
+        "net": "-372.999000",
+        "donated_withdrawn": "0.000000",
+        "unexplained": "0.000000",
+    }
+    assert answer["result"]["realized"] == "-2.999000"
+    assert answer["worth"]["end"] == "526.991000"
+    assert answer["status"] == "settled"
+
+
+def test_statement__a_log_at_the_weeks_last_second_and_at_monday__fall_apart() -> None:
+    book = working()
+    book.chain(executed("1", nonce=0), 60, WEEK.end_at - timedelta(seconds=1))
+    book.chain(executed("2", nonce=1), 61, WEEK.end_at)
+    assert week_statement(book.rows, about(), WEEK, LATER).flows.spent_usdc_e6 == e6("1")
+    assert week_statement(book.rows, about(), NEXT, LATER).flows.spent_usdc_e6 == e6("2")
+
+
+def test_statement__a_call_that_took_and_brought__is_gross_in_flows_and_against_the_caps() -> None:
+    book = working()
+    book.chain(executed("80", "30", nonce=0), 60, MONDAY + DAY)
+    book.chain(executed("60", "60", nonce=1), 61, MONDAY + DAY)
+    shown = statement_json(week_statement(book.rows, about(), WEEK, LATER))
+    flows, used = shown["flows"], shown["allowed_vs_used"]
+    assert (flows["spent"], flows["received"], flows["unexplained"]) == ("140.000000", "90.000000", "0.000000")
+    assert (used["largest_move"]["used"], used["busiest_day"]["used"]) == ("80.000000", "140.000000")
+
+
+def test_statement__the_running_week__is_as_of_now_and_not_complete() -> None:
+    now = MONDAY + DAY
+    period = statement_json(week_statement(working().rows, about(), WEEK, now))["period"]
+    assert (period["as_of"], period["is_complete"]) == ("2026-02-03T00:00:00Z", False)
+
+
+def test_statement__a_row_reversed_a_week_later__is_in_no_week() -> None:
+    book = working()
+    lost = book.chain(executed("50"), 60)
+    book.clock = NEXT.start_at + DAY
+    book.reverse(lost)
+    for week in (WEEK, NEXT):
+        statement = week_statement(book.rows, about(), week, LATER)
+        assert (statement.flows.spent_usdc_e6, statement.unexplained_usdc_e6) == (0, 0)
+
+
+def test_statement__donations_withdrawn__are_told_apart_and_balance() -> None:
+    book = working()
+    book.chain(stopped())
+    book.chain(withdrawn("1005"))
+    statement = week_statement(book.rows, about(), WEEK, LATER)
+    assert (statement.flows.withdrawals_usdc_e6, statement.flows.donated_usdc_e6) == (e6("1000"), e6("5"))
+    assert statement.unexplained_usdc_e6 == 0
+
+
+def test_statement__paper_stop__what_void_positions_return_is_received() -> None:
+    book = working(PAPER)
+    book.report(Kind.BUY, "100", payload={"position": {"id": "p1"}})
+    book.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=book.clock))
+    statement = week_statement(book.rows, about(PAPER), WEEK, LATER)
+    assert (statement.flows.spent_usdc_e6, statement.flows.received_usdc_e6) == (e6("100"), e6("100"))
+    assert (statement.end.cash_usdc_e6, statement.unexplained_usdc_e6) == (e6("1000"), 0)
+
+
+def test_statement__before_the_mandate__is_nothing_and_balances() -> None:
+    statement = week_statement(story().rows, about(), IsoWeek(2026, 5), LATER)
+    answer = statement_json(statement)
+    assert (answer["worth"]["end"], answer["cash"]["end"], answer["steps"], answer["status"]) == ("0.000000", "0.000000", [], "draft")
+
+
+def test_all_mandates__totals_by_market_mode_never_added_up() -> None:
+    testnet = week_statement(story().rows, about(), WEEK, LATER)
+    twin = week_statement(story().rows, about(public_id="m_bbbbbbbbbb"), WEEK, LATER)
+    paper = week_statement(working(PAPER).rows, about(PAPER, vault_address=None), WEEK, LATER)
+    answer = all_mandates_json([testnet, twin, paper], WEEK, LATER)
+    assert answer.keys() == {"period", "totals", "mandates", "disclosures"}
+    assert [one["mandate_id"] for one in answer["mandates"]] == [PUBLIC_ID, "m_bbbbbbbbbb", PUBLIC_ID]
+    totals = answer["totals"]["testnet"]
+    assert (totals["mandates"], totals["worth"]["end"], totals["cash"]["end"]) == (2, "1940.000000", "1799.980000")
+    assert (totals["flows"]["spent"], totals["result"]["estimated"]) == ("200.020000", "-59.980000")
+    assert answer["totals"]["paper"]["cash"]["end"] == "1000.000000"
+
+
+def test_all_mandates__of_nobody__is_empty() -> None:
+    answer = all_mandates_json([], WEEK, LATER)
+    assert (answer["totals"], answer["mandates"]) == ({}, [])
+
+
+# The identity
+
+
+AMOUNTS = st.integers(min_value=0, max_value=90_000_000)
+HOURS = st.integers(min_value=0, max_value=24 * 21)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["executed", "paid", "unwound", "proceeds", "settled", "withdrawn", "buy", "sell", "fee"]),
+        AMOUNTS,
+        HOURS,
+        st.booleans(),
+    ),
+    max_size=16,
+)
+
+
+def _play(book: Book, word: str, amount: int, hours: int) -> Any:
+    at, text = MONDAY + timedelta(hours=hours), f"{amount // 10**6}.{amount % 10**6:06d}"
+    match word:
+        case "buy" | "sell" | "fee":
+            return book.report(Kind(word), text, payload={"position": {"id": "p1"}}, at=at)
+        case "proceeds":
+            return book.chain(ev.ProceedsReceived(X402, amount, 0), at=at)
+        case "executed":
+            return book.chain(executed(text, "1.5"), at=at)
+        case _:
+            event: Any = {"paid": paid, "unwound": unwound, "settled": settled, "withdrawn": withdrawn}[word](text)
+            return book.chain(event, at=at)
+
+
+def _balances(statement: WeekStatement) -> None:
+    flows = statement.flows
+    inflow = statement.start.cash_usdc_e6 + flows.deposits_usdc_e6 + flows.received_usdc_e6
+    outflow = flows.withdrawals_usdc_e6 + flows.spent_usdc_e6 + flows.agent_fee_usdc_e6
+    assert inflow - outflow == statement.end.cash_usdc_e6
+    assert statement.unexplained_usdc_e6 == 0
+
+
+@given(steps=STEPS, is_paper=st.booleans())
+def test_statement__every_week_of_any_book__balances_to_the_last_micro_usdc(
+    steps: list[tuple[str, int, int, bool]], is_paper: bool
+) -> None:
+    facts = PAPER if is_paper else TESTNET
+    book = working(facts)
+    for word, amount, hours, is_lost in steps:
+        row = _play(book, word, amount, hours)
+        if is_lost and not is_paper and row.block_hash:
+            book.reverse(row)
+    weeks = [IsoWeek(2026, number) for number in range(5, 11)]
+    statements = [week_statement(book.rows, about(facts), week, LATER) for week in weeks]
+    for statement in statements:
+        _balances(statement)
+    assert [one.start.cash_usdc_e6 for one in statements[1:]] == [one.end.cash_usdc_e6 for one in statements[:-1]]
+    assert statements[-1].end.cash_usdc_e6 == sum(row.cash_delta_usdc_e6 for row in book.rows)
+
+
+def figure(statement: Mapping[str, Any], name: str) -> str:
+    """A leaf of the answer by its path, as the page writes it."""
+    value: Any = statement
+    for key in name.split("."):
+        value = value[key]
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def test_docs_statements__the_worked_weeks__are_the_statements_of_these_rows() -> None:
+    rows = table("statements.md", "two weeks")
+    answers = [statement_json(week_statement(story().rows, about(), week, LATER)) for week in (WEEK, NEXT)]
+    assert len(rows) == 32
+    for name, *worked in rows:
+        assert worked == [figure(answer, name) for answer in answers], name

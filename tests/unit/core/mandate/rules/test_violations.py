@@ -1,0 +1,216 @@
+"""Judging reports: every code at its boundary, and targets in every accepted shape."""
+
+from typing import Any
+
+import pytest
+
+from core.mandate.rules.ledger import Kind
+from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.outflows import Outflow
+from core.mandate.rules.progress import rules_list
+from core.mandate.rules.reported import ReportedTarget, TargetFault, target_of
+from core.mandate.rules.state import MandateState
+from core.mandate.rules.violations import CLAUSE_OF_CODE, RULE_OF_CODE, Judgement, Report, Violation, judge, reserved_keys_in
+from core.mandate.rules.worth import Worth
+from core.money import UsdcE6
+from tests.unit.core.mandate.rules.books import START, STRANGER, VAULT, VENUE, e6, terms, tx
+
+NOW = int(START.timestamp()) + 10 * 86_400
+CANONICAL = {"kind": "contract", "chain_id": 84532, "address": VENUE}
+
+
+def _against(**changes: Any) -> Judgement:
+    standard: dict[str, Any] = {
+        "status": Status.WORKING,
+        "was_stopped": False,
+        "terms": terms(),
+        "chain_id": 84532,
+        "allowed": frozenset({VENUE.lower(), VAULT.lower()}),
+        "cash_usdc_e6": e6("1000"),
+        "outflows": (),
+        "now": NOW,
+    }
+    return Judgement(**standard | changes)
+
+
+def _report(kind: Kind = Kind.MOVE, amount: str | None = "10", number: int | None = 1, target: Any = CANONICAL, **payload: Any) -> Report:
+    told = payload if target is None else {"target": target, **payload}
+    return Report(
+        kind=kind, amount_usdc_e6=None if amount is None else e6(amount), tx_hash=None if number is None else tx(number), payload=told
+    )
+
+
+def _codes(report: Report, against: Judgement) -> list[str]:
+    violation = judge(report, against)
+    return [] if violation is None else list(violation.codes)
+
+
+# Targets
+
+SHAPES: list[tuple[Any, str | None]] = [
+    (CANONICAL, None),
+    ({"chain_id": 84532, "address": VENUE}, None),
+    ({"address": VENUE.lower()}, None),
+    (VENUE, None),
+    (VENUE.lower(), None),
+    (VAULT.replace("0x", "0X"), None),
+    ({**CANONICAL, "market": "ETH", "selector": "0xd96a094a"}, None),
+    (None, "absent"),
+    (7, "not_an_address_or_object"),
+    ([VENUE], "not_an_address_or_object"),
+    ({"kind": "x402", "host": "a.example"}, "unknown_kind"),
+    ({"kind": None, "address": VENUE}, "unknown_kind"),
+    ("ETH", "bad_address"),
+    ({}, "bad_address"),
+    ({"address": VENUE[:-1]}, "bad_address"),
+    ({"address": "0x" + "0" * 40}, "bad_address"),
+    ({"address": VENUE, "chain_id": "84532"}, "bad_chain_id"),
+    ({"address": VENUE, "chain_id": True}, "bad_chain_id"),
+]
+
+
+@pytest.mark.parametrize(("target", "detail"), SHAPES)
+def test_target__accepted_shapes_pass_and_any_other_is_missing_with_its_reason(target: Any, detail: str | None) -> None:
+    violation = judge(_report(target=target), _against())
+    expected = None if detail is None else Violation(("target_missing",), {"target_detail": detail})
+    assert violation == expected
+
+
+def test_target__in_the_tool_form__is_the_same_field() -> None:
+    assert target_of({"detail": {"target": VENUE.lower()}}) == ReportedTarget(None, VENUE)
+    assert target_of({"target": VENUE, "detail": {"target": STRANGER}}) == ReportedTarget(None, VENUE)
+    assert target_of({"detail": "none"}) is TargetFault.ABSENT
+
+
+def test_target__not_on_the_list__is_flagged_with_the_target() -> None:
+    violation = judge(_report(target=STRANGER), _against())
+    assert violation is not None
+    assert violation.as_json() == {
+        "codes": ["target_not_allowed"],
+        "detail": {"target": {"kind": "contract", "chain_id": 84532, "address": STRANGER}, "target_detail": "not_on_the_list"},
+    }
+
+
+def test_target__allowed_address_on_another_chain__is_not_allowed() -> None:
+    violation = judge(_report(target={"chain_id": 1, "address": VENUE}), _against())
+    assert violation is not None
+    assert (violation.codes, violation.detail["target_detail"]) == (("target_not_allowed",), "other_chain")
+
+
+def test_sell__needs_no_target_but_a_wrong_one_is_flagged() -> None:
+    assert _codes(_report(Kind.SELL, target=None), _against()) == []
+    assert _codes(_report(Kind.SELL, target=STRANGER), _against()) == ["target_not_allowed"]
+    assert _codes(_report(Kind.SELL, target="ETH"), _against()) == ["target_missing"]
+
+
+@pytest.mark.parametrize("kind", [Kind.FEE, Kind.RESOLVE, Kind.NOTE])
+def test_fee_resolve_note__break_no_rule(kind: Kind) -> None:
+    assert judge(_report(kind, "5000", target=None), _against(status=Status.STOPPED)) is None
+
+
+# Caps
+
+
+def test_per_tx_cap__at_the_cap_and_one_above() -> None:
+    assert _codes(_report(amount="100"), _against()) == []
+    violation = judge(_report(amount="100.000001"), _against())
+    assert violation is not None
+    assert violation.as_json() == {
+        "codes": ["over_per_tx_cap"],
+        "detail": {"per_tx_cap_usdc": "100.000000", "requested_usdc": "100.000001"},
+    }
+
+
+def _spent(amount: str, at: int, number: int = 9, is_proven: bool = True) -> Outflow:
+    return Outflow(at, e6(amount), tx(number), is_proven)
+
+
+def test_daily_cap__at_the_rest_of_the_day_and_one_above() -> None:
+    against = _against(outflows=(_spent("200", NOW),))
+    assert _codes(_report(amount="50"), against) == []
+    violation = judge(_report(amount="50.000001"), against)
+    assert violation is not None
+    assert violation.codes == ("over_daily_cap",)
+    assert violation.detail["left_today_usdc"] == "50.000000"
+
+
+def test_daily_cap__window_opens_exclusive_and_closes_inclusive() -> None:
+    free, counted = _spent("200", NOW - 86_400), _spent("200", NOW - 86_399)
+    assert _codes(_report(amount="100"), _against(outflows=(free,))) == []
+    assert _codes(_report(amount="100"), _against(outflows=(counted,))) == ["over_daily_cap"]
+
+
+def test_daily_cap__the_same_transaction_on_chain__is_counted_once() -> None:
+    against = _against(outflows=(_spent("100", NOW, 1), _spent("150", NOW, 2)))
+    assert _codes(_report(amount="100", number=1), against) == []
+    assert _codes(_report(amount="100", number=3), against) == ["over_daily_cap"]
+    assert _codes(_report(amount="100", number=None), against) == ["over_daily_cap"]
+
+
+def test_budget__above_own_cash__is_flagged_unless_the_chain_has_it() -> None:
+    poor = _against(cash_usdc_e6=e6("10"))
+    assert _codes(_report(amount="10"), poor) == []
+    assert _codes(_report(amount="10.000001"), poor) == ["over_budget"]
+    proven = _against(cash_usdc_e6=0, outflows=(_spent("10", NOW, 1),))
+    assert _codes(_report(amount="10", number=1), proven) == []
+
+
+def test_caps__unknown_amount_or_a_sell__breaks_none() -> None:
+    assert _codes(_report(amount=None), _against()) == []
+    assert _codes(_report(Kind.SELL, "5000"), _against()) == []
+
+
+def test_judge__everything_at_once__in_the_contracts_order() -> None:
+    against = _against(status=Status.STOPPED, cash_usdc_e6=0)
+    assert _codes(_report(amount="900", target=STRANGER), against) == [
+        "mandate_stopped",
+        "target_not_allowed",
+        "over_per_tx_cap",
+        "over_daily_cap",
+        "over_budget",
+    ]
+
+
+# Life
+
+
+@pytest.mark.parametrize(
+    ("status", "was_stopped", "codes"),
+    [
+        (Status.DRAFT, False, ["mandate_not_working"]),
+        (Status.SIGNED, False, ["mandate_not_working"]),
+        (Status.WORKING, False, []),
+        (Status.STOPPED, True, ["mandate_stopped"]),
+        (Status.SETTLED, True, ["mandate_stopped"]),
+        (Status.SETTLED, False, ["mandate_ended"]),
+        (Status.CANCELLED, False, ["mandate_stopped"]),
+    ],
+)
+@pytest.mark.parametrize("kind", [Kind.MOVE, Kind.BUY, Kind.SELL])
+def test_life__every_status(status: Status, was_stopped: bool, codes: list[str], kind: Kind) -> None:
+    assert _codes(_report(kind), _against(status=status, was_stopped=was_stopped)) == codes
+
+
+def test_life__the_last_second_and_the_end() -> None:
+    ends_at = terms().ends_at
+    assert _codes(_report(), _against(now=ends_at - 1)) == []
+    violation = judge(_report(), _against(now=ends_at))
+    assert violation == Violation(("mandate_ended",), {"ends_at": "2026-03-04T09:00:00Z"})
+
+
+# Rules
+
+
+@pytest.mark.parametrize("code", sorted(RULE_OF_CODE))
+def test_rules__a_stored_code_turns_its_rule_to_false_and_no_other(code: str) -> None:
+    worth = Worth(cash_usdc_e6=UsdcE6(0), positions_usdc_e6=UsdcE6(0), source="cash")
+    broken = [rule["key"] for rule in rules_list(MandateState(violation_codes=(code,)), terms(), worth) if not rule["ok"]]
+    assert broken == [RULE_OF_CODE[code]]
+
+
+def test_rules__every_code_has_a_rule_and_a_clause() -> None:
+    assert RULE_OF_CODE.keys() == CLAUSE_OF_CODE.keys()
+
+
+def test_reserved_keys__are_found() -> None:
+    assert reserved_keys_in({"violation": {}, "executed": {}, "mark": {}, "target": VENUE}) == ["executed", "violation"]
