@@ -1,7 +1,7 @@
 """What the canonical chain says in our tables, and how two scans of one chain differ (law 7).
 
 A part is a table's rows without ids, orphans and incarnations: two scans of one chain give equal views. A second scan stands
-in the same tables of another schema (shadow.py).
+in the same tables of another schema (core.shadow.queries).
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Select, Table, select, tuple_
 from sqlalchemy.orm import Session
 
+from core.blocks.tables import Adapter, ChainBlock, ChainCursor, RawLog, RevertedTx, Vault, VaultAgent
 from core.db.base import Base
 
 
@@ -31,7 +32,8 @@ PARTS: Mapping[str, Part] = {
     "adapters": Part("adapter", "listed_block_hash", ("listed_number", "address", "rules")),
     "reverts": Part("reverted_tx", "block_hash", ("number", "tx_index", "tx_hash", "sender", "vault", "reason")),
 }
-LIVE: Mapping[str, Table] = Base.metadata.tables
+_TABLES = (Adapter, ChainBlock, ChainCursor, RawLog, RevertedTx, Vault, VaultAgent)
+LIVE: Mapping[str, Table] = {table.__tablename__: Base.metadata.tables[table.__tablename__] for table in _TABLES}
 
 
 @dataclass(frozen=True, slots=True)

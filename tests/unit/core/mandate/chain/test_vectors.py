@@ -12,7 +12,7 @@ from core.chain.signatures import recovered_address
 from core.mandate.chain.typed_data import guard_targets_hash, rules_hash, terms_digest, terms_typed_data
 from core.mandate.rules.terms import MandateTerms, rules_from_json, terms_from_json
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[5]
 VECTORS: dict[str, Any] = json.loads((ROOT / "tests" / "vectors" / "mandate_terms.json").read_text())
 TERMS: list[dict[str, Any]] = VECTORS["terms"]
 NAMES = [vector["name"] for vector in TERMS]
