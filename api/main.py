@@ -5,7 +5,7 @@ import json
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -22,31 +22,23 @@ from pydantic import SecretStr
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
-from api.areas.agents.routes import OPERATIONS as AGENTS
-from api.areas.credits.routes import OPERATIONS as CREDITS
-from api.areas.custody.routes import OPERATIONS as CUSTODY
-from api.areas.discovery.routes import OPERATIONS as DISCOVERY
 from api.areas.discovery.service import NAME, VERSION
-from api.areas.identity.routes import OPERATIONS as IDENTITY
-from api.areas.mandates.routes import OPERATIONS as MANDATES
-from api.areas.playbooks.routes import OPERATIONS as PLAYBOOKS
-from api.areas.safety.routes import OPERATIONS as SAFETY
-from api.areas.transfers.routes import OPERATIONS as TRANSFERS
+from api.catalogue import catalogue
 from api.kernel import viewer
 from api.kernel.connections import ConnectionBounds
-from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, require_catalogue, routes_of
+from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, routes_of
+from api.kernel.limits import Limits
 from api.kernel.metrics import Metrics
 from api.kernel.openapi import document
-from api.kernel.operation import Deps, Limits, Operation
+from api.kernel.operation import Catalogue, Deps, Operation
 from api.kernel.payments.figures import SettlerGas
 from api.kernel.payments.rails import GasBudget, Rails, Settler
 from api.kernel.payments.settlers import remote_settler, settler_in_process
 from api.kernel.protocol import Cors, protocol_of
 from api.kernel.tokens import token_hash
 from api.kernel.workers import THREADS
-from api.tools.endpoint import OPERATIONS as TOOLS
-from api.tools.endpoint import route_of
-from api.tools.openapi import PATHS
+from api.tools.endpoint import PATH, route_of
+from api.tools.openapi import paths
 from core.chain.rpc import Rpc
 from core.chain.signer import LocalKeySigner
 from core.custody.keys import KeyMaker, KeyRing
@@ -65,24 +57,11 @@ BOUNDS = Bounds(pool_size=THREADS, overflow=0, trust_s=1)
 SWITCH_S = 0.001  # for how long a thread that computes keeps the others from going on; Python's own is five times that
 GRACE_S = 10  # what an answer under way gets when the process is asked to end
 
-OPERATIONS: tuple[Operation, ...] = (
-    *IDENTITY,
-    *AGENTS,
-    *SAFETY,
-    *DISCOVERY,
-    *MANDATES,
-    *TRANSFERS,
-    *CUSTODY,
-    *CREDITS,
-    *PLAYBOOKS,
-)
-
 log = structlog.get_logger("api")
 
 
-def create_app(deps: Deps, operations: Sequence[Operation] = OPERATIONS) -> FastAPI:
-    """The whole application. Errors: ValueError when catalogue and operations differ."""
-    require_catalogue((*operations, *TOOLS))
+def create_app(deps: Deps) -> FastAPI:
+    """The whole application, of the catalogue in `deps`."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -92,20 +71,27 @@ def create_app(deps: Deps, operations: Sequence[Operation] = OPERATIONS) -> Fast
         deps.database.close()
 
     app = FastAPI(title=NAME, version=VERSION, openapi_url=None, redirect_slashes=False, lifespan=lifespan)
-    routes = routes_of(operations, deps)
-    described = cache(lambda: api_document(operations, deps.base_url))
-    app.router.routes.extend([*routes, route_of(operations, deps), *viewer.routes_of(described)])
+    routes = routes_of(routed(deps.catalogue), deps)
+    described = cache(lambda: api_document(deps.catalogue, deps.base_url))
+    app.router.routes.extend([*routes, route_of(deps), *viewer.routes_of(described)])
     app.add_exception_handler(HTTPException, not_routed(deps))  # type: ignore[arg-type]  # narrower than any Exception
     app.openapi = described  # type: ignore[method-assign]  # FastAPI's documented hook
-    app.add_middleware(Cors, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED_HEADERS)
+    app.add_middleware(
+        Cors, catalogue=deps.catalogue, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED_HEADERS
+    )
     app.add_middleware(Envelope, deps=deps, routes=routes)
     return app
 
 
-def api_document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
+def routed(catalogue: Catalogue) -> tuple[Operation, ...]:
+    """The operations that are routes of their own; the tool endpoint serves its two itself."""
+    return tuple(operation for operation in catalogue.operations if operation.path != PATH)
+
+
+def api_document(catalogue: Catalogue, base_url: str) -> dict[str, Any]:
     """OpenAPI of the routes, and of the tool endpoint as far as OpenAPI can say it."""
-    found = document(operations, NAME, VERSION, base_url)
-    found["paths"] |= PATHS
+    found = document(routed(catalogue), catalogue, NAME, VERSION, base_url)
+    found["paths"] |= paths(catalogue)
     return found
 
 
@@ -117,6 +103,7 @@ def deps_of(settings: Settings) -> Deps:
     chain = VaultReader(Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts)
     rails = _rails(settings, chain)
     return Deps(
+        catalogue=catalogue(),
         database=database,
         metrics=_metrics(database, rails),
         chain=chain,
@@ -317,7 +304,7 @@ def main() -> None:
     # The kernel reads X-Forwarded-For itself, from trusted proxies only; uvicorn would believe any caller on this machine.
     config = uvicorn.Config(
         create_app(deps),
-        http=protocol_of(ConnectionBounds()),
+        http=protocol_of(ConnectionBounds(), deps.catalogue),
         log_config=None,
         access_log=False,
         proxy_headers=False,

@@ -7,16 +7,15 @@ import json
 import sys
 from pathlib import Path
 
-from api.catalog import CATALOG
-from api.kernel.refusals import REASONS
-from api.main import OPERATIONS, api_document
+from api.catalogue import catalogue
+from api.main import api_document, routed
 from scripts import export_client
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 HEAD = """# The API
 
-Every route that exists, generated from `api/catalog.py`; the fields of each stand in [openapi.json](openapi.json).
+Every route that exists, generated from `api/areas/*/operations.py`; the fields of each stand in [openapi.json](openapi.json).
 Agents send their key in `X-SVC-User-Key`, owners their session in `Authorization: Bearer`. Money is a string with six decimals;
 unknown is null. A write with an `Idempotency-Key` answers the same again when it is repeated.
 
@@ -36,9 +35,12 @@ calls that fix it.
 
 
 def page() -> str:
-    routes = "".join(f"| `{row.method} {row.path}` | {row.auth} | {row.summary} |\n" for row in CATALOG)
+    routes = "".join(
+        f"| `{operation.method} {operation.path}` | {operation.auth} | {operation.summary} |\n" for operation in catalogue().operations
+    )
     reasons = "".join(
-        f"| `{name}` | {one.status} | {'yes' if one.retry_safe else 'no'} | {one.who_fixes} |\n" for name, one in REASONS.items()
+        f"| `{name}` | {one.status} | {'yes' if one.retry_safe else 'no'} | {one.who_fixes} |\n"
+        for name, one in catalogue().reasons.items()
     )
     return HEAD + routes + REFUSALS + reasons
 
@@ -46,18 +48,21 @@ def page() -> str:
 def tools_page() -> str:
     """docs/mcp.md as it stands, with the table of today's tools."""
     before, _, after = (DOCS / "mcp.md").read_text().partition(TOOLS_HEAD)
-    rows = [(row.tool, row) for row in CATALOG if row.tool is not None]
-    lines = [f"| `{tool.name}` | {tool.kind} | {tool.profile} | `{row.method} {row.path}` | {row.summary} |" for tool, row in rows]
+    rows = [(operation.tool, operation) for operation in catalogue().operations if operation.tool is not None]
+    lines = [
+        f"| `{tool.name}` | {tool.kind} | {tool.profile} | `{operation.method} {operation.path}` | {operation.summary} |"
+        for tool, operation in rows
+    ]
     return before + TOOLS_HEAD + "\n".join(lines) + "\n\n" + after.partition("\n\n")[2]
 
 
 def main() -> None:
-    spec = json.dumps(api_document(OPERATIONS, "https://api.example"), indent=1, sort_keys=True) + "\n"
+    spec = json.dumps(api_document(catalogue(), "https://api.example"), indent=1, sort_keys=True) + "\n"
     texts = {
         "docs/api.md": page(),
         "docs/openapi.json": spec,
         "docs/mcp.md": tools_page(),
-        "api/client/operations.py": export_client.module(OPERATIONS),
+        "api/client/operations.py": export_client.module(routed(catalogue())),
     }
     stale = [name for name, text in texts.items() if not (ROOT / name).exists() or (ROOT / name).read_text() != text]
     if stale and "--check" in sys.argv:

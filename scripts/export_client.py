@@ -34,9 +34,9 @@ _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 def module(operations: Sequence[Operation]) -> str:
     """The text of operations.py, formatted."""
-    areas = sorted({operation.row.area for operation in operations})
+    areas = sorted({operation.area for operation in operations})
     shapes: dict[str, str] = {}
-    classes = [_area(area, [one for one in operations if one.row.area == area], shapes) for area in areas]
+    classes = [_area(area, [one for one in operations if one.area == area], shapes) for area in areas]
     return _formatted("\n\n".join([HEAD, *shapes.values(), *classes, _areas(areas)]))
 
 
@@ -109,25 +109,25 @@ def _area(area: str, operations: Sequence[Operation], shapes: dict[str, str]) ->
 
 
 def _method(operation: Operation, shapes: dict[str, str]) -> str:
-    row, prefix = operation.row, _class(operation.row.area)
-    schema = operation.command_type.model_json_schema()
+    prefix = _class(operation.area)
+    schema = operation.command.model_json_schema()
     _shapes(schema, None, prefix, shapes)
     answer = _answer(operation, prefix, shapes)
-    idempotent = ["idempotency_key: str | None = None"] if row.idempotent else []
-    in_path, named = _arguments(row.path, schema, prefix)
+    idempotent = ["idempotency_key: str | None = None"] if operation.idempotent else []
+    in_path, named = _arguments(operation.path, schema, prefix)
     signature = ", ".join(["self", *in_path, *(["*"] if named or idempotent else []), *named, *idempotent])
     sent = _call(operation, schema)
     result = f"return {sent}" if answer == "dict[str, Any]" else f'return cast("{answer}", {sent})'
-    name = _safe(row.key.partition(".")[2])
-    words = f"{row.summary}\n\n        {row.method} {row.path}; credential: {row.auth.value}; section: {row.section}."
+    name = _safe(operation.key.partition(".")[2])
+    words = f"{operation.summary}\n\n        {operation.method} {operation.path}; credential: {operation.auth}."
     return f'    def {name}({signature}) -> {answer}:\n        """{words}\n        """\n        {result}\n'
 
 
 def _answer(operation: Operation, prefix: str, shapes: dict[str, str]) -> str:
-    if operation.answer_type is None or operation.answer_type.model_config.get("extra") == "allow":
+    if operation.media_type != "application/json" or operation.answer.model_config.get("extra") == "allow":
         return "dict[str, Any]"
-    _shapes(operation.answer_type.model_json_schema(), operation.answer_type.__name__, prefix, shapes)
-    return prefix + operation.answer_type.__name__
+    _shapes(operation.answer.model_json_schema(), operation.answer.__name__, prefix, shapes)
+    return prefix + operation.answer.__name__
 
 
 def _arguments(path: str, schema: Mapping[str, Any], prefix: str) -> tuple[list[str], list[str]]:
@@ -146,16 +146,15 @@ def _or_none(kind: str) -> str:
 
 
 def _call(operation: Operation, schema: Mapping[str, Any]) -> str:
-    row = operation.row
     fields, required = schema.get("properties", {}), schema.get("required", [])
-    must = [name for name in dict.fromkeys((*_PATH_NAME.findall(row.path), *fields)) if name in required or name not in fields]
+    must = [name for name in dict.fromkeys((*_PATH_NAME.findall(operation.path), *fields)) if name in required or name not in fields]
     may = [name for name in fields if name not in required]
     body = "{" + ", ".join(f'"{name}": {_safe(name)}' for name in must) + "}"
     given = f"given({', '.join(f'{_safe(name)}={_safe(name)}' for name in may)})"
     sent = " | ".join([*([body] if must or not may else []), *([given] if may else [])])
-    more = ["idempotent=True", "idempotency_key=idempotency_key"] if row.idempotent else []
-    more += [f"also={ALSO_ANSWERS[row.key]}"] if row.key in ALSO_ANSWERS else []
-    return f"self._send({', '.join([repr(row.method), repr(row.path), repr(row.auth.value), sent, *more])})"
+    more = ["idempotent=True", "idempotency_key=idempotency_key"] if operation.idempotent else []
+    more += [f"also={ALSO_ANSWERS[operation.key]}"] if operation.key in ALSO_ANSWERS else []
+    return f"self._send({', '.join([repr(operation.method), repr(operation.path), repr(operation.auth.name), sent, *more])})"
 
 
 def _safe(name: str) -> str:

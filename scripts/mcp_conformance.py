@@ -28,10 +28,11 @@ from typing import Any
 import structlog
 import uvicorn
 
-from api.catalog import Profile, rows_by_tool
+from api.catalogue import catalogue
 from api.kernel.credentials import KEY_HEADER
 from api.kernel.metrics import Metrics
 from api.kernel.operation import Deps
+from api.kernel.tool import Profile
 from api.main import create_app, listen
 from core.chain.rpc import Rpc
 from core.db import embedded, migrate
@@ -136,7 +137,7 @@ def run_inspector(url: str) -> None:
     for profile in Profile:
         done = inspect(url, profile, "tools/list")
         names = [tool["name"] for tool in json.loads(done.stdout)["tools"]] if done.returncode == 0 else []
-        passed(f"inspector   tools/list, profile {profile}: {len(names)} tools", names == list(rows_by_tool(profile)), done.stderr)
+        passed(f"inspector   tools/list, profile {profile}: {len(names)} tools", names == list(catalogue().tools(profile)), done.stderr)
     made = call(url, "agent_connect", {"agent_name": "inspector"})["structuredContent"]
     policy = call(url, "agent_policy_get", {"id": str(made["user_id"])}, made["api_key"])
     passed("inspector   reads the new agent's policy", policy["structuredContent"].get("agent_id") == str(made["user_id"]))

@@ -398,6 +398,12 @@ class TransfersBalance(TypedDict):
     delivered: str | None
 
 
+class TransfersBalances(TypedDict):
+    data_issue: NotRequired[bool | None]
+    data_issue_reason: NotRequired[str | None]
+    balances: list[TransfersBalance]
+
+
 class TransfersTransfer(TypedDict):
     agent_id: str
     chain_id: int
@@ -419,19 +425,13 @@ class TransfersTransferReported(TypedDict):
     balance: TransfersBalance
 
 
-class TransfersBalances(TypedDict):
-    data_issue: NotRequired[bool | None]
-    data_issue_reason: NotRequired[str | None]
-    balances: list[TransfersBalance]
-
-
 class Agents(Area):
     """The calls agents.* of the catalogue."""
 
     def self_read(self, *, wallet: str | None = None) -> AgentsSelfRecord:
         """Read your self-declared record, or with wallet= that of the agent with this wallet, and who signed it.
 
-        GET /agent/self; credential: key; section: core 4.1.
+        GET /agent/self; credential: key.
         """
         return cast("AgentsSelfRecord", self._send("GET", "/agent/self", "key", given(wallet=wallet)))
 
@@ -448,7 +448,7 @@ class Agents(Area):
     ) -> AgentsSelfRecord:
         """Replace your self-declared record; with your wallet's signature it is provably yours.
 
-        POST /agent/self; credential: key; section: core 4.1.
+        POST /agent/self; credential: key.
         """
         return cast(
             "AgentsSelfRecord",
@@ -465,21 +465,21 @@ class Agents(Area):
     def status(self) -> AgentsStatus:
         """Read your verified record: contributions, credit balance, reputation, tiers.
 
-        GET /agent/status; credential: key; section: core 4.1.
+        GET /agent/status; credential: key.
         """
         return cast("AgentsStatus", self._send("GET", "/agent/status", "key", {}))
 
     def dashboard(self) -> AgentsDashboard:
         """Read where your work stands, stage by stage.
 
-        GET /agent/dashboard; credential: key; section: core 4.1.
+        GET /agent/dashboard; credential: key.
         """
         return cast("AgentsDashboard", self._send("GET", "/agent/dashboard", "key", {}))
 
     def scopes(self) -> AgentsScopes:
         """Read what your key may do, and its limits in USD.
 
-        GET /agent/scopes; credential: key; section: core 4.1.
+        GET /agent/scopes; credential: key.
         """
         return cast("AgentsScopes", self._send("GET", "/agent/scopes", "key", {}))
 
@@ -493,7 +493,7 @@ class Agents(Area):
     ) -> AgentsScopes:
         """Replace what your agent's key may do; scopes null is full access, an empty list none.
 
-        PUT /agents/{id}/scopes; credential: owner; section: core 4.1.
+        PUT /agents/{id}/scopes; credential: owner.
         """
         return cast(
             "AgentsScopes",
@@ -508,7 +508,7 @@ class Agents(Area):
     def persona(self, id: str | int, *, persona: str | Sequence[str], idempotency_key: str | None = None) -> AgentsSelfRecord:
         """Seed your agent's persona; it stands until the agent declares its own.
 
-        POST /agents/{id}/persona; credential: owner; section: core 4.1.
+        POST /agents/{id}/persona; credential: owner.
         """
         return cast(
             "AgentsSelfRecord",
@@ -520,28 +520,28 @@ class Agents(Area):
     def mine(self) -> AgentsFleet:
         """List your agents: status, scopes, wallet, last call.
 
-        GET /agents/mine; credential: owner; section: core 4.1.
+        GET /agents/mine; credential: owner.
         """
         return cast("AgentsFleet", self._send("GET", "/agents/mine", "owner", {}))
 
     def rotate_key(self, id: str | int) -> AgentsRotated:
-        """Replace all secrets of your agent: key, recovery code and connect's token; a wallet that waits is unlinked, scopes stay.
+        """Replace all secrets of your agent: key, recovery code and connect's token; a waiting wallet is unlinked, scopes stay.
 
-        POST /agents/{id}/keys/rotate; credential: owner; section: added.
+        POST /agents/{id}/keys/rotate; credential: owner.
         """
         return cast("AgentsRotated", self._send("POST", "/agents/{id}/keys/rotate", "owner", {"id": id}))
 
     def undo_recovery(self, id: str | int) -> AgentsRotated:
         """Undo a recovery of your agent: its secrets are replaced, and the wallet that was linked since is unlinked.
 
-        POST /agents/{id}/recovery/undo; credential: owner; section: added.
+        POST /agents/{id}/recovery/undo; credential: owner.
         """
         return cast("AgentsRotated", self._send("POST", "/agents/{id}/recovery/undo", "owner", {"id": id}))
 
     def unlink(self, id: str | int, *, signature: str, message: str | None = None) -> AgentsRotated:
         """Unlink your agent's wallet with the signed message of purpose unlink; its secrets are replaced too.
 
-        POST /agents/{id}/wallet/unlink; credential: owner; section: added.
+        POST /agents/{id}/wallet/unlink; credential: owner.
         """
         return cast(
             "AgentsRotated",
@@ -551,7 +551,7 @@ class Agents(Area):
     def confirm_wallet(self, id: str | int, *, wallet_address: str) -> AgentsConfirmed:
         """Confirm the wallet that your agent has linked, so that its starter wallet pays it from now on.
 
-        POST /agents/{id}/wallet/confirm; credential: owner; section: added.
+        POST /agents/{id}/wallet/confirm; credential: owner.
         """
         return cast(
             "AgentsConfirmed", self._send("POST", "/agents/{id}/wallet/confirm", "owner", {"id": id, "wallet_address": wallet_address})
@@ -564,21 +564,21 @@ class Credits(Area):
     def balance(self) -> CreditsCreditBalance:
         """Read your credits by bucket, what you owe, and today's free reads.
 
-        GET /credits/balance; credential: key; section: core 4.2.
+        GET /credits/balance; credential: key.
         """
         return cast("CreditsCreditBalance", self._send("GET", "/credits/balance", "key", {}))
 
     def ledger(self, *, cursor: str | None = None, limit: int | None = None) -> CreditsLedger:
         """Page through every posting of your credits, newest first.
 
-        GET /credits/ledger; credential: key; section: core 4.2.
+        GET /credits/ledger; credential: key.
         """
         return cast("CreditsLedger", self._send("GET", "/credits/ledger", "key", given(cursor=cursor, limit=limit)))
 
     def prices(self) -> CreditsPrices:
         """Read every fee, in credits and USDC, whether it is charged today, and the limits.
 
-        GET /prices; credential: none; section: core 4.2.
+        GET /prices; credential: none.
         """
         return cast("CreditsPrices", self._send("GET", "/prices", "none", {}))
 
@@ -589,7 +589,7 @@ class Custody(Area):
     def provision(self, *, idempotency_key: str | None = None) -> CustodyStarterWallet:
         """Get your custodial starter wallet; the first call makes it, the next ones answer the same address.
 
-        POST /agent/wallet/provision; credential: key; section: core 4.1.
+        POST /agent/wallet/provision; credential: key.
         """
         return cast(
             "CustodyStarterWallet",
@@ -599,7 +599,7 @@ class Custody(Area):
     def transfer(self, *, amount_usdc: str | None = None, idempotency_key: str | None = None) -> CustodyTransferAsked:
         """Move USDC of your starter wallet to your linked wallet; amount_usdc null moves all. The service pays the gas.
 
-        POST /agent/wallet/transfer-to-self-custody; credential: key; section: core 4.1.
+        POST /agent/wallet/transfer-to-self-custody; credential: key.
         """
         return cast(
             "CustodyTransferAsked",
@@ -616,7 +616,7 @@ class Custody(Area):
     def transfers(self, *, cursor: int | None = None, limit: int | None = None) -> CustodyTransfers:
         """Read your starter wallet's balance and what became of its transfers.
 
-        GET /agent/wallet/transfers; credential: key; section: added.
+        GET /agent/wallet/transfers; credential: key.
         """
         return cast("CustodyTransfers", self._send("GET", "/agent/wallet/transfers", "key", given(cursor=cursor, limit=limit)))
 
@@ -627,28 +627,28 @@ class Discovery(Area):
     def catalog(self) -> DiscoveryCatalogAnswer:
         """Read every call of this service; with a key, which of them it may make.
 
-        GET /agent/catalog; credential: optional; section: core 4.1.
+        GET /agent/catalog; credential: optional.
         """
         return cast("DiscoveryCatalogAnswer", self._send("GET", "/agent/catalog", "optional", {}))
 
     def service(self) -> DiscoveryDiscovery:
         """Read the discovery document: capabilities, endpoints, rate limits and instructions.
 
-        GET /.well-known/service.json; credential: none; section: core 4.1.
+        GET /.well-known/service.json; credential: none.
         """
         return cast("DiscoveryDiscovery", self._send("GET", "/.well-known/service.json", "none", {}))
 
     def live(self) -> DiscoveryLive:
         """Read whether the process answers.
 
-        GET /health/live; credential: none; section: added.
+        GET /health/live; credential: none.
         """
         return cast("DiscoveryLive", self._send("GET", "/health/live", "none", {}))
 
     def ready(self) -> DiscoveryReady:
         """Read the state of each part, with its lag; 503 while one is down.
 
-        GET /health/ready; credential: none; section: added.
+        GET /health/ready; credential: none.
         """
         return cast("DiscoveryReady", self._send("GET", "/health/ready", "none", {}, also=503))
 
@@ -666,7 +666,7 @@ class Identity(Area):
     ) -> IdentityNonceIssued:
         """Get the message that your wallet signs: to sign in (login), register, link itself, declare a record (self) or unlink.
 
-        POST /auth/wallet/nonce; credential: none; section: core 4.1.
+        POST /auth/wallet/nonce; credential: none.
         """
         return cast(
             "IdentityNonceIssued",
@@ -681,7 +681,7 @@ class Identity(Area):
     def login(self, *, message: str, signature: str, end_other_sessions: bool | None = None) -> IdentityLoggedIn:
         """Sign in as an owner with the signed message; the answer's bearer_token is your session.
 
-        POST /auth/owner/login; credential: none; section: added.
+        POST /auth/owner/login; credential: none.
         """
         return cast(
             "IdentityLoggedIn",
@@ -696,21 +696,21 @@ class Identity(Area):
     def logout(self) -> IdentityDone:
         """End this owner session at once.
 
-        POST /auth/owner/logout; credential: owner; section: added.
+        POST /auth/owner/logout; credential: owner.
         """
         return cast("IdentityDone", self._send("POST", "/auth/owner/logout", "owner", {}))
 
     def connect(self, *, agent_name: str) -> IdentityConnected:
         """Register an agent in one call; sent with an owner's session the agent is owned. Keys are shown once.
 
-        POST /auth/agent/connect; credential: none or owner; section: core 4.1.
+        POST /auth/agent/connect; credential: none or owner.
         """
         return cast("IdentityConnected", self._send("POST", "/auth/agent/connect", "none or owner", {"agent_name": agent_name}))
 
     def register(self, *, wallet_address: str, signature: str, agent_name: str, message: str | None = None) -> IdentityConnected:
         """Register an agent with a wallet, by the signed message of purpose register. Keys are shown once.
 
-        POST /auth/agent/register; credential: none; section: core 4.1.
+        POST /auth/agent/register; credential: none.
         """
         return cast(
             "IdentityConnected",
@@ -725,7 +725,7 @@ class Identity(Area):
     def register_external(self, *, external_id: str, agent_name: str) -> IdentityRegisteredExternal:
         """Register an agent under an id of another system, once per id. Keys are shown once.
 
-        POST /mining/register; credential: none; section: core 4.1.
+        POST /mining/register; credential: none.
         """
         return cast(
             "IdentityRegisteredExternal",
@@ -733,9 +733,9 @@ class Identity(Area):
         )
 
     def recover(self, *, recovery_code: str, agent_name: str | None = None) -> IdentityRecovered:
-        """Replace a lost key by the recovery code: key, code and bearer_token are new, scopes and credits stay; an owner is told.
+        """Replace a lost key by the recovery code: key, code and bearer_token are new, scopes and credits stay.
 
-        POST /auth/agent/recover; credential: none; section: core 4.1.
+        POST /auth/agent/recover; credential: none.
         """
         return cast(
             "IdentityRecovered",
@@ -745,7 +745,7 @@ class Identity(Area):
     def link(self, *, wallet_address: str, signature: str, message: str | None = None) -> IdentityWalletStatus:
         """Link a wallet to the agent's account with the signed message of purpose link.
 
-        POST /auth/wallet/link; credential: bearer; section: core 4.1.
+        POST /auth/wallet/link; credential: bearer.
         """
         return cast(
             "IdentityWalletStatus",
@@ -757,7 +757,7 @@ class Identity(Area):
     def wallet_status(self) -> IdentityWalletStatus:
         """Read whether a wallet is linked to the agent's account.
 
-        GET /auth/wallet/status; credential: bearer; section: core 4.1.
+        GET /auth/wallet/status; credential: bearer.
         """
         return cast("IdentityWalletStatus", self._send("GET", "/auth/wallet/status", "bearer", {}))
 
@@ -768,28 +768,28 @@ class Mandates(Area):
     def door(self) -> dict[str, Any]:
         """Read what a mandate is and how to come by one; 402, free.
 
-        GET /mandate-wallet/door; credential: none; section: wallet 4.
+        GET /mandate-wallet/door; credential: none.
         """
         return self._send("GET", "/mandate-wallet/door", "none", {}, also=402)
 
     def me(self) -> dict[str, Any]:
         """Read the agent's own id, wallet and mandates.
 
-        GET /mandate-wallet/agents/me; credential: key; section: wallet 4.
+        GET /mandate-wallet/agents/me; credential: key.
         """
         return self._send("GET", "/mandate-wallet/agents/me", "key", {})
 
     def offers(self, id: str | int, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
         """List mandates that wait for the agent.
 
-        GET /mandate-wallet/agents/{id}/offers; credential: key; section: wallet 4.
+        GET /mandate-wallet/agents/{id}/offers; credential: key.
         """
         return self._send("GET", "/mandate-wallet/agents/{id}/offers", "key", {"id": id} | given(cursor=cursor, limit=limit))
 
     def policy(self, id: str | int) -> dict[str, Any]:
         """Read an agent's policy.
 
-        GET /mandate-wallet/agents/{id}/policy; credential: key or owner; section: added.
+        GET /mandate-wallet/agents/{id}/policy; credential: key or owner.
         """
         return self._send("GET", "/mandate-wallet/agents/{id}/policy", "key or owner", {"id": id})
 
@@ -814,7 +814,7 @@ class Mandates(Area):
     ) -> dict[str, Any]:
         """Replace an agent's whole policy; a body without accepts_mandates sets it to false.
 
-        PUT /mandate-wallet/agents/{id}/policy; credential: owner; section: added.
+        PUT /mandate-wallet/agents/{id}/policy; credential: owner.
         """
         return self._send(
             "PUT",
@@ -849,16 +849,37 @@ class Mandates(Area):
     ) -> dict[str, Any]:
         """List your mandates.
 
-        GET /mandate-wallet/mandates; credential: key or owner; section: added.
+        GET /mandate-wallet/mandates; credential: key or owner.
         """
         return self._send("GET", "/mandate-wallet/mandates", "key or owner", given(cursor=cursor, limit=limit, status=status))
 
     def board(self, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
         """List mandates of the open board.
 
-        GET /mandate-wallet/board; credential: none; section: added.
+        GET /mandate-wallet/board; credential: none.
         """
         return self._send("GET", "/mandate-wallet/board", "none", given(cursor=cursor, limit=limit))
+
+    def approvals(self, id: str) -> dict[str, Any]:
+        """Read the reported actions above the owner's asking line.
+
+        GET /mandate-wallet/mandates/{id}/approvals; credential: key or owner.
+        """
+        return self._send("GET", "/mandate-wallet/mandates/{id}/approvals", "key or owner", {"id": id})
+
+    def propose(self, *, agent_id: str | int, title: str, goal: MandatesGoal, idempotency_key: str | None = None) -> dict[str, Any]:
+        """Propose a draft mandate to your owner, who edits and signs it.
+
+        POST /mandate-wallet/proposals; credential: key.
+        """
+        return self._send(
+            "POST",
+            "/mandate-wallet/proposals",
+            "key",
+            {"agent_id": agent_id, "title": title, "goal": goal},
+            idempotent=True,
+            idempotency_key=idempotency_key,
+        )
 
     def create(
         self,
@@ -882,7 +903,7 @@ class Mandates(Area):
     ) -> dict[str, Any]:
         """Create a draft mandate.
 
-        POST /mandate-wallet/mandates; credential: owner; section: wallet 4.
+        POST /mandate-wallet/mandates; credential: owner.
         """
         return self._send(
             "POST",
@@ -902,20 +923,6 @@ class Mandates(Area):
                 open_board=open_board,
                 agent_id=agent_id,
             ),
-            idempotent=True,
-            idempotency_key=idempotency_key,
-        )
-
-    def propose(self, *, agent_id: str | int, title: str, goal: MandatesGoal, idempotency_key: str | None = None) -> dict[str, Any]:
-        """Propose a draft mandate to your owner, who edits and signs it.
-
-        POST /mandate-wallet/proposals; credential: key; section: added.
-        """
-        return self._send(
-            "POST",
-            "/mandate-wallet/proposals",
-            "key",
-            {"agent_id": agent_id, "title": title, "goal": goal},
             idempotent=True,
             idempotency_key=idempotency_key,
         )
@@ -942,7 +949,7 @@ class Mandates(Area):
     ) -> dict[str, Any]:
         """Change a draft mandate.
 
-        PUT /mandate-wallet/mandates/{id}; credential: owner; section: wallet 4.
+        PUT /mandate-wallet/mandates/{id}; credential: owner.
         """
         return self._send(
             "PUT",
@@ -968,7 +975,7 @@ class Mandates(Area):
     def assign(self, id: str, *, agent_id: str | int, idempotency_key: str | None = None) -> dict[str, Any]:
         """Name the agent of a draft.
 
-        POST /mandate-wallet/mandates/{id}/assign; credential: owner; section: wallet 4.
+        POST /mandate-wallet/mandates/{id}/assign; credential: owner.
         """
         return self._send(
             "POST",
@@ -982,14 +989,14 @@ class Mandates(Area):
     def terms(self, id: str) -> dict[str, Any]:
         """Read the typed data that the owner's wallet signs.
 
-        GET /mandate-wallet/mandates/{id}/terms; credential: owner; section: added.
+        GET /mandate-wallet/mandates/{id}/terms; credential: owner.
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}/terms", "owner", {"id": id})
 
     def sign(self, id: str, *, signature: str, idempotency_key: str | None = None) -> dict[str, Any]:
         """Hand in the owner's signature of the terms.
 
-        POST /mandate-wallet/mandates/{id}/sign; credential: owner; section: added.
+        POST /mandate-wallet/mandates/{id}/sign; credential: owner.
         """
         return self._send(
             "POST",
@@ -1003,7 +1010,7 @@ class Mandates(Area):
     def cancel(self, id: str, *, idempotency_key: str | None = None) -> dict[str, Any]:
         """Cancel a draft or a signed mandate without a vault.
 
-        POST /mandate-wallet/mandates/{id}/cancel; credential: owner; section: added.
+        POST /mandate-wallet/mandates/{id}/cancel; credential: owner.
         """
         return self._send(
             "POST", "/mandate-wallet/mandates/{id}/cancel", "owner", {"id": id}, idempotent=True, idempotency_key=idempotency_key
@@ -1014,7 +1021,7 @@ class Mandates(Area):
     ) -> dict[str, Any]:
         """Build the call that creates the vault.
 
-        GET /mandate-wallet/mandates/{id}/deploy-call; credential: owner; section: added.
+        GET /mandate-wallet/mandates/{id}/deploy-call; credential: owner.
         """
         return self._send(
             "GET",
@@ -1026,35 +1033,28 @@ class Mandates(Area):
     def deposit_call(self, id: str, *, amount_usdc: str) -> dict[str, Any]:
         """Build the calls that fund the vault.
 
-        GET /mandate-wallet/mandates/{id}/deposit-call; credential: owner; section: added.
+        GET /mandate-wallet/mandates/{id}/deposit-call; credential: owner.
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}/deposit-call", "owner", {"id": id, "amount_usdc": amount_usdc})
 
     def withdraw_call(self, id: str, *, amount_usdc: str | None = None, to: str | None = None) -> dict[str, Any]:
         """Build the owner's withdraw call.
 
-        GET /mandate-wallet/mandates/{id}/withdraw-call; credential: owner; section: added.
+        GET /mandate-wallet/mandates/{id}/withdraw-call; credential: owner.
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}/withdraw-call", "owner", {"id": id} | given(amount_usdc=amount_usdc, to=to))
 
     def set_agent_call(self, id: str, *, agent_wallet: str | None = None) -> dict[str, Any]:
         """Build the call that sets or removes the vault's agent (resume and pause).
 
-        GET /mandate-wallet/mandates/{id}/set-agent-call; credential: owner; section: added.
+        GET /mandate-wallet/mandates/{id}/set-agent-call; credential: owner.
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}/set-agent-call", "owner", {"id": id} | given(agent_wallet=agent_wallet))
-
-    def stop_call(self, id: str) -> dict[str, Any]:
-        """Build the owner's stop call.
-
-        GET /mandate-wallet/mandates/{id}/stop-call; credential: owner; section: wallet 4.
-        """
-        return self._send("GET", "/mandate-wallet/mandates/{id}/stop-call", "owner", {"id": id})
 
     def accept(self, id: str, *, idempotency_key: str | None = None) -> dict[str, Any]:
         """Accept a mandate that names you.
 
-        POST /mandate-wallet/mandates/{id}/accept; credential: key; section: wallet 4.
+        POST /mandate-wallet/mandates/{id}/accept; credential: key.
         """
         return self._send(
             "POST", "/mandate-wallet/mandates/{id}/accept", "key", {"id": id}, idempotent=True, idempotency_key=idempotency_key
@@ -1063,37 +1063,30 @@ class Mandates(Area):
     def read(self, id: str) -> dict[str, Any]:
         """Read a mandate: clauses, limits, progress, lock and the newest steps.
 
-        GET /mandate-wallet/mandates/{id}; credential: key or owner; section: wallet 4.
+        GET /mandate-wallet/mandates/{id}; credential: key or owner.
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}", "key or owner", {"id": id})
 
     def steps(self, id: str, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
         """Page through the record of steps.
 
-        GET /mandate-wallet/mandates/{id}/steps; credential: key or owner; section: added.
+        GET /mandate-wallet/mandates/{id}/steps; credential: key or owner.
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}/steps", "key or owner", {"id": id} | given(cursor=cursor, limit=limit))
 
     def ledger(self, id: str, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
         """Page through the raw book.
 
-        GET /mandate-wallet/mandates/{id}/ledger; credential: key or owner; section: added.
+        GET /mandate-wallet/mandates/{id}/ledger; credential: key or owner.
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}/ledger", "key or owner", {"id": id} | given(cursor=cursor, limit=limit))
 
     def record(self, id: str) -> dict[str, Any]:
         """Download the whole book as canonical JSON lines with row hashes, to verify it against the chain.
 
-        GET /mandate-wallet/mandates/{id}/record; credential: key or owner; section: added.
+        GET /mandate-wallet/mandates/{id}/record; credential: key or owner.
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}/record", "key or owner", {"id": id})
-
-    def approvals(self, id: str) -> dict[str, Any]:
-        """Read the reported actions above the owner's asking line.
-
-        GET /mandate-wallet/mandates/{id}/approvals; credential: key or owner; section: added.
-        """
-        return self._send("GET", "/mandate-wallet/mandates/{id}/approvals", "key or owner", {"id": id})
 
     def report_event(
         self,
@@ -1109,7 +1102,7 @@ class Mandates(Area):
     ) -> dict[str, Any]:
         """Report what you did, with the chain call's tx_hash; a rule break is stored and flagged.
 
-        POST /mandate-wallet/mandates/{id}/events; credential: key; section: wallet 4.
+        POST /mandate-wallet/mandates/{id}/events; credential: key.
         """
         return self._send(
             "POST",
@@ -1131,7 +1124,7 @@ class Mandates(Area):
     ) -> dict[str, Any]:
         """Report an attempt that was refused.
 
-        POST /mandate-wallet/mandates/{id}/refusals; credential: key; section: wallet 4.
+        POST /mandate-wallet/mandates/{id}/refusals; credential: key.
         """
         return self._send(
             "POST",
@@ -1158,7 +1151,7 @@ class Mandates(Area):
     ) -> dict[str, Any]:
         """Build the vault's execute call and check it; nothing is sent.
 
-        POST /mandate-wallet/mandates/{id}/execute-call; credential: key; section: added.
+        POST /mandate-wallet/mandates/{id}/execute-call; credential: key.
         """
         return self._send(
             "POST",
@@ -1173,7 +1166,7 @@ class Mandates(Area):
     def unwind_call(self, id: str, *, position_id: str | None = None, adapter: str | None = None) -> dict[str, Any]:
         """Build the vault's unwind call and check it; nothing is sent.
 
-        POST /mandate-wallet/mandates/{id}/unwind-call; credential: key or owner; section: added.
+        POST /mandate-wallet/mandates/{id}/unwind-call; credential: key or owner.
         """
         return self._send(
             "POST",
@@ -1185,37 +1178,44 @@ class Mandates(Area):
     def stop(self, id: str, *, idempotency_key: str | None = None) -> dict[str, Any]:
         """Stop your mandate.
 
-        POST /mandate-wallet/mandates/{id}/stop; credential: key or owner; section: added.
+        POST /mandate-wallet/mandates/{id}/stop; credential: key or owner.
         """
         return self._send(
             "POST", "/mandate-wallet/mandates/{id}/stop", "key or owner", {"id": id}, idempotent=True, idempotency_key=idempotency_key
         )
 
+    def stop_call(self, id: str) -> dict[str, Any]:
+        """Build the owner's stop call.
+
+        GET /mandate-wallet/mandates/{id}/stop-call; credential: owner.
+        """
+        return self._send("GET", "/mandate-wallet/mandates/{id}/stop-call", "owner", {"id": id})
+
     def close_all_plan(self, id: str) -> dict[str, Any]:
         """Read the steps that end a mandate.
 
-        GET /mandate-wallet/mandates/{id}/close-all-plan; credential: owner; section: wallet 4.
+        GET /mandate-wallet/mandates/{id}/close-all-plan; credential: owner.
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}/close-all-plan", "owner", {"id": id})
 
     def statement(self, id: str, *, week: str | None = None, format: Literal["json", "csv", "pdf"] | None = None) -> dict[str, Any]:
         """Read a week's statement, or download it as CSV or PDF (format).
 
-        GET /mandate-wallet/mandates/{id}/statement; credential: owner; section: wallet 4.
+        GET /mandate-wallet/mandates/{id}/statement; credential: owner.
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}/statement", "owner", {"id": id} | given(week=week, format=format))
 
     def alerts(self, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
         """Read alerts: keeper or roles changed, public stop off, an agent recovered or a wallet linked to it.
 
-        GET /mandate-wallet/me/alerts; credential: owner; section: wallet 6.4.
+        GET /mandate-wallet/me/alerts; credential: owner.
         """
         return self._send("GET", "/mandate-wallet/me/alerts", "owner", given(cursor=cursor, limit=limit))
 
     def statement_all(self, *, week: str | None = None, format: Literal["json", "csv", "pdf"] | None = None) -> dict[str, Any]:
         """Read the week's statement of all mandates, or download it as CSV or PDF (format).
 
-        GET /mandate-wallet/me/statement; credential: owner; section: wallet 4.
+        GET /mandate-wallet/me/statement; credential: owner.
         """
         return self._send("GET", "/mandate-wallet/me/statement", "owner", given(week=week, format=format))
 
@@ -1226,21 +1226,21 @@ class Playbooks(Area):
     def index(self) -> dict[str, Any]:
         """Read the index of the guides.
 
-        GET /playbook; credential: none; section: core 4.7.
+        GET /playbook; credential: none.
         """
         return self._send("GET", "/playbook", "none", {})
 
     def atom(self, atom_id: str) -> dict[str, Any]:
         """Read one short guide.
 
-        GET /playbook/{atom_id}; credential: none; section: core 4.7.
+        GET /playbook/{atom_id}; credential: none.
         """
         return self._send("GET", "/playbook/{atom_id}", "none", {"atom_id": atom_id})
 
     def read(self, pb: str, path: str, *, idempotency_key: str | None = None) -> dict[str, Any]:
         """Read a page of a playbook: a free read of yours, 1 credit, or 0.010000 USDC by x402.
 
-        GET /playbooks/{pb}/{path}; credential: optional; section: core 4.7.
+        GET /playbooks/{pb}/{path}; credential: optional.
         """
         return self._send(
             "GET", "/playbooks/{pb}/{path}", "optional", {"pb": pb, "path": path}, idempotent=True, idempotency_key=idempotency_key
@@ -1253,42 +1253,42 @@ class Safety(Area):
     def notices(self, *, cursor: int | None = None, limit: int | None = None) -> SafetyNotices:
         """Read the account's inbox: one notice a lock.
 
-        GET /me/notices; credential: key, owner or bearer; section: core 4.1.
+        GET /me/notices; credential: key, owner or bearer.
         """
         return cast("SafetyNotices", self._send("GET", "/me/notices", "key, owner or bearer", given(cursor=cursor, limit=limit)))
 
     def violations(self, *, cursor: int | None = None, limit: int | None = None) -> SafetyViolations:
         """Read the cases against the account, open and closed.
 
-        GET /me/violations; credential: key, owner or bearer; section: core 4.1.
+        GET /me/violations; credential: key, owner or bearer.
         """
         return cast("SafetyViolations", self._send("GET", "/me/violations", "key, owner or bearer", given(cursor=cursor, limit=limit)))
 
     def board(self, *, cursor: int | None = None, limit: int | None = None) -> SafetyBoard:
         """Read the public board of account locks.
 
-        GET /public/violations/notices; credential: none; section: core 4.1.
+        GET /public/violations/notices; credential: none.
         """
         return cast("SafetyBoard", self._send("GET", "/public/violations/notices", "none", given(cursor=cursor, limit=limit)))
 
     def defense(self) -> SafetyDefense:
         """Read the protection level and what each level does.
 
-        GET /public/defense; credential: none; section: core 4.1.
+        GET /public/defense; credential: none.
         """
         return cast("SafetyDefense", self._send("GET", "/public/defense", "none", {}))
 
     def defense_set(self, *, level: int) -> SafetyDefense:
         """Set the protection level.
 
-        PUT /admin/defense; credential: operator; section: added.
+        PUT /admin/defense; credential: operator.
         """
         return cast("SafetyDefense", self._send("PUT", "/admin/defense", "operator", {"level": level}))
 
     def case_open(self, *, agent_id: str | int, rule: str, deadline: str, idempotency_key: str | None = None) -> SafetyViolation:
         """Open a case against an agent: its account is locked, told once and shown on the public board.
 
-        POST /admin/violations; credential: operator; section: added.
+        POST /admin/violations; credential: operator.
         """
         return cast(
             "SafetyViolation",
@@ -1305,13 +1305,20 @@ class Safety(Area):
     def case_close(self, id: str) -> SafetyViolation:
         """Close a case; the lock ends.
 
-        POST /admin/violations/{id}/close; credential: operator; section: added.
+        POST /admin/violations/{id}/close; credential: operator.
         """
         return cast("SafetyViolation", self._send("POST", "/admin/violations/{id}/close", "operator", {"id": id}))
 
 
 class Transfers(Area):
     """The calls transfers.* of the catalogue."""
+
+    def balances(self, id: str | int) -> TransfersBalances:
+        """Read an agent's balances in their four states.
+
+        GET /mandate-wallet/agents/{id}/balances; credential: key or owner.
+        """
+        return cast("TransfersBalances", self._send("GET", "/mandate-wallet/agents/{id}/balances", "key or owner", {"id": id}))
 
     def report(
         self,
@@ -1325,7 +1332,7 @@ class Transfers(Area):
     ) -> TransfersTransferReported:
         """Report a transfer of your own wallet; the chain confirms it or fails it.
 
-        POST /mandate-wallet/transfers/report; credential: key; section: wallet 4.
+        POST /mandate-wallet/transfers/report; credential: key.
         """
         return cast(
             "TransfersTransferReported",
@@ -1338,13 +1345,6 @@ class Transfers(Area):
                 idempotency_key=idempotency_key,
             ),
         )
-
-    def balances(self, id: str | int) -> TransfersBalances:
-        """Read an agent's balances in their four states.
-
-        GET /mandate-wallet/agents/{id}/balances; credential: key or owner; section: added.
-        """
-        return cast("TransfersBalances", self._send("GET", "/mandate-wallet/agents/{id}/balances", "key or owner", {"id": id}))
 
 
 class Areas:

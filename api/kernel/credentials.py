@@ -13,9 +13,9 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from api.catalog import Auth, Family, Row
+from api.kernel.auth import Credential
 from api.kernel.caller import AgentCaller, BearerCaller, Caller, Nobody, OperatorCaller, OwnerCaller
-from api.kernel.operation import Deps, Refusal
+from api.kernel.operation import Deps, Family, Operation, Refusal
 from api.kernel.quota import Quota, ceilings
 from api.kernel.tokens import TokenKind, token_hash
 from core.hexes import address_or_none
@@ -23,8 +23,6 @@ from core.identity import calls
 from core.identity import queries as identity
 
 KEY_HEADER = "X-SVC-User-Key"
-TAKES_KEY = (Auth.KEY, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER, Auth.OPTIONAL)
-TAKES_OWNER = (Auth.OWNER, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,30 +96,33 @@ def _dead(token: str) -> Refusal:
     return Refusal("auth_invalid", "The bearer token is not valid or has expired; sign in again and send the new one.")
 
 
-def caller_for(row: Row, proven: Proven, operator_addresses: frozenset[str]) -> Caller:
-    """The one caller that this route sees. `operator_addresses` (lower case) are wallets whose sign-in makes an operator.
+def caller_for(operation: Operation, proven: Proven, operator_addresses: frozenset[str]) -> Caller:
+    """The one caller that this operation sees. `operator_addresses` (lower case) are wallets whose sign-in makes an operator.
 
     Errors: Refusal auth_required, auth_invalid, scope_denied, not_authorized.
     """
-    match row.auth:
-        case Auth.NONE:
-            return Nobody()
-        case Auth.OPERATOR:
-            return _operator(proven, operator_addresses)
-        case Auth.BEARER:
-            return _bearer(proven)
-    takes_owner = row.auth in TAKES_OWNER
-    if row.auth in TAKES_KEY and isinstance(proven.by_key, AgentCaller):
+    takes = operation.auth.takes
+    if Credential.OPERATOR in takes:
+        return _operator(proven, operator_addresses)
+    if takes == {Credential.BEARER}:
+        return _bearer(proven)
+    if Credential.KEY in takes and isinstance(proven.by_key, AgentCaller):
         return proven.by_key
-    if takes_owner and isinstance(proven.by_bearer, OwnerCaller) and (row.operator_too or not _is_operator(proven, operator_addresses)):
+    is_operator = _is_operator(proven, operator_addresses)
+    if isinstance(proven.by_bearer, OwnerCaller) and (Credential.SESSION if is_operator else Credential.OWNER) in takes | _owners(takes):
         return proven.by_bearer
-    if row.auth is Auth.KEY_OWNER_OR_BEARER and isinstance(proven.by_bearer, BearerCaller):
+    if Credential.BEARER in takes and isinstance(proven.by_bearer, BearerCaller):
         return proven.by_bearer
-    if row.auth in (Auth.NONE_OR_OWNER, Auth.OPTIONAL):
+    if Credential.NOTHING in takes:
         return Nobody()
-    if takes_owner and _is_operator(proven, operator_addresses):
+    if operation.auth.takes_owner and is_operator:
         raise Refusal("not_authorized", "An operator's session makes operators' calls only; sign in with another wallet to be an owner.")
-    raise _lacking(row, proven)
+    raise _lacking(operation, proven)
+
+
+def _owners(takes: frozenset[Credential]) -> frozenset[Credential]:
+    """What takes any session takes an owner's."""
+    return frozenset({Credential.OWNER}) if Credential.SESSION in takes else frozenset()
 
 
 def _is_operator(proven: Proven, operator_addresses: frozenset[str]) -> bool:
@@ -148,14 +149,15 @@ def _bearer(proven: Proven) -> BearerCaller:
     raise Refusal("auth_required", "Send the bearer_token that /auth/agent/connect returned: Authorization: Bearer <token>.")
 
 
-def _lacking(row: Row, proven: Proven) -> Refusal:
-    if row.auth is Auth.KEY:
+def _lacking(operation: Operation, proven: Proven) -> Refusal:
+    takes = operation.auth.takes
+    if takes == {Credential.KEY}:
         return Refusal("auth_required", f"This call is the agent's; send the agent's key in {KEY_HEADER}.")
     if isinstance(proven.by_bearer, BearerCaller):
         return Refusal("auth_invalid", "An agent's bearer token is no owner's session; sign in with /auth/owner/login.")
-    if row.auth in (Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER):
+    if takes >= {Credential.KEY, Credential.OWNER}:
         return Refusal("auth_required", f"Send an agent's key in {KEY_HEADER}, or an owner's session: Authorization: Bearer <token>.")
-    if proven.by_key is not None and row.family is Family.WALLET:
+    if proven.by_key is not None and operation.family is Family.WALLET:
         return Refusal("scope_denied", "Only the owner's signed session may do this; an agent's key cannot.", missing="owner session")
     detail = "This call is the owner's; sign in with /auth/owner/login and send Authorization: Bearer <token>."
     return Refusal("auth_required", detail, next_calls=())  # a new agent's key would not help

@@ -1,4 +1,4 @@
-"""Answers that may be kept: the rows of the catalogue that name `max_age_s` (decisions 71).
+"""Answers that may be kept: of operations that name `max_age_s` (decisions 71).
 
     no credential sent    Cache-Control: public, max-age=N
     one sent              Cache-Control: private, no-cache      the answer may be the caller's alone: ask again each time
@@ -14,20 +14,20 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from api.catalog import Row
 from api.kernel.credentials import KEY_HEADER, Credentials
+from api.kernel.operation import Operation
 
 NOT_MODIFIED = 304
 
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
 
 
-def kept(answer: Response, row: Row, credentials: Credentials, if_none_match: str | None) -> Response:
+def kept(answer: Response, operation: Operation, credentials: Credentials, if_none_match: str | None) -> Response:
     """The answer with what a cache needs, or 304 in its place; untouched where nothing may be kept."""
-    if row.max_age_s is None or answer.status_code != row.status:
+    if operation.max_age_s is None or answer.status_code != operation.status:
         return answer
     tag = etag_of(bytes(answer.body))
-    headers = _headers(tag, row.max_age_s, is_public=credentials.key is None and credentials.bearer is None)
+    headers = _headers(tag, operation.max_age_s, is_public=credentials.key is None and credentials.bearer is None)
     answer.headers.update(headers)
     if if_none_match is None or not _names(if_none_match, tag):
         return answer

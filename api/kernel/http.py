@@ -1,12 +1,12 @@
-"""HTTP in, the pipeline, HTTP out: every route is built here from its row of the catalogue.
+"""HTTP in, the pipeline, HTTP out: every route is built here from its operation.
 
 Laws
-- A route knows nothing but its operation; what differs between routes stands in the catalogue.
+- A route knows nothing but its operation; what differs between routes stands in it.
 - Path, query and body are merged into the fields of one command; a name that comes twice is refused, not chosen from.
 - The event loop reads bytes and hands out calls; what a body holds is read by the thread that serves it, since that is work. A call
   with a large body is served beside the others, on threads of its own (api/kernel/workers.py).
 - Every answer carries X-Request-Id, nosniff, what a browser of another site needs (any origin, no cookies), and no-store unless
-  its row says that it may be kept.
+  its operation says that it may be kept.
 - A call whose path is in the catalogue goes straight from the Envelope to its endpoint: the framework's layers are for the rest
   (preflights, unknown paths, /openapi.json).
 """
@@ -28,7 +28,6 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.catalog import ROWS, Row
 from api.kernel.body import read_object, require_storable
 from api.kernel.client_address import client_address
 from api.kernel.credentials import KEY_HEADER, Credentials, sent
@@ -86,7 +85,7 @@ def routes_of(operations: Iterable[Operation], deps: Deps) -> list[Route]:
     """One route a path, its methods inside; a literal segment goes before a placeholder (`/agents/me`, `/agents/{id}`)."""
     by_path: dict[str, dict[str, Operation]] = {}
     for operation in operations:
-        by_path.setdefault(operation.row.path, {})[operation.row.method] = operation
+        by_path.setdefault(operation.path, {})[operation.method] = operation
     paths = sorted(by_path, key=lambda path: [segment.startswith("{") for segment in path.split("/")])
     return [Route(_pattern(path), _endpoint(by_path[path], deps), methods=list(by_path[path])) for path in paths]
 
@@ -99,10 +98,10 @@ def _pattern(path: str) -> str:
 def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
-        read = await fields_of(request, operation.row, deps.limits.body_bytes)
+        read = await fields_of(request, operation, deps.limits.body_bytes)
         payment = SentPayment(request.headers.get("PAYMENT-SIGNATURE"), request.headers.get("X-PAYMENT"))
         outcome = await enter(request, operation, read, deps, payment)
-        return kept(response_of(outcome), operation.row, credentials_of(request, deps), request.headers.get("if-none-match"))
+        return kept(response_of(outcome), operation, credentials_of(request, deps), request.headers.get("if-none-match"))
 
     return endpoint
 
@@ -128,7 +127,7 @@ async def enter(request: Request, operation: Operation, read: Read, deps: Deps, 
         served = await beside(request, deps, call, in_turn=operation.in_turn)
         return served if isinstance(served, Outcome) else await _settled(served, credentials.client, deps)
     except BusyError:
-        return refused(busy(deps), operation.row, {}, deps.clock())
+        return refused(busy(deps), operation, {}, deps.clock(), deps.catalogue)
     except Exception:  # the process's edge: a route and a tool answer alike
         return defect(request.state.request_id, deps)
 
@@ -193,10 +192,10 @@ def credentials_of(request: Request, deps: Deps) -> Credentials:
     return Credentials(sent(request.headers.getlist(KEY_HEADER)), bearer, client)
 
 
-async def fields_of(request: Request, row: Row, body_bytes: int) -> Read:
+async def fields_of(request: Request, operation: Operation, body_bytes: int) -> Read:
     """Take the bytes of the call; what is answered reads them."""
     raw, refused = b"", None
-    if row.method not in ("GET", "DELETE"):
+    if operation.method not in ("GET", "DELETE"):
         try:
             raw = await body_of(request, body_bytes)
         except Refusal as refusal:
@@ -329,7 +328,7 @@ def _is_framed_twice(scope: Scope) -> bool:
 def _framed_twice(deps: Deps) -> Outcome:
     """Whoever reads the other header sees another request begin inside this one, so that the connection ends here (RFC 9112, 6.3)."""
     detail = "Content-Length and Transfer-Encoding: send one of the two. This connection is closed."
-    return refused(Refusal("invalid_parameter", detail, headers={"Connection": "close"}), None, {}, deps.clock())
+    return refused(Refusal("invalid_parameter", detail, headers={"Connection": "close"}), None, {}, deps.clock(), deps.catalogue)
 
 
 def with_standing(headers: Iterable[tuple[bytes, bytes]], request_id: str) -> list[tuple[bytes, bytes]]:
@@ -343,7 +342,7 @@ def defect(request_id: str, deps: Deps) -> Outcome:
     """What a caller hears of an exception that nothing else answers; the log has it whole."""
     log.exception("defect", request_id=request_id)
     detail = f"This service failed at this call; it is our defect. Name the request id {request_id} when you report it."
-    return refused(Refusal("internal_error", detail), None, {}, deps.clock())
+    return refused(Refusal("internal_error", detail), None, {}, deps.clock(), deps.catalogue)
 
 
 def _request_id(scope: Scope) -> str:
@@ -362,13 +361,6 @@ def not_routed(deps: Deps) -> Callable[[Request, HTTPException], Response]:
             refusal = Refusal("method_not_allowed", detail, headers={"Allow": allowed})
         else:
             refusal = Refusal("unknown_route", "There is no such path; GET /agent/catalog lists every call.")
-        return response_of(refused(refusal, None, {}, deps.clock()))
+        return response_of(refused(refusal, None, {}, deps.clock(), deps.catalogue))
 
     return handler
-
-
-def require_catalogue(operations: Iterable[Operation]) -> None:
-    """Each row has one operation, each operation one row, and their paths and bodies agree. Errors: ValueError."""
-    bound = [operation.key for operation in operations]
-    if sorted(bound) != sorted(ROWS):
-        raise ValueError(f"catalogue and operations differ: {sorted(set(bound) ^ set(ROWS)) or 'an operation is bound twice'}")

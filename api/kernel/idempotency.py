@@ -43,7 +43,7 @@ class Slot:
 
 def slot_of(operation: Operation, caller: Caller, ids: Mapping[str, str], command: Command, key: str | None) -> Slot | None:
     """None: the call has no key, or its operation takes none. Errors: Refusal invalid_parameter for an ill-formed key."""
-    if key is None or not operation.row.idempotent or isinstance(caller, Nobody):
+    if key is None or not operation.idempotent or isinstance(caller, Nobody):
         return None
     if not _KEY.fullmatch(key):
         raise Refusal("invalid_parameter", "Idempotency-Key: write 1 to 128 characters from letters, digits and . _ : -")

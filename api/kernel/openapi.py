@@ -6,73 +6,53 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from api.catalog import Auth, Row
+from api.kernel.auth import EVERY
 from api.kernel.credentials import KEY_HEADER
 from api.kernel.examples import example_bodies, examples_of
 from api.kernel.http import IDEMPOTENCY_HEADER, JSON
-from api.kernel.operation import Operation
+from api.kernel.operation import Catalogue, Operation
 from api.kernel.reasons import reasons_of
-from api.kernel.refusals import REASONS
 
 REF = "#/components/schemas/{model}"
-SECURITY: Mapping[Auth, list[dict[str, list[str]]]] = {
-    Auth.NONE: [],
-    Auth.KEY: [{"AgentKey": []}],
-    Auth.OWNER: [{"OwnerSession": []}],
-    Auth.BEARER: [{"AgentBearer": []}],
-    Auth.OPERATOR: [{"AgentKey": []}, {"OwnerSession": []}],
-    Auth.KEY_OR_OWNER: [{"AgentKey": []}, {"OwnerSession": []}],
-    Auth.KEY_OWNER_OR_BEARER: [{"AgentKey": []}, {"OwnerSession": []}, {"AgentBearer": []}],
-    Auth.NONE_OR_OWNER: [{}, {"OwnerSession": []}],
-    Auth.OPTIONAL: [{}, {"AgentKey": []}, {"OwnerSession": []}],
-}
-REFUSAL_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "description": "A refused call: what is wrong in one sentence, and for programs why and which calls fix it.",
-    "required": ["detail"],
-    "properties": {
-        "detail": {"type": "string"},
-        "service": {
-            "type": "object",
-            "required": ["reason", "error", "retry_safe", "who_fixes", "next"],
-            "properties": {
-                "reason": {"type": "string", "enum": sorted(REASONS)},
-                "error": {"type": "string"},
-                "retry_safe": {"type": "boolean", "description": "the same request can succeed later unchanged"},
-                "who_fixes": {"type": "string", "enum": ["agent", "caller", "owner", "service"]},
-                "next": {"type": "array", "items": {"$ref": REF.format(model="NextCall")}},
-                "remaining": {"description": "what is left of the limit that refused"},
-                "retry_at": {"type": "string", "format": "date-time"},
-                "missing": {"description": "what is lacking"},
+
+
+def _refusal_schema(catalogue: Catalogue) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": "A refused call: what is wrong in one sentence, and for programs why and which calls fix it.",
+        "required": ["detail"],
+        "properties": {
+            "detail": {"type": "string"},
+            "service": {
+                "type": "object",
+                "required": ["reason", "error", "retry_safe", "who_fixes", "next"],
+                "properties": {
+                    "reason": {"type": "string", "enum": sorted(catalogue.reasons)},
+                    "error": {"type": "string"},
+                    "retry_safe": {"type": "boolean", "description": "the same request can succeed later unchanged"},
+                    "who_fixes": {"type": "string", "enum": ["agent", "caller", "owner", "service"]},
+                    "next": {"type": "array", "items": {"$ref": REF.format(model="NextCall")}},
+                    "remaining": {"description": "what is left of the limit that refused"},
+                    "retry_at": {"type": "string", "format": "date-time"},
+                    "missing": {"description": "what is lacking"},
+                },
             },
         },
-    },
-}
+    }
+
+
 NEXT_CALL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["method", "path", "auth", "cost"],
     "properties": {
         "method": {"type": "string"},
         "path": {"type": "string"},
-        "auth": {"type": "string", "enum": [auth.value for auth in Auth]},
+        "auth": {"type": "string", "enum": [auth.name for auth in EVERY]},
         "cost": {"type": "integer", "description": "credits"},
         "body": {"type": "object"},
     },
 }
 
-# What each area is about, in the order of the viewer; a test holds them to the catalogue's areas.
-TAGS: Mapping[str, str] = {
-    "discovery": "What this service offers, and whether it is up.",
-    "identity": "Sign-in, registration and linking a wallet.",
-    "agents": "An agent's own pages, and its owner's controls.",
-    "mandates": "Mandates: drafts, signatures, vaults, the agent's actions, records and statements.",
-    "transfers": "Reported transfers and balances.",
-    "custody": "The custodial starter wallet.",
-    "credits": "Credits and prices.",
-    "playbooks": "Guides, some of which are paid for.",
-    "safety": "Cases, notices and the protection level.",
-    "tools": "The same calls as tools (MCP).",
-}
 ABOUT = (
     "Mandates for agents: an owner signs a budget with limits, a vault contract enforces it, and this service keeps the record. Agents "
     f"send their key in {KEY_HEADER}, owners their session in Authorization. Money is a string with six decimals; unknown is null."
@@ -82,14 +62,13 @@ IDEMPOTENCY_WORDS = "of your own making; the same key and body again get the fir
 _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
-def document(operations: Iterable[Operation], title: str, version: str, base_url: str) -> dict[str, Any]:
-    schemas: dict[str, Any] = {"Refusal": REFUSAL_SCHEMA, "NextCall": NEXT_CALL_SCHEMA}
+def document(operations: Iterable[Operation], catalogue: Catalogue, title: str, version: str, base_url: str) -> dict[str, Any]:
+    schemas: dict[str, Any] = {"Refusal": _refusal_schema(catalogue), "NextCall": NEXT_CALL_SCHEMA}
     paths: dict[str, Any] = {}
     listed = tuple(operations)
     for operation in listed:
-        row = operation.row
-        path = _PATH_NAME.sub(r"{\1}", row.path)
-        paths.setdefault(path, {})[row.method.lower()] = _entry(operation, schemas)
+        path = _PATH_NAME.sub(r"{\1}", operation.path)
+        paths.setdefault(path, {})[operation.method.lower()] = _entry(operation, schemas, catalogue)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -99,12 +78,12 @@ def document(operations: Iterable[Operation], title: str, version: str, base_url
             "license": {"name": "MIT", "identifier": "MIT"},
             "contact": {"name": title, "url": base_url},
         },
-        "tags": [{"name": name, "description": words} for name, words in TAGS.items()],
+        "tags": [{"name": area.name, "description": area.about} for area in catalogue.areas],
         "servers": [{"url": base_url}],
         "paths": paths,
         "components": {
             "schemas": schemas,
-            "examples": example_bodies(listed),
+            "examples": example_bodies(listed, catalogue),
             "securitySchemes": {
                 "AgentKey": {"type": "apiKey", "in": "header", "name": KEY_HEADER},
                 "OwnerSession": {"type": "http", "scheme": "bearer", "description": "from /auth/owner/login"},
@@ -114,35 +93,34 @@ def document(operations: Iterable[Operation], title: str, version: str, base_url
     }
 
 
-def _entry(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
-    row = operation.row
-    command = _schema(operation.command_type, schemas)
-    in_path = _PATH_NAME.findall(row.path)
-    takes_query = row.method in ("GET", "DELETE")
+def _entry(operation: Operation, schemas: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
+    command = _schema(operation.command, schemas)
+    in_path = _PATH_NAME.findall(operation.path)
+    takes_query = operation.method in ("GET", "DELETE")
     entry: dict[str, Any] = {
-        "operationId": row.key.replace(".", "_"),
-        "summary": row.summary,
-        "description": described(row),
-        "tags": [row.area],
-        "parameters": _parameters(row, command, in_path, takes_query),
-        "responses": _responses(operation, schemas),
-        "security": SECURITY[row.auth],
+        "operationId": operation.key.replace(".", "_"),
+        "summary": operation.summary,
+        "description": described(operation),
+        "tags": [operation.area],
+        "parameters": _parameters(operation, command, in_path, takes_query),
+        "responses": _responses(operation, schemas, catalogue),
+        "security": operation.auth.security,
     }
     rest = {name: value for name, value in command.get("properties", {}).items() if name not in in_path}
     if rest and not takes_query:
         required = [name for name in command.get("required", []) if name in rest]
         schema = {"type": "object", "properties": rest, "required": required, "additionalProperties": False}
-        body: dict[str, Any] = {"schema": schema} if row.example is None else {"schema": schema, "example": dict(row.example)}
+        body: dict[str, Any] = {"schema": schema} if operation.example is None else {"schema": schema, "example": dict(operation.example)}
         entry["requestBody"] = {"required": bool(required), "content": {"application/json": body}}
     return entry
 
 
-def described(row: Row) -> str:
+def described(operation: Operation) -> str:
     """Who may make the call, and what it costs."""
-    scope = "" if row.scope is None else f" An agent's key needs the scope {row.scope}."
-    price = f" Price: {row.price_credits} credits." if row.price_credits else ""
-    more = "" if row.more is None else f" {row.more}"
-    return f"Credential: {row.auth.value}.{scope}{price}{more}"
+    scope = "" if operation.scope is None else f" An agent's key needs the scope {operation.scope}."
+    price = f" Price: {operation.price_credits} credits." if operation.price_credits else ""
+    more = "" if operation.more is None else f" {operation.more}"
+    return f"Credential: {operation.auth.name}.{scope}{price}{more}"
 
 
 def _schema(model: type[BaseModel], schemas: dict[str, Any]) -> dict[str, Any]:
@@ -159,41 +137,39 @@ def _put(schemas: dict[str, Any], name: str, schema: Mapping[str, Any]) -> None:
         raise ValueError(f"two models are named {name}; rename one")
 
 
-def _parameters(row: Row, command: Mapping[str, Any], in_path: list[str], takes_query: bool) -> list[dict[str, Any]]:
+def _parameters(operation: Operation, command: Mapping[str, Any], in_path: list[str], takes_query: bool) -> list[dict[str, Any]]:
     properties: Mapping[str, Any] = command.get("properties", {})
     found = [{"name": name, "in": "path", "required": True, "schema": properties.get(name, {"type": "string"})} for name in in_path]
     if takes_query:
         required = command.get("required", [])
         query = [name for name in properties if name not in in_path]
         found += [{"name": name, "in": "query", "required": name in required, "schema": properties[name]} for name in query]
-    if row.idempotent:
+    if operation.idempotent:
         schema = {"type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$"}
         header = {"name": IDEMPOTENCY_HEADER, "in": "header", "required": False, "description": IDEMPOTENCY_WORDS, "schema": schema}
         found.append(header)
     return found
 
 
-def _responses(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
-    row = operation.row
-    answer: dict[str, Any] = {"type": "object"}
-    if operation.answer_type is not None:
-        _put(schemas, operation.answer_type.__name__, _schema(operation.answer_type, schemas))
-        answer = {"$ref": REF.format(model=operation.answer_type.__name__)}
+def _responses(operation: Operation, schemas: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
+    answer: dict[str, Any] = {"type": "string"}
+    if operation.media_type == JSON:
+        _put(schemas, operation.answer.__name__, _schema(operation.answer, schemas))
+        answer = {"$ref": REF.format(model=operation.answer.__name__)}
     found: dict[str, Any] = {}
-    for status in (row.status, *row.also):
-        schema = answer if row.media_type == JSON else {"type": "string"}
-        content = {row.media_type: {"schema": schema}} | {one: {"schema": {"type": "string"}} for one in row.also_as}
+    for status in (operation.status, *operation.also):
+        content = {operation.media_type: {"schema": answer}} | {one: {"schema": {"type": "string"}} for one in operation.also_as}
         found[str(status)] = {"description": "Answered", "content": content}
-    if row.max_age_s is not None:
+    if operation.max_age_s is not None:
         found["304"] = {"description": "What you have is still current: If-None-Match named its ETag"}
-    for status in sorted({REASONS[reason].status for reason in reasons_of(operation)}):
-        found[str(status)] = _refusal(operation, status, answer if status in (row.status, *row.also) else None)
+    for status in sorted({catalogue.reasons[reason].status for reason in reasons_of(operation, catalogue)}):
+        found[str(status)] = _refusal(operation, status, answer if status in (operation.status, *operation.also) else None, catalogue)
     return found
 
 
-def _refusal(operation: Operation, status: int, answer: Mapping[str, Any] | None) -> dict[str, Any]:
+def _refusal(operation: Operation, status: int, answer: Mapping[str, Any] | None, catalogue: Catalogue) -> dict[str, Any]:
     """`answer`: what else this status may carry."""
-    examples = examples_of(operation, status)
+    examples = examples_of(operation, status, catalogue)
     schema: dict[str, Any] = {"$ref": REF.format(model="Refusal")}
     content = {"schema": schema if answer is None else {"anyOf": [answer, schema]}, "examples": examples}
     return {"description": "Refused: " + ", ".join(sorted(examples)), "content": {"application/json": content}}

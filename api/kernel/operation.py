@@ -1,24 +1,34 @@
-"""What an operation is: one row of the catalogue, the command it takes and the service that answers.
+"""What an operation is, declared once: its call, who may make it, what it takes and answers, the handler and its refusals.
 
-A service is `def name(call: Call, caller: AgentCaller | OwnerCaller | ..., command: Command) -> Answer`. It raises Refusal
-(or a MandateError of the domain) and never commits: `perform` (api/kernel/pipeline.py) owns the transaction.
+    AREA (api/areas/<area>/operations.py) --> Catalogue (api/catalogue.py, found by folder) --> routes, tools, OpenAPI, next calls
+
+A handler is `def name(call: ReadCall | WriteCall, caller: AgentCaller | OwnerCaller | ..., command: Command) -> Answer`. It raises
+Refusal (or a MandateError of a context's rules) and never commits: `perform` (api/kernel/pipeline.py) owns the transaction. Handler,
+caller and command are one generic type, so that mypy refuses a handler of another command or caller, and one that writes in a read.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from enum import StrEnum
+from functools import cache
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
+from sqlalchemy.orm import Session
 
-from api.catalog import ROWS, Row
+from api.kernel.auth import Auth
+from api.kernel.caller import Caller
+from api.kernel.limits import Limits
 from api.kernel.metrics import Metrics
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.used_up import UsedUp
+from api.kernel.tool import Profile, Tool
 from api.kernel.workers import CALLS, CALLS_OF_ONE, LARGE, LARGE_WAITING, SETTLING, SETTLING_OF_ONE, Workers
 from core.chain.signer import DigestSigner
+from core.credits.rules.prices import PRICES
 from core.custody.keys import KeyMaker
-from core.db.engine import Database, WriteSession
+from core.db.engine import Database, ReadSession, WriteSession
 from core.mandate.chain.reader import VaultReader
 
 
@@ -59,7 +69,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class NextCall:
-    """A call that fixes a refusal: a row of the catalogue, ids for its path and a valid body, if it needs one."""
+    """A call that fixes a refusal: an operation's key, ids for its path and a valid body, if it needs one."""
 
     key: str
     ids: Mapping[str, str] = field(default_factory=dict)
@@ -67,7 +77,7 @@ class NextCall:
 
 
 class Refusal(Exception):
-    """A call is refused; `reason` is a row of api.kernel.refusals.REASONS, `detail` one sentence that says what to do.
+    """A call is refused; `reason` is one of the catalogue's reasons, `detail` one sentence that says what to do.
 
     `status` differs from the reason's own only where a decision says so. `remaining` and `missing` are JSON values,
     `retry_at` is aware UTC. `extra` adds top-level keys to the body (`recorded`, `codes`). `next_calls` names calls first to
@@ -106,45 +116,6 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Figures that the specification names and settings may change (decisions 16, 18, 53)."""
-
-    daily_calls: int = 2_000  # calls a key and UTC day, plan Free
-    daily_calls_plus: int = 5_000
-    daily_calls_pro: int = 10_000
-    registrations_per_minute: int = 10  # unowned, a network address, sliding 60 s
-    registrations_per_day: int = 30  # unowned, a network address, UTC day
-    owner_sign_ups_per_day: int = 10  # new owners, a network address, UTC day
-    owned_registrations_per_day: int = 60  # owned, of all owners, a network address, UTC day
-    agents_per_owner: int = 20
-    welcome_credits: int = 10  # an unowned agent, or an owner for all agents together
-    welcome_per_address_per_day: int = 3
-    recovery_failures_per_hour: int = 10  # wrong recovery codes, a network address, sliding hour
-    custodial_transfers_per_day: int = 20  # an account and UTC day; the service pays their gas
-    custody_queue: int = 10_000  # requests for transfers under way
-    custody_queue_per_owner: int = 40  # an account without an owner is its own
-    custody_gas_wei_per_day: int = 10**17  # UTC day
-    custody_gas_wei_per_owner_per_day: int = 10**16
-    custody_gas_wei_per_account_per_day: int = 5 * 10**15
-    owner_session_s: int = 24 * 3600
-    agent_bearer_s: int = 24 * 3600  # connect's token
-    link_wait_s: int = 24 * 3600  # an owned agent's new wallet, before its starter wallet pays it, unless the owner confirms it
-    nonce_s: int = 300
-    free_reads_per_day: int = 100  # metered reads, an agent account and UTC day
-    free_reads_per_owner_per_day: int = 300  # of it, the agents of one owner together
-    free_reads_per_owners_address_per_day: int = 3_000  # of it, the agents of all owners that signed up from a network address
-    free_reads_per_address_per_day: int = 300  # of it, the unowned agents of a network address together
-    open_transfer_reports: int = 20  # an account; each is looked up on the chain again and again
-    # The specification names these without a figure (decisions 18); GET /prices shows them.
-    new_account_payout_credits_per_day: int = 200
-    rooms_payout_credits_per_day: int = 1_000
-    rooms_payout_credits_per_person_per_day: int = 100
-    targets_tier_1: int = 20
-    targets_tier_2: int = 100
-    body_bytes: int = 256 * 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Deps:
     """What create_app is given. `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here.
 
@@ -153,6 +124,7 @@ class Deps:
     the others', `settling` what payments wait for. create_app shuts them down.
     """
 
+    catalogue: "Catalogue"
     database: Database
     chain: VaultReader
     chain_id: int
@@ -176,40 +148,182 @@ class Deps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call as a service sees it. `now` is the call's one time; `client` the caller's network address, IPv6 by /64.
+    """One call as a handler sees it. `now` is the call's one time; `client` the caller's network address, IPv6 by /64."""
 
-    On a GET `db` is one snapshot that the database itself keeps read-only (core.db.engine.ReadSession).
-    """
-
-    db: WriteSession
+    db: Session
     now: datetime
     deps: Deps
     request_id: str
     client: str
 
 
-Service = Callable[[Call, Any, Any], Answer]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadCall(Call):
+    """`db` is one snapshot that the database itself keeps read-only."""
+
+    db: ReadSession
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteCall(Call):
+    """What is written to `db` is committed when the call is answered, or not at all."""
+
+    db: WriteSession
+
+
+class Family(StrEnum):
+    """Which rules of refusal apply: wallet routes carry the block and `scope_denied`, core ones `agent_key_scope`."""
+
+    CORE = "core"
+    WALLET = "wallet"
+
+
+CallerT = TypeVar("CallerT", bound=Caller)
+CommandT = TypeVar("CommandT", bound=Command)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Operation:
-    """`key` names a row of the catalogue. `answer_type` documents the answer in OpenAPI; it does not shape it.
+    """One call. `path` has {names} that are fields of the command; {path} stands for several segments.
 
-    `refuses`: the reasons that the service itself refuses with; what the kernel refuses follows from the row
-    (api.kernel.reasons). A reason that an answer names and this does not is a defect, and tests look for it.
+    `key` is `<area>.<verb>`. `refuses`: the reasons that the handler itself refuses with; what the kernel refuses follows from the
+    operation (api.kernel.reasons). A reason that an answer names and this does not is a defect, and tests look for it.
+    `price` names the fee of a read in core.credits.rules.prices; without one nothing is charged. `media_type` is of a plain
+    success; the answer of another one than JSON is lines, or the body {"text": ...}. `also_as`: media types that the query
+    `format` asks for instead.
+    `block`: every refusal carries the machine-readable object; without it a core refusal is a sentence alone, but for 401, 402 and 429.
+    `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
+    `status`: of a plain success; `also`: others that are no refusal. `max_age_s`: how long anyone may keep an answer that no credential
+    was sent for; None: not at all. `more`: what the summary has no room for, in OpenAPI.
     `in_turn`: calls of one network address are served one by one, since they wait for one lock.
     """
 
     key: str
-    command_type: type[Command]
-    service: Service
-    answer_type: type[BaseModel] | None = None
+    method: str
+    path: str
+    auth: Auth[Caller]
+    summary: str
+    command: type[Command]
+    answer: type[BaseModel]
+    handler: Callable[[Any, Any, Any], Answer]
+    family: Family = Family.CORE
+    scope: str | None = None
+    block: bool = True
+    example: Mapping[str, Any] | None = None
+    idempotent: bool = False
+    price: str | None = None
+    media_type: str = "application/json"
+    also_as: tuple[str, ...] = ()
+    status: int = 200
+    also: tuple[int, ...] = ()
+    max_age_s: int | None = None
+    tool: Tool | None = None
+    more: str | None = None
     refuses: tuple[str, ...] = ()
     in_turn: bool = False
 
     @property
-    def row(self) -> Row:
-        return ROWS[self.key]
+    def area(self) -> str:
+        return self.key.partition(".")[0]
+
+    @property
+    def price_credits(self) -> int:
+        """0: nothing is charged."""
+        return 0 if self.price is None else PRICES[self.price].credits or 0
+
+    @property
+    def takes_body(self) -> bool:
+        """Whether the command has required fields that the path does not fill, so that a call without a body fails."""
+        return self.method in ("POST", "PUT") and _required_in_body(self.command, self.path)
+
+
+@cache
+def _required_in_body(command: type[Command], path: str) -> bool:
+    return any(field.is_required() and f"{{{name}}}" not in path for name, field in command.model_fields.items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Read(Operation, Generic[CallerT, CommandT]):
+    """A GET: its handler gets a session that cannot write."""
+
+    method: str = "GET"
+    auth: Auth[CallerT]
+    command: type[CommandT]
+    handler: Callable[[ReadCall, CallerT, CommandT], Answer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Write(Operation, Generic[CallerT, CommandT]):
+    """A POST, or a PUT that replaces."""
+
+    method: str = "POST"
+    auth: Auth[CallerT]
+    command: type[CommandT]
+    handler: Callable[[WriteCall, CallerT, CommandT], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a call is refused. `retry_safe`: the same request can succeed later unchanged. `who_fixes`: caller, agent, owner or service.
+
+    `next_calls`: keys of operations that fix it. `example`: the sentence that OpenAPI shows.
+    """
+
+    status: int
+    retry_safe: bool
+    who_fixes: str
+    next_calls: tuple[str, ...] = ()
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    """What a folder of api/areas adds to the service. `about`: one sentence. `reasons`: those that no other area refuses with.
+
+    `capabilities`: what the discovery document lists.
+    """
+
+    name: str
+    about: str
+    operations: tuple[Operation, ...]
+    reasons: Mapping[str, Reason] = field(default_factory=dict)
+    capabilities: tuple[str, ...] = ()
+
+
+class Catalogue:
+    """Every area's operations and reasons, and those that the kernel refuses with. Errors: ValueError when they do not agree."""
+
+    def __init__(self, areas: Iterable[Area], kernel_reasons: Mapping[str, Reason]) -> None:
+        self.areas = tuple(areas)
+        self.operations = tuple(operation for area in self.areas for operation in area.operations)
+        self.by_key: Mapping[str, Operation] = {operation.key: operation for operation in self.operations}
+        self.reasons = dict(kernel_reasons)
+        for area in self.areas:
+            for name, reason in area.reasons.items():
+                if self.reasons.setdefault(name, reason) is not reason:
+                    raise ValueError(f"the reason {name} has two homes; keep the one of {area.name}, or the other")
+        self._require_agreement()
+
+    def _require_agreement(self) -> None:
+        calls = [(operation.method, operation.path) for operation in self.operations]
+        twice = {str(call) for call in calls if calls.count(call) > 1} | {key for key in self.by_key if self._count(key) > 1}
+        if twice:
+            raise ValueError(f"declared twice: {', '.join(sorted(twice))}")
+        for area in self.areas:
+            strange = [operation.key for operation in area.operations if operation.area != area.name]
+            if strange:
+                raise ValueError(f"{', '.join(strange)}: a key of the area {area.name} begins with {area.name}.")
+        unknown = {reason for operation in self.operations for reason in operation.refuses} - self.reasons.keys()
+        unknown |= {key for reason in self.reasons.values() for key in reason.next_calls} - self.by_key.keys()
+        if unknown:
+            raise ValueError(f"named by a refusal and declared nowhere: {', '.join(sorted(unknown))}")
+
+    def _count(self, key: str) -> int:
+        return sum(operation.key == key for operation in self.operations)
+
+    def tools(self, profile: Profile) -> Mapping[str, Operation]:
+        """The operations whose tools this profile shows, by the tool's name."""
+        return {one.tool.name: one for one in self.operations if one.tool is not None and profile.shows(one.tool)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +336,13 @@ class Outcome:
     media_type: str = "application/json"  # of another one the body is {"text": ...}, or there are lines
     lines: Iterator[str] | None = None
     file: File | None = None
+
+
+class Text(BaseModel):
+    """An answer of another media type than JSON; a tool gets it as this object."""
+
+    text: str
+
+
+class Lines(BaseModel):
+    """An answer that is streamed, line by line."""

@@ -17,17 +17,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import structlog
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.orm import Session
 
-from api.catalog import Family
 from api.kernel import idempotency
 from api.kernel.caller import AgentCaller, Caller, Nobody, OperatorCaller
 from api.kernel.credentials import Credentials, Proven, caller_for, prove_bearer, prove_key
 from api.kernel.metrics import NO_REASON, Served
-from api.kernel.operation import Answer, Call, Command, Deps, Operation, Outcome, Refusal
+from api.kernel.operation import Answer, Command, Deps, Family, Operation, Outcome, ReadCall, Refusal, WriteCall
 from api.kernel.payments import metering
 from api.kernel.payments.offer import MeteredRead, SentPayment
 from api.kernel.quota import Quota
@@ -35,7 +35,7 @@ from api.kernel.refusals import fill_path, path_ids, refusal_of, refused
 from api.kernel.scopes import require_scope
 from api.kernel.secrets_guard import refuse_secrets
 from api.kernel.validation import command_of
-from core.db.engine import WriteSession
+from core.db.engine import ReadSession, WriteSession
 from core.errors import MandateError, OutsideError
 
 log = structlog.get_logger("api")
@@ -72,7 +72,7 @@ class _Run:
 
     @property
     def ids(self) -> dict[str, str]:
-        ids = path_ids(self.operation.row.path, self.fields)
+        ids = path_ids(self.operation.path, self.fields)
         return ids | {"agents": str(self.caller.account_id)} if isinstance(self.caller, AgentCaller) else ids
 
 
@@ -148,12 +148,12 @@ def _answered(run: _Run) -> Outcome | metering.Settle:
             raise secret or refusal from None
     if secret is not None:
         raise secret
-    return _read(run) if run.operation.row.method == "GET" else _write(run)
+    return _read(run) if run.operation.method == "GET" else _write(run)
 
 
 def _secret(run: _Run) -> Refusal | None:
     """Why a wallet route does not look at this call at all, if so; it is the answer whatever the credentials are."""
-    if run.operation.row.family is Family.WALLET:
+    if run.operation.family is Family.WALLET:
         try:
             refuse_secrets(run.fields)
         except Refusal as refusal:
@@ -163,15 +163,13 @@ def _secret(run: _Run) -> Refusal | None:
 
 def _read(run: _Run) -> Outcome | metering.Settle:
     with run.deps.database.read() as session:
-        # The snapshot stands where services expect a session; the database itself refuses a write on it.
-        answer = _answer_read(run, cast("WriteSession", session))
+        answer = _answer_read(run, session)
     outcome = _outcome(run, answer)
-    return outcome if run.operation.row.price is None else _charged(run, outcome)
+    return outcome if run.operation.price is None else _charged(run, outcome)
 
 
 def _charged(run: _Run, outcome: Outcome) -> Outcome | metering.Settle:
-    row = run.operation.row
-    path = fill_path(row.path, {name: str(value) for name, value in run.fields.items()}, {})
+    path = fill_path(run.operation.path, {name: str(value) for name, value in run.fields.items()}, {})
     resource = f"{run.deps.base_url}{path}"
     read = MeteredRead(operation=run.operation, caller=run.caller, resource=resource, payment=run.payment, deps=run.deps, now=run.now)
     slot = idempotency.slot_of(run.operation, run.caller, run.ids, _command(run), run.idempotency_key)
@@ -183,10 +181,11 @@ def _write(run: _Run) -> Outcome:
         return _answer_write(run, session)
 
 
-def _answer_read(run: _Run, session: WriteSession) -> Answer:
+def _answer_read(run: _Run, session: ReadSession) -> Answer:
     _admit(run, session)
     command = _command(run)
-    return _serve(run, session, command)
+    call = ReadCall(db=session, now=run.now, deps=run.deps, request_id=run.request_id, client=run.credentials.client)
+    return run.operation.handler(call, run.caller, command)
 
 
 def _answer_write(run: _Run, session: WriteSession) -> Outcome:
@@ -202,33 +201,29 @@ def _answer_write(run: _Run, session: WriteSession) -> Outcome:
     return outcome
 
 
-def _admit(run: _Run, session: WriteSession) -> None:
+def _admit(run: _Run, session: Session) -> None:
     """Who calls, and whether they may: the other credentials, route, scope. Errors: Refusal."""
     bearer = run.credentials.bearer
     by_bearer = None if bearer is None else prove_bearer(session, bearer, run.deps, run.now)
-    run.caller = caller_for(run.operation.row, Proven(run.by_key, by_bearer), run.deps.operator_addresses)
-    require_scope(run.operation.row, run.caller)
+    run.caller = caller_for(run.operation, Proven(run.by_key, by_bearer), run.deps.operator_addresses)
+    require_scope(run.operation, run.caller)
 
 
 def _command(run: _Run) -> Command:
     if run.unreadable is not None:
         raise run.unreadable
-    return command_of(run.operation.command_type, run.fields)
+    return command_of(run.operation.command, run.fields)
 
 
 def _served_or_kept(run: _Run, session: WriteSession, command: Command) -> Outcome:
     """A refusal that keeps what it wrote ends the transaction like an answer; any other undoes it by raising."""
     try:
-        return _outcome(run, _serve(run, session, command))
+        call = WriteCall(db=session, now=run.now, deps=run.deps, request_id=run.request_id, client=run.credentials.client)
+        return _outcome(run, run.operation.handler(call, run.caller, command))
     except Refusal as refusal:
         if not refusal.keeps_write:
             raise
         return _refused(run, refusal)
-
-
-def _serve(run: _Run, session: WriteSession, command: Command) -> Answer:
-    call = Call(db=session, now=run.now, deps=run.deps, request_id=run.request_id, client=run.credentials.client)
-    return run.operation.service(call, run.caller, command)
 
 
 @contextmanager
@@ -245,11 +240,11 @@ def _outside(run: _Run) -> Iterator[None]:
 
 def _outcome(run: _Run, answer: Answer) -> Outcome:
     file = None if answer.file is None else answer.file()
-    return Outcome(answer.status, answer.body, answer.headers, run.operation.row.media_type, answer.lines, file)
+    return Outcome(answer.status, answer.body, answer.headers, run.operation.media_type, answer.lines, file)
 
 
 def _refused(run: _Run, refusal: Refusal) -> Outcome:
-    return refused(refusal, run.operation.row, run.ids, run.now)
+    return refused(refusal, run.operation, run.ids, run.now, run.deps.catalogue)
 
 
 def _database_refusal(error: SQLAlchemyError, run: _Run) -> Refusal:

@@ -6,15 +6,17 @@ Such refusals have the form of all others (refusals.py). Source: RFC 9112; the F
 
 import uuid
 from datetime import UTC, datetime
+from typing import Any
 
 import h11
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
+from starlette.types import ASGIApp
 
 from api.kernel.connections import BoundedProtocol, ConnectionBounds
 from api.kernel.http import JSON, json_text, response_of, with_standing
-from api.kernel.operation import Outcome, Refusal
+from api.kernel.operation import Catalogue, Outcome, Refusal
 from api.kernel.parser import CHUNK_BYTES, FREE_CHUNKS, HEAD_BYTES, MOST_LINES
 from api.kernel.refusals import refused
 
@@ -30,15 +32,17 @@ NO_TIME = datetime.fromtimestamp(0, UTC)  # a refusal that names no time needs n
 class Protocol(BoundedProtocol):
     """uvicorn's with bounds, but for what its refusals say."""
 
+    catalogue: Catalogue
+
     def send_400_response(self, msg: str) -> None:
         """An answer that is under way is cut off: the connection cannot be understood from here on."""
         if self.conn.our_state is h11.SEND_RESPONSE or self.conn.our_state is h11.IDLE:
-            self._answer(_invalid(NOT_HTTP), b"Bad Request")
+            self._answer(_invalid(NOT_HTTP, self.catalogue), b"Bad Request")
         self.transport.close()
 
     def send_503_response(self) -> None:
         refusal = Refusal("temporarily_unavailable", TOO_MANY, headers={"Retry-After": str(COME_BACK_S)})
-        self._answer(refused(refusal, None, {}, NO_TIME), b"Service Unavailable")
+        self._answer(refused(refusal, None, {}, NO_TIME, self.catalogue), b"Service Unavailable")
         self.transport.close()
 
     def _answer(self, outcome: Outcome, words: bytes) -> None:
@@ -50,21 +54,25 @@ class Protocol(BoundedProtocol):
             self.transport.write(self.conn.send(event) or b"")
 
 
-def protocol_of(bounds: ConnectionBounds) -> type[Protocol]:
+def protocol_of(bounds: ConnectionBounds, catalogue: Catalogue) -> type[Protocol]:
     """The protocol of one server: what its connections count together is theirs alone."""
-    return type("Protocol", (Protocol,), {"bounds": bounds, "_half_open": {}, "_idle": {}})
+    return type("Protocol", (Protocol,), {"bounds": bounds, "catalogue": catalogue, "_half_open": {}, "_idle": {}})
 
 
 class Cors(CORSMiddleware):
     """Starlette's, but for the text of its 400."""
+
+    def __init__(self, app: ASGIApp, /, catalogue: Catalogue, **options: Any) -> None:
+        super().__init__(app, **options)
+        self._catalogue = catalogue
 
     def preflight_response(self, request_headers: Headers) -> Response:
         answer = super().preflight_response(request_headers)
         if answer.status_code == 200:
             return answer
         detail = f"Preflight: {bytes(answer.body).decode()}; GET /agent/catalog lists every call with its method."
-        return response_of(_invalid(detail))
+        return response_of(_invalid(detail, self._catalogue))
 
 
-def _invalid(detail: str) -> Outcome:
-    return refused(Refusal("invalid_parameter", detail), None, {}, NO_TIME)
+def _invalid(detail: str, catalogue: Catalogue) -> Outcome:
+    return refused(Refusal("invalid_parameter", detail), None, {}, NO_TIME, catalogue)

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from api.kernel.operation import Limits, Refusal
+from api.kernel.limits import Limits
+from api.kernel.operation import Refusal
 from core.times import next_day
 
 

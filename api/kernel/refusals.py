@@ -1,21 +1,19 @@
-"""Refusals: one table of reasons, and the body that a refusal becomes.
+"""Refusals: the reasons of the kernel, and the body that a refusal becomes. An area adds its own reasons (api.kernel.operation.Area).
 
 Laws
-- A reason's status, retry_safe, who_fixes and default next calls stand in REASONS and nowhere else.
+- A reason's status, retry_safe, who_fixes and default next calls are declared once, here or in the one area that refuses with it.
 - A next call is callable as written: its ids are filled and its body is valid, or it is left out (decisions 3, 57).
 - The body is {"detail": sentence, ..., "service": {...}}; which refusals carry `service` is decisions 1.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Any
 from urllib.parse import quote
 
-from api.catalog import ROWS, Row
-from api.kernel.operation import NextCall, Outcome, Refusal
+from api.kernel.operation import Catalogue, NextCall, Operation, Outcome, Reason, Refusal
 from core.errors import InvalidNumberError, InvalidParameterError, MandateError, SettleGraceError, WrongStatusError
 
 LAST_RESORT = "discovery.catalog"
@@ -27,66 +25,86 @@ SEGMENTS = "path"  # the placeholder that stands for several segments
 _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """`retry_safe`: the same request can succeed later unchanged. `who_fixes`: caller, agent, owner or service."""
-
-    status: int
-    retry_safe: bool
-    who_fixes: str
-    next_calls: tuple[str, ...] = ()
-
-
 REASONS: Mapping[str, Reason] = {
-    # wallet spec 7
-    "auth_required": Reason(401, False, "caller", ("identity.connect",)),
-    "auth_invalid": Reason(401, False, "caller", ("identity.connect",)),
-    "scope_denied": Reason(403, False, "owner", ("agents.scopes",)),
-    "spend_limit_reached": Reason(403, True, "owner", ("agents.scopes",)),
-    "not_owner": Reason(403, False, "owner"),
-    "not_found": Reason(404, False, "caller", ("mandates.list",)),
-    "wrong_status": Reason(409, False, "caller", ("mandates.read",)),
-    "invalid_parameter": Reason(400, False, "caller"),
-    "invalid_number": Reason(400, False, "caller"),
-    "agent_not_designated": Reason(409, False, "owner", ("mandates.offers",)),
-    "agent_not_accepting": Reason(409, False, "owner", ("mandates.policy",)),
-    "agent_owner_mismatch": Reason(403, False, "owner", ("agents.mine",)),
-    "insufficient_idle": Reason(409, False, "agent"),
-    "mandate_budget_exceeded": Reason(402, True, "owner", ("mandates.read",)),
-    "signature_invalid": Reason(400, False, "caller", ("mandates.terms",)),
-    "idempotency_key_reused": Reason(409, False, "caller"),
-    "idempotency_in_flight": Reason(409, True, "caller"),
-    "rate_limited": Reason(429, True, "caller"),
-    "temporarily_unavailable": Reason(503, True, "service", ("discovery.ready",)),
-    "schema_not_applied": Reason(503, True, "service", ("discovery.ready",)),
-    # decisions 5, 38, 54, 63, 66 and the edge
-    "agent_key_scope": Reason(403, False, "owner", ("agents.scopes",)),
-    "secret_field_refused": Reason(400, False, "caller"),
-    "duplicate_transfer": Reason(409, False, "caller"),
-    "record_short": Reason(503, True, "service"),
-    "tw_feature_disabled": Reason(404, False, "service"),
-    "server_guard": Reason(403, False, "agent"),
-    "wallet_taken": Reason(409, False, "caller"),
-    "account_has_wallet": Reason(409, False, "caller"),
-    "wallet_not_linked": Reason(409, False, "caller", ("identity.link", "identity.wallet_status")),
-    "wallet_waits": Reason(409, True, "owner", ("custody.transfers",)),
-    "owned_agents_limit": Reason(409, False, "owner"),
-    "external_id_taken": Reason(409, False, "caller"),
-    "wallet_required": Reason(409, False, "agent"),
-    "case_open": Reason(409, False, "caller"),
-    "not_authorized": Reason(403, False, "service"),
-    "origin_not_allowed": Reason(403, False, "caller"),
-    "unknown_route": Reason(404, False, "caller"),
-    "method_not_allowed": Reason(405, False, "caller"),
-    "body_too_large": Reason(413, False, "caller"),
-    "unsupported_media_type": Reason(415, False, "caller"),
-    # payments of reads (core spec 7.3, 8; decisions 4, 17, 69)
-    "payment_required": Reason(402, False, "caller", ("identity.connect", "credits.prices")),
-    "credit_insufficient": Reason(402, True, "agent", ("credits.balance", "credits.prices")),
-    "payment_invalid": Reason(402, False, "caller", ("credits.prices",)),
-    "payment_already_used": Reason(402, False, "caller", ("credits.prices",)),
-    "settlement_pending": Reason(503, True, "service"),
-    "internal_error": Reason(500, False, "service"),
+    "auth_required": Reason(
+        401, False, "caller", ("identity.connect",), "This call is the agent's; send the agent's key in X-SVC-User-Key."
+    ),
+    "auth_invalid": Reason(
+        401,
+        False,
+        "caller",
+        ("identity.connect",),
+        "The key in X-SVC-User-Key is not valid; send a live one, or register with /auth/agent/connect.",
+    ),
+    "scope_denied": Reason(403, False, "owner", ("agents.scopes",), "This key lacks the scope tx; its owner can grant it."),
+    "not_owner": Reason(403, False, "owner", (), "Agent 1001 is not yours; its policy is its owner's to read and to replace."),
+    "not_found": Reason(404, False, "caller", ("mandates.list",), "You have no mandate m_abcdefghij."),
+    "wrong_status": Reason(409, False, "caller", ("mandates.read",), "The mandate is stopped; an update takes a draft."),
+    "invalid_parameter": Reason(400, False, "caller", (), "cursor: send the next_cursor of the page before, or leave it out."),
+    "invalid_number": Reason(400, False, "caller", (), "amount_usdc: write a decimal with at most 6 decimals, such as 12.500000."),
+    "insufficient_idle": Reason(409, False, "agent", (), "The report takes out 12.500000 and 0.000000 is idle."),
+    "signature_invalid": Reason(
+        400,
+        False,
+        "caller",
+        ("mandates.terms",),
+        "signature: it is not the owner's over these terms; sign the typed data of GET .../terms.",
+    ),
+    "idempotency_key_reused": Reason(
+        409, False, "caller", (), "This Idempotency-Key was used with another body; take a new key, or send the first body again."
+    ),
+    "idempotency_in_flight": Reason(
+        409, True, "caller", (), "A call with this Idempotency-Key is being served; send it again in a moment."
+    ),
+    "rate_limited": Reason(429, True, "caller", (), "The 2000 calls of today are used up; call again from 2026-02-01T00:00:00Z on."),
+    "temporarily_unavailable": Reason(
+        503, True, "service", ("discovery.ready",), "The database does not answer or is busy; send the call again in a moment."
+    ),
+    "schema_not_applied": Reason(
+        503, True, "service", ("discovery.ready",), "The database lacks this version's tables; its operator applies the migrations."
+    ),
+    "agent_key_scope": Reason(403, False, "owner", ("agents.scopes",), "This key lacks the scope read; its owner can grant it."),
+    "secret_field_refused": Reason(400, False, "caller", (), "api_secret: this service never takes keys or secrets; leave the field out."),
+    "wallet_not_linked": Reason(
+        409,
+        False,
+        "caller",
+        ("identity.link", "identity.wallet_status"),
+        "No wallet is linked to your account; link your own wallet first.",
+    ),
+    "not_authorized": Reason(403, False, "service", (), "not authorized"),
+    "unknown_route": Reason(404, False, "caller", ()),
+    "method_not_allowed": Reason(405, False, "caller", ()),
+    "body_too_large": Reason(413, False, "caller", (), "The body is larger than 262144 bytes; send less."),
+    "unsupported_media_type": Reason(415, False, "caller", (), "The body is not JSON; send it with Content-Type: application/json."),
+    "payment_required": Reason(
+        402,
+        False,
+        "caller",
+        ("identity.connect", "credits.prices"),
+        "This read costs 1 credits with an agent's key, or a payment as accepts says.",
+    ),
+    "credit_insufficient": Reason(
+        402,
+        True,
+        "agent",
+        ("credits.balance", "credits.prices"),
+        "Today's free reads are used up and this read costs 1 credits; you have 0. Pay as accepts says.",
+    ),
+    "payment_invalid": Reason(
+        402, False, "caller", ("credits.prices",), "PAYMENT-SIGNATURE: authorization.value is 9999; pay exactly 10000 base units."
+    ),
+    "payment_already_used": Reason(
+        402, False, "caller", ("credits.prices",), "This payment has served a call, or serves one now; sign a new payment for this one."
+    ),
+    "settlement_pending": Reason(
+        503,
+        True,
+        "service",
+        (),
+        "The payment is being settled and is not on the chain yet; send the same call with the same payment again.",
+    ),
+    "internal_error": Reason(500, False, "service", ()),
 }
 
 
@@ -104,16 +122,16 @@ def refusal_of(error: MandateError) -> Refusal:
     return Refusal("invalid_parameter", str(error))
 
 
-def refused(refusal: Refusal, row: Row | None, ids: Mapping[str, str], now: datetime) -> Outcome:
+def refused(refusal: Refusal, operation: Operation | None, ids: Mapping[str, str], now: datetime, catalogue: Catalogue) -> Outcome:
     """The answer to a refused call. `ids` fills next calls: the path segment before a placeholder -> its value.
 
-    `row` None: no route was found. A refusal with a time carries Retry-After in whole seconds, rounded up.
+    `operation` None: no route was found. A refusal with a time carries Retry-After in whole seconds, rounded up.
     """
-    reason = REASONS[refusal.reason]
+    reason = catalogue.reasons[refusal.reason]
     status = refusal.status or reason.status
     body: dict[str, Any] = {"detail": str(refusal), **refusal.extra}
-    if row is None or row.block or status in ALWAYS_WITH_BLOCK or refusal.reason == SCOPE_REFUSAL:
-        body["service"] = _block(refusal, reason, ids)
+    if operation is None or operation.block or status in ALWAYS_WITH_BLOCK or refusal.reason == SCOPE_REFUSAL:
+        body["service"] = _block(refusal, reason, ids, catalogue)
     headers = dict(refusal.headers)
     if status == 402 and "accepts" not in refusal.extra:
         headers[PAYABLE_HEADER] = "none"
@@ -122,13 +140,13 @@ def refused(refusal: Refusal, row: Row | None, ids: Mapping[str, str], now: date
     return Outcome(status, body, headers)
 
 
-def _block(refusal: Refusal, reason: Reason, ids: Mapping[str, str]) -> dict[str, Any]:
+def _block(refusal: Refusal, reason: Reason, ids: Mapping[str, str], catalogue: Catalogue) -> dict[str, Any]:
     block: dict[str, Any] = {
         "reason": refusal.reason,
         "error": refusal.reason,
         "retry_safe": reason.retry_safe,
         "who_fixes": reason.who_fixes,
-        "next": next_items(reason.next_calls if refusal.next_calls is None else refusal.next_calls, ids),
+        "next": next_items(reason.next_calls if refusal.next_calls is None else refusal.next_calls, ids, catalogue),
     }
     if refusal.remaining is not None:
         block["remaining"] = refusal.remaining
@@ -139,21 +157,19 @@ def _block(refusal: Refusal, reason: Reason, ids: Mapping[str, str]) -> dict[str
     return block | refusal.block
 
 
-def next_items(calls: tuple[str | NextCall, ...], ids: Mapping[str, str]) -> list[dict[str, Any]]:
+def next_items(calls: tuple[str | NextCall, ...], ids: Mapping[str, str], catalogue: Catalogue) -> list[dict[str, Any]]:
     """Calls as a client can make them, in order, the catalogue of calls last."""
     wanted = [NextCall(call) if isinstance(call, str) else call for call in (*calls, LAST_RESORT)]
-    return [item for call in wanted for item in _item(call, ids)]
+    return [item for call in wanted for item in _item(call, ids, catalogue)]
 
 
-def _item(call: NextCall, ids: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    row = ROWS.get(call.key)
-    if row is None:
+def _item(call: NextCall, ids: Mapping[str, str], catalogue: Catalogue) -> Iterator[dict[str, Any]]:
+    operation = catalogue.by_key[call.key]
+    body = operation.example if call.body is None else call.body
+    path = fill_path(operation.path, call.ids, ids)
+    if path is None or (operation.takes_body and body is None):
         return
-    body = row.example if call.body is None else call.body
-    path = fill_path(row.path, call.ids, ids)
-    if path is None or (row.takes_body and body is None):
-        return
-    item = {"method": row.method, "path": path, "auth": row.auth.value, "cost": row.price_credits}
+    item = {"method": operation.method, "path": path, "auth": operation.auth.name, "cost": operation.price_credits}
     yield item if body is None else item | {"body": dict(body)}
 
 

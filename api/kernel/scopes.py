@@ -1,16 +1,15 @@
 """What a key may do: scopes narrow relative to full access, they never widen (core spec 5.3, decisions 5, 41, 60)."""
 
-from api.catalog import Family, Row
 from api.kernel.caller import AgentCaller, Caller
-from api.kernel.operation import Refusal
+from api.kernel.operation import Family, Operation, Refusal
 
 SPEND_SCOPE = "spend"  # what costs something needs it
 
 
-def require_scope(row: Row, caller: Caller) -> None:
+def require_scope(operation: Operation, caller: Caller) -> None:
     """Errors: Refusal scope_denied on wallet routes, agent_key_scope on others. No list is full access, an empty one none."""
-    if row.scope is not None and isinstance(caller, AgentCaller):
-        require_named_scope(caller, row.scope, row.family)
+    if operation.scope is not None and isinstance(caller, AgentCaller):
+        require_named_scope(caller, operation.scope, operation.family)
 
 
 def require_named_scope(caller: AgentCaller, scope: str, family: Family = Family.CORE) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from api.kernel.caller import AgentCaller, BearerCaller, OwnerCaller
-from api.kernel.operation import Call, Refusal
+from api.kernel.operation import Call, Refusal, WriteCall
 from api.kernel.tokens import TokenKind, mint, token_hash
 from core.identity import evictions
 from core.identity import queries as identity
@@ -30,32 +30,32 @@ def hash_of(call: Call, token: str) -> bytes:
     return token_hash(call.deps.pepper, token)
 
 
-def open_agent_session(call: Call, agent_id: int) -> str:
+def open_agent_session(call: WriteCall, agent_id: int) -> str:
     """A token of connect."""
     expires_at = call.now + timedelta(seconds=call.deps.limits.agent_bearer_s)
     return _open(call, TokenKind.AGENT_BEARER, "agent", agent_id, expires_at)
 
 
-def open_owner_session(call: Call, owner_id: int) -> tuple[str, datetime]:
+def open_owner_session(call: WriteCall, owner_id: int) -> tuple[str, datetime]:
     """The session's token, and when it ends."""
     expires_at = call.now + timedelta(seconds=call.deps.limits.owner_session_s)
     return _open(call, TokenKind.OWNER_SESSION, "owner", owner_id, expires_at), expires_at
 
 
-def _open(call: Call, kind: TokenKind, session_kind: str, account_id: int, expires_at: datetime) -> str:
+def _open(call: WriteCall, kind: TokenKind, session_kind: str, account_id: int, expires_at: datetime) -> str:
     token = mint(kind)
     identity.add_session(call.db, session_kind, account_id, hash_of(call, token), call.now, expires_at)
     return token
 
 
-def evict(call: Call, agent: Account, *, unlinks: bool = False) -> Evicted:
+def evict(call: WriteCall, agent: Account, *, unlinks: bool = False) -> Evicted:
     """Replace all secrets of an agent whose row is held; a wallet that waits goes with them, with `unlinks` any."""
     key, code = mint(TokenKind.AGENT_KEY), mint(TokenKind.RECOVERY_CODE)
     unlinked = evictions.evict(call.db, agent, hash_of(call, key), hash_of(call, code), call.now, unlinks=unlinks)
     return Evicted({"api_key": key, "recovery_code": code, "bearer_token": open_agent_session(call, agent.id)}, unlinked)
 
 
-def lock_caller(call: Call, caller: AgentCaller | BearerCaller) -> Account:
+def lock_caller(call: WriteCall, caller: AgentCaller | BearerCaller) -> Account:
     """The caller's account, held until the call ends. Errors: Refusal auth_invalid when its secrets were replaced meanwhile."""
     account = identity.lock_account(call.db, caller.account_id)
     if account.generation != caller.generation:
@@ -63,7 +63,7 @@ def lock_caller(call: Call, caller: AgentCaller | BearerCaller) -> Account:
     return account
 
 
-def lock_owner(call: Call, caller: OwnerCaller) -> None:
+def lock_owner(call: WriteCall, caller: OwnerCaller) -> None:
     """What an owner does to secrets comes one after the other. Errors: Refusal auth_invalid when this session was ended meanwhile."""
     identity.lock_owner(call.db, caller.account_id)
     if identity.session_is_revoked(call.db, caller.session_id):

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from eth_utils.crypto import keccak
 
-from api.kernel.operation import Call, NextCall, Refusal
+from api.kernel.operation import Call, NextCall, Refusal, WriteCall
 from api.kernel.sign_in_message import SignInMessage, sign_in_message
 from core.chain.signatures import verify_digest
 from core.identity import queries as identity
@@ -71,7 +71,7 @@ class SignInText:
     expires_at: datetime
 
 
-def issue(call: Call, address: str, subject: Subject) -> SignInText:
+def issue(call: WriteCall, address: str, subject: Subject) -> SignInText:
     """The text that the wallet signs as it is. `address` is checksummed."""
     life = timedelta(seconds=call.deps.limits.nonce_s)
     found = identity.find_nonce(call.db, address, subject.slot)
@@ -100,7 +100,7 @@ def time_text(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def verified_wallet(call: Call, subject: Subject, message: str, signature: str) -> str:
+def verified_wallet(call: WriteCall, subject: Subject, message: str, signature: str) -> str:
     """The checksum address that signed this message, once per nonce. Errors: Refusal invalid_parameter, signature_invalid."""
     sent = _read(message)
     _require_ours(call, sent, subject, message)
@@ -108,7 +108,7 @@ def verified_wallet(call: Call, subject: Subject, message: str, signature: str) 
     return sent.address
 
 
-def verify_wallet(call: Call, subject: Subject, address: str, signature: str, message: str | None = None) -> str:
+def verify_wallet(call: WriteCall, subject: Subject, address: str, signature: str, message: str | None = None) -> str:
     """The wallet signed `message`, by default its newest text of this subject, once per nonce; returns what was signed.
 
     Errors: Refusal signature_invalid, and invalid_parameter for a message that was sent.
@@ -128,7 +128,7 @@ def verify_wallet(call: Call, subject: Subject, address: str, signature: str, me
     return found.message
 
 
-def _use_up(call: Call, subject: Subject, address: str, message: str, nonce: str, signature: str) -> None:
+def _use_up(call: WriteCall, subject: Subject, address: str, message: str, nonce: str, signature: str) -> None:
     if not verify_digest(address, personal_digest(message), signature, call.deps.chain):
         detail = f"signature: it is not {address}'s signature of this message; sign the text of /auth/wallet/nonce as it is."
         raise _again("signature_invalid", detail, address, subject)

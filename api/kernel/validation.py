@@ -35,10 +35,10 @@ SENTENCES = {
 }
 
 
-def command_of(command_type: type[Command], fields: Mapping[str, Any]) -> Command:
+def command_of(command: type[Command], fields: Mapping[str, Any]) -> Command:
     """Errors: Refusal invalid_number, invalid_parameter, or not_found for an id of a form that names nothing."""
     try:
-        return command_type.model_validate(fields)
+        return command.model_validate(fields)
     except ValidationError as error:
         found = [_fault(one, fields) for one in error.errors(include_url=False, include_input=False)]
         raise _refusal([one for one in found if not _is_beside_the_point(one, found)]) from None

@@ -14,7 +14,7 @@ Laws
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,30 +27,26 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.catalog import Profile
 from api.kernel.body import read_object, require_storable
 from api.kernel.http import Read, SentFields, beside, body_of, busy, enter, fields_of, json_text, response_of
-from api.kernel.operation import Deps, Operation, Outcome, Refusal
+from api.kernel.operation import Deps, Outcome, Refusal
 from api.kernel.refusals import refused
+from api.kernel.tool import Profile
 from api.kernel.workers import LARGE_BYTES, BusyError
 from api.tools import page
 from api.tools.origin import require_own_origin
 from api.tools.registry import entries_of
 from api.tools.schemas import ToolsQuery
 from api.tools.server import Exchange, server_of
-from api.tools.service import connect, show
 
 PATH = "/mcp"
-ENDPOINT = Operation("tools.endpoint", ToolsQuery, connect, refuses=("origin_not_allowed",))
-HELP = Operation("tools.help", ToolsQuery, show, refuses=("origin_not_allowed",))
-OPERATIONS = (ENDPOINT, HELP)
 SHORT_TEXT = 256
 CEILING_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 
 
-def route_of(operations: Iterable[Operation], deps: Deps) -> Route:
-    """The route of the tools of these operations; methods beside GET and POST are refused by it."""
-    return Route(PATH, ToolEndpoint(operations, deps), methods=["GET", "POST"])
+def route_of(deps: Deps) -> Route:
+    """The route of the catalogue's tools; methods beside GET and POST are refused by it."""
+    return Route(PATH, ToolEndpoint(deps), methods=["GET", "POST"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +62,10 @@ class Sent:
 class ToolEndpoint:
     """An ASGI application."""
 
-    def __init__(self, operations: Iterable[Operation], deps: Deps) -> None:
+    def __init__(self, deps: Deps) -> None:
         self._deps = deps
-        self._entries = entries_of(operations)
+        self._endpoint, self._help = deps.catalogue.by_key["tools.endpoint"], deps.catalogue.by_key["tools.help"]
+        self._entries = entries_of(deps.catalogue)
         self._server = server_of(self._entries, deps)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,7 +77,7 @@ class ToolEndpoint:
         if "text/event-stream" in request.headers.get("accept", ""):
             detail = "This endpoint opens no stream: each POST is answered whole; send messages with POST."
             return response_of(self._refused(Refusal("method_not_allowed", detail, headers={"Allow": "POST"})))
-        outcome = await enter(request, HELP, await _query(request), self._deps)
+        outcome = await enter(request, self._help, await self._query(request), self._deps)
         if outcome.status != 200:
             return response_of(outcome)
         return HTMLResponse(outcome.body["page"], headers={**outcome.headers, **page.HEADERS})
@@ -96,7 +93,7 @@ class ToolEndpoint:
             return _error(None, INTERNAL_ERROR, self._refused(busy(self._deps)))
         exchange = self._tool_call(sent)
         if exchange is None:
-            outcome = await enter(request, ENDPOINT, lambda: SentFields(sent.query, sent.unreadable), self._deps)
+            outcome = await enter(request, self._endpoint, lambda: SentFields(sent.query, sent.unreadable), self._deps)
             if outcome.status >= 400:
                 return _error(sent.message.get("id"), _code(outcome, sent), outcome)
             exchange = Exchange(Profile(outcome.body["profile"]), {}, dict(outcome.headers))
@@ -104,7 +101,7 @@ class ToolEndpoint:
         return self._served(sent.raw, exchange)
 
     async def _read(self, request: Request) -> Sent:
-        read_query, raw, refused = await _query(request), b"", None
+        read_query, raw, refused = await self._query(request), b"", None
         try:
             raw = await body_of(request, self._deps.limits.body_bytes)
         except Refusal as refusal:
@@ -120,8 +117,11 @@ class ToolEndpoint:
                     return Exchange(profile, arguments if isinstance(arguments, dict) else {})
         return None
 
+    async def _query(self, request: Request) -> Read:
+        return await fields_of(request, self._help, 0)  # a GET's fields: no body is read
+
     def _refused(self, refusal: Refusal) -> Outcome:
-        return refused(refusal, ENDPOINT.row, {}, self._deps.clock())
+        return refused(refusal, self._endpoint, {}, self._deps.clock(), self._deps.catalogue)
 
     def _served(self, raw: bytes, exchange: Exchange) -> ASGIApp:
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -132,10 +132,6 @@ class ToolEndpoint:
                 await manager.handle_request(_as_json(scope), _again(raw, receive), _with_ceiling(exchange, send))
 
         return serve
-
-
-async def _query(request: Request) -> Read:
-    return await fields_of(request, HELP.row, 0)  # a GET's fields: no body is read
 
 
 def _sent(query: SentFields, raw: bytes, refused: Refusal | None) -> Sent:

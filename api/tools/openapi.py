@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from api.catalog import ROWS, Profile
-from api.kernel.openapi import SECURITY, described
+from api.kernel.openapi import described
+from api.kernel.operation import Catalogue, Operation
+from api.kernel.tool import Profile
 
 _REFUSED: Mapping[str, Any] = {
     "description": "Refused before a tool was called: a JSON-RPC error whose data is the refusal.",
@@ -39,16 +40,15 @@ _PROFILE = {
 }
 
 
-def _entry(key: str, responses: Mapping[str, Any]) -> dict[str, Any]:
-    row = ROWS[key]
+def _entry(operation: Operation, responses: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "operationId": key.replace(".", "_"),
-        "summary": row.summary,
-        "description": described(row),
-        "tags": [row.area],
+        "operationId": operation.key.replace(".", "_"),
+        "summary": operation.summary,
+        "description": described(operation),
+        "tags": [operation.area],
         "parameters": [_PROFILE],
         "responses": dict(responses),
-        "security": SECURITY[row.auth],
+        "security": operation.auth.security,
     }
 
 
@@ -73,14 +73,15 @@ _ANSWERED = {
     "406": {"description": "Accept lacks application/json"},
 }
 
-PATHS: Mapping[str, Any] = {
-    "/mcp": {
-        "post": _entry("tools.endpoint", _ANSWERED | dict.fromkeys(("400", "401", "403", "413", "415", "429", "503"), _REFUSED))
-        | {"requestBody": {"required": True, "content": {"application/json": {"schema": _MESSAGE}}}},
-        "get": _entry(
-            "tools.help",
-            {"200": {"description": "The page", "content": {"text/html": {"schema": {"type": "string"}}}}}
-            | dict.fromkeys(("400", "401", "405", "429", "503"), _REFUSAL),
-        ),
+
+def paths(catalogue: Catalogue) -> Mapping[str, Any]:
+    endpoint, page = catalogue.by_key["tools.endpoint"], catalogue.by_key["tools.help"]
+    refused = dict.fromkeys(("400", "401", "403", "413", "415", "429", "503"), _REFUSED)
+    shown = {"200": {"description": "The page", "content": {"text/html": {"schema": {"type": "string"}}}}}
+    return {
+        endpoint.path: {
+            "post": _entry(endpoint, _ANSWERED | refused)
+            | {"requestBody": {"required": True, "content": {"application/json": {"schema": _MESSAGE}}}},
+            "get": _entry(page, shown | dict.fromkeys(("400", "401", "405", "429", "503"), _REFUSAL)),
+        }
     }
-}

@@ -4,8 +4,9 @@ import json
 from collections.abc import Mapping
 from html import escape
 
-from api.catalog import Profile, Row, rows_by_tool
 from api.kernel.credentials import KEY_HEADER
+from api.kernel.operation import Catalogue, Operation
+from api.kernel.tool import Profile
 from api.kernel.viewer import WIDTH
 
 # The page runs nothing and loads nothing; no site may frame it (decisions 71).
@@ -19,8 +20,8 @@ STYLE = (
 )
 
 
-def html(base_url: str, profile: Profile) -> str:
-    tools = "".join(_line(name, row) for name, row in rows_by_tool(profile).items())
+def html(catalogue: Catalogue, base_url: str, profile: Profile) -> str:
+    tools = "".join(_line(name, one) for name, one in catalogue.tools(profile).items())
     profiles = " ".join(f'<a href="?profile={one}">{one}</a>' for one in Profile)
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8">{WIDTH}<title>Tools</title><style>{STYLE}</style>'
@@ -39,7 +40,7 @@ def client_settings(base_url: str, profile: Profile) -> str:
     return json.dumps({"mcpServers": {"mandate-wallet": server}}, indent=2)
 
 
-def _line(name: str, row: Row) -> str:
-    assert row.tool is not None, "rows are listed by their tool"
-    cells = (f"<code>{name}</code>", row.tool.kind.value, f"{row.method} {escape(row.path)}", escape(row.summary))
+def _line(name: str, operation: Operation) -> str:
+    assert operation.tool is not None, "operations are listed by their tool"
+    cells = (f"<code>{name}</code>", operation.tool.kind.value, f"{operation.method} {escape(operation.path)}", escape(operation.summary))
     return "<tr>" + "".join(f"<td>{cell}" for cell in cells)

@@ -1,4 +1,4 @@
-"""The tools, generated from the rows of the catalogue that name one: name, title, description, arguments, answer and hints.
+"""The tools, generated from the operations that name one: name, title, description, arguments, answer and hints.
 
 Laws
 - A tool takes the fields of its twin's command, those of the path included, and what the header Idempotency-Key is to
@@ -7,7 +7,7 @@ Laws
 - All four hints stand on each tool: what is left out would read as destructive and open.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,9 +16,9 @@ from mcp_types import Tool as Described
 from mcp_types import ToolAnnotations
 from pydantic.json_schema import GenerateJsonSchema
 
-from api.catalog import ROWS, Row, Tool, ToolKind
 from api.kernel.idempotency import KEY_PATTERN
-from api.kernel.operation import Operation
+from api.kernel.operation import Catalogue, Operation
+from api.kernel.tool import Profile, Tool, ToolKind
 
 IDEMPOTENCY_ARGUMENT = "idempotency_key"
 IDEMPOTENCY_SCHEMA: Mapping[str, Any] = {
@@ -37,28 +37,26 @@ class Entry:
     described: Described
 
 
-def entries_of(operations: Iterable[Operation]) -> Mapping[str, Entry]:
+def entries_of(catalogue: Catalogue) -> Mapping[str, Entry]:
     """By name, in the order of the catalogue."""
-    places = list(ROWS)
-    bound = [(operation.row.tool, operation) for operation in sorted(operations, key=lambda one: places.index(one.key))]
-    return {tool.name: Entry(tool, operation, described(tool, operation)) for tool, operation in bound if tool is not None}
+    found = catalogue.tools(Profile.FULL).values()
+    return {one.tool.name: Entry(one.tool, one, described(one.tool, one)) for one in found if one.tool is not None}
 
 
 @cache
 def described(tool: Tool, operation: Operation) -> Described:
     """Made once for each operation: writing its schemas takes milliseconds, which every application would pay again."""
-    row = operation.row
     return Described(
         name=tool.name,
         title=tool.title,
-        description=row.summary,
+        description=operation.summary,
         input_schema=_arguments(operation),
         output_schema=answers_of(operation),
-        annotations=hints(tool, row),
+        annotations=hints(tool, operation),
     )
 
 
-def hints(tool: Tool, row: Row) -> ToolAnnotations:
+def hints(tool: Tool, operation: Operation) -> ToolAnnotations:
     """`openWorldHint` is false throughout: a tool acts on this service's records and vaults, on nothing beyond.
 
     `idempotentHint` says that the same arguments again change nothing further: so do reads, and twins whose method promises it.
@@ -66,7 +64,7 @@ def hints(tool: Tool, row: Row) -> ToolAnnotations:
     return ToolAnnotations(
         read_only_hint=tool.kind is ToolKind.READ,
         destructive_hint=tool.kind is ToolKind.DESTRUCTIVE,
-        idempotent_hint=tool.kind is ToolKind.READ or row.method in ("PUT", "DELETE"),
+        idempotent_hint=tool.kind is ToolKind.READ or operation.method in ("PUT", "DELETE"),
         open_world_hint=False,
     )
 
@@ -87,22 +85,17 @@ REFUSED: Mapping[str, Any] = {
 
 
 def answers_of(operation: Operation) -> dict[str, Any]:
-    """JSON Schema of the structured content: the twin's answer, or its refusal. MCP wants an object at the root.
-
-    A page of text, which has no type, is {"text": ...}; its refusal may be an offer of x402.
-    """
-    if operation.answer_type is None:
-        return {"type": "object"}
-    schema = operation.answer_type.model_json_schema(schema_generator=_Untitled)
+    """JSON Schema of the structured content: the twin's answer, or its refusal. MCP wants an object at the root."""
+    schema = operation.answer.model_json_schema(schema_generator=_Untitled)
     parts = schema.pop("$defs", {})
     return {"type": "object", "anyOf": [schema, dict(REFUSED)]} | ({"$defs": parts} if parts else {})
 
 
 def _arguments(operation: Operation) -> dict[str, Any]:
     """JSON Schema of an object; the docstring of the command is for readers of the code and stays out."""
-    schema = operation.command_type.model_json_schema(schema_generator=_Untitled)
+    schema = operation.command.model_json_schema(schema_generator=_Untitled)
     found = {name: value for name, value in schema.items() if name not in ("title", "description")}
     found.setdefault("properties", {})
-    if operation.row.idempotent:
+    if operation.idempotent:
         found["properties"][IDEMPOTENCY_ARGUMENT] = dict(IDEMPOTENCY_SCHEMA)
     return found

@@ -2,10 +2,22 @@
 
 from typing import Literal
 
+from pydantic import BaseModel
+
 from api.kernel.operation import Command
 
 
 class ToolsQuery(Command):
-    """Which tools are shown (core spec 4.10); values as in api.catalog.Profile."""
+    """Which tools are shown (core spec 4.10); values as in api.kernel.tool.Profile."""
 
     profile: Literal["connector", "claw", "full"] = "connector"
+
+
+class Connected(BaseModel):
+    """What the MCP server needs to answer a message."""
+
+    profile: Literal["connector", "claw", "full"]
+
+
+class HelpPage(BaseModel):
+    page: str

@@ -21,11 +21,11 @@ from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, Lis
 from starlette.requests import Request
 
 from api.areas.discovery.service import INSTRUCTIONS, NAME, VERSION
-from api.catalog import Profile
 from api.kernel.body import require_storable
 from api.kernel.http import SentFields, enter, json_text
 from api.kernel.operation import Deps, Outcome, Refusal
 from api.kernel.payments.offer import SentPayment
+from api.kernel.tool import Profile
 from api.tools.payment import payment_of, receipt_meta
 from api.tools.registry import IDEMPOTENCY_ARGUMENT, Entry
 
@@ -104,7 +104,7 @@ async def _performed(entry: Entry, request: Request, deps: Deps, payment: SentPa
 def _read(entry: Entry, arguments: Mapping[str, Any]) -> SentFields:
     """The command's fields, with the idempotency key."""
     fields = dict(arguments)
-    key = fields.pop(IDEMPOTENCY_ARGUMENT, None) if entry.operation.row.idempotent else None
+    key = fields.pop(IDEMPOTENCY_ARGUMENT, None) if entry.operation.idempotent else None
     try:
         require_storable(fields)
     except Refusal as refusal:

@@ -1,8 +1,8 @@
 """The calls of the endpoint itself: a message that is no tool's call, and the page for people."""
 
-from api.catalog import Profile
 from api.kernel.caller import Caller, Nobody
 from api.kernel.operation import Answer, Call
+from api.kernel.tool import Profile
 from api.tools import page
 from api.tools.schemas import ToolsQuery
 
@@ -14,4 +14,4 @@ def connect(call: Call, caller: Caller, command: ToolsQuery) -> Answer:
 
 def show(call: Call, caller: Nobody, command: ToolsQuery) -> Answer:
     """`page` is HTML."""
-    return Answer({"page": page.html(call.deps.base_url, Profile(command.profile))})
+    return Answer({"page": page.html(call.deps.catalogue, call.deps.base_url, Profile(command.profile))})

@@ -6,8 +6,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-from api.catalog import CATALOG, Profile, rows_by_tool
+from api.catalogue import catalogue
 from api.kernel.metrics import PREFIX, Metrics
+from api.kernel.tool import Profile
 from core.db.engine import Database
 from core.settings import Settings
 
@@ -37,13 +38,13 @@ def test_every_metric_of_the_api_stands_in_operations() -> None:
 def test_every_route_stands_in_the_api_page() -> None:
     text = doc("api.md")
 
-    assert [row.key for row in CATALOG if f"{row.method} {row.path}" not in text] == []
+    assert [row.key for row in catalogue().operations if f"{row.method} {row.path}" not in text] == []
 
 
 def test_every_tool_and_profile_stands_in_the_page_of_tools() -> None:
     text = doc("mcp.md")
 
-    assert [name for name in rows_by_tool(Profile.FULL) if f"| `{name}` |" not in text] == []
+    assert [name for name in catalogue().tools(Profile.FULL) if f"| `{name}` |" not in text] == []
     assert [profile for profile in Profile if f"| `{profile}`" not in text] == []
 
 

@@ -145,7 +145,7 @@ class Crowd:
             first = header(1)
             vaults = [(first, _vault(id_)) for id_ in self.ids]
             repository.copy_blocks(session, CHAIN_ID, [header(number) for number in range(1, rows + 1)], self.now)
-            add_vaults(session, CHAIN_ID, vaults)
+            add_vaults(session, CHAIN_ID, vaults, ())
             repository.start_cursor(session, TIP, CHAIN_ID, Cursor(rows, word(rows, "b")), 1, self.now)
         for begin in range(0, len(self.ids), 500):
             with self.database.write() as session:

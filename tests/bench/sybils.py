@@ -27,8 +27,9 @@ from sqlalchemy import case, select
 from sqlalchemy.orm import aliased
 from starlette.testclient import TestClient
 
+from api.kernel.limits import Limits
 from api.kernel.metrics import Metrics
-from api.kernel.operation import Deps, Limits
+from api.kernel.operation import Deps
 from api.main import create_app
 from core.credits.queries import UsedUp, take_free_read
 from core.credits.rules.free_reads import FreeReads, PoolLimits, pools_of

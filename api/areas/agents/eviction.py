@@ -17,7 +17,7 @@ from typing import NoReturn
 from api.areas.agents.access import owned
 from api.areas.agents.schemas import AgentPath, ConfirmWallet, Unlink
 from api.kernel.caller import OwnerCaller
-from api.kernel.operation import Answer, Call, Refusal
+from api.kernel.operation import Answer, Refusal, WriteCall
 from api.kernel.sessions import evict, lock_owner
 from api.kernel.siwe import Purpose, Subject, verify_wallet
 from core.hexes import address_or_none
@@ -27,12 +27,12 @@ from core.identity.tables import Account
 from core.times import instant_text_or_none
 
 
-def rotate_key(call: Call, caller: OwnerCaller, command: AgentPath) -> Answer:
+def rotate_key(call: WriteCall, caller: OwnerCaller, command: AgentPath) -> Answer:
     """Errors: Refusal not_found, not_owner."""
     return _evicted(call, caller, _held(call, caller, command.id))
 
 
-def undo_recovery(call: Call, caller: OwnerCaller, command: AgentPath) -> Answer:
+def undo_recovery(call: WriteCall, caller: OwnerCaller, command: AgentPath) -> Answer:
     """Errors: Refusal not_found, not_owner; wrong_status when nobody recovered the agent since its owner last replaced the secrets."""
     agent = _held(call, caller, command.id)
     if not evictions.can_undo_recovery(agent):
@@ -41,7 +41,7 @@ def undo_recovery(call: Call, caller: OwnerCaller, command: AgentPath) -> Answer
     return _evicted(call, caller, agent, unlinks=evictions.was_linked_since_recovery(agent))
 
 
-def unlink(call: Call, caller: OwnerCaller, command: Unlink) -> Answer:
+def unlink(call: WriteCall, caller: OwnerCaller, command: Unlink) -> Answer:
     """Errors: Refusal not_found, not_owner, signature_invalid; wallet_not_linked when there is none to unlink."""
     subject = Subject(Purpose.UNLINK, agent_id=owned(call, caller, command.id).id)
     verify_wallet(call, subject, caller.wallet_address, command.signature, command.message)
@@ -51,7 +51,7 @@ def unlink(call: Call, caller: OwnerCaller, command: Unlink) -> Answer:
     return _evicted(call, caller, agent, unlinks=True)
 
 
-def confirm_wallet(call: Call, caller: OwnerCaller, command: ConfirmWallet) -> Answer:
+def confirm_wallet(call: WriteCall, caller: OwnerCaller, command: ConfirmWallet) -> Answer:
     """Errors: Refusal not_found, not_owner; wallet_not_linked when the agent's wallet is another one, or none."""
     agent = _held(call, caller, command.id)
     linked = address_or_none(agent.wallet_address)
@@ -62,14 +62,14 @@ def confirm_wallet(call: Call, caller: OwnerCaller, command: ConfirmWallet) -> A
     return Answer(body)
 
 
-def _held(call: Call, caller: OwnerCaller, agent_id: int) -> Account:
+def _held(call: WriteCall, caller: OwnerCaller, agent_id: int) -> Account:
     """The owner's agent, held until the call ends, as everything that the owner does to secrets is."""
     owned(call, caller, agent_id)
     lock_owner(call, caller)
     return identity.lock_account(call.db, agent_id)
 
 
-def _evicted(call: Call, caller: OwnerCaller, agent: Account, *, unlinks: bool = False) -> Answer:
+def _evicted(call: WriteCall, caller: OwnerCaller, agent: Account, *, unlinks: bool = False) -> Answer:
     evicted = evict(call, agent, unlinks=unlinks)
     evictions.settle_recovery(call.db, agent, call.now)
     identity.revoke_sessions(call.db, caller.account_id, call.now, but=caller.session_id)

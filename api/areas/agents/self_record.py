@@ -13,7 +13,7 @@ from typing import Any
 from api.areas.agents.access import owned
 from api.areas.agents.schemas import DeclareSelf, SeedPersona, SelfQuery
 from api.kernel.caller import AgentCaller, OwnerCaller
-from api.kernel.operation import Answer, Call, Refusal
+from api.kernel.operation import Answer, Call, Refusal, WriteCall
 from api.kernel.scopes import require_named_scope
 from api.kernel.siwe import Purpose, Subject, verify_wallet
 from core.canonical import canonical_json
@@ -39,7 +39,7 @@ def read(call: Call, caller: AgentCaller, command: SelfQuery) -> Answer:
     return Answer(_view(call, agent))
 
 
-def declare(call: Call, caller: AgentCaller, command: DeclareSelf) -> Answer:
+def declare(call: WriteCall, caller: AgentCaller, command: DeclareSelf) -> Answer:
     """Errors: Refusal agent_key_scope (a signature needs the scope sign), wallet_required, signature_invalid."""
     record = {name: getattr(command, name) for name in FIELDS}
     if not any(record.values()):
@@ -50,7 +50,7 @@ def declare(call: Call, caller: AgentCaller, command: DeclareSelf) -> Answer:
     return Answer(_view(call, _account(call, caller.account_id)))
 
 
-def seed_persona(call: Call, caller: OwnerCaller, command: SeedPersona) -> Answer:
+def seed_persona(call: WriteCall, caller: OwnerCaller, command: SeedPersona) -> Answer:
     """Errors: Refusal not_found, not_owner."""
     agent = owned(call, caller, command.id)
     record = dict.fromkeys(FIELDS) | {"persona": command.persona}
@@ -63,7 +63,7 @@ def record_sha256(record: dict[str, Any]) -> bytes:
     return hashlib.sha256(canonical_json(record)).digest()
 
 
-def _signed(call: Call, caller: AgentCaller, digest: bytes, signature: str, sent: str | None) -> Signed:
+def _signed(call: WriteCall, caller: AgentCaller, digest: bytes, signature: str, sent: str | None) -> Signed:
     require_named_scope(caller, SIGN)
     if caller.wallet_address is None:
         detail = "signature: the account has no wallet to check it against; link one with /auth/wallet/link, or leave the signature out."

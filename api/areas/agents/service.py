@@ -8,7 +8,7 @@ from typing import Any, Final
 from api.areas.agents.access import owned
 from api.areas.agents.schemas import SetScopes
 from api.kernel.caller import AgentCaller, OwnerCaller
-from api.kernel.operation import Answer, Call, NoInput
+from api.kernel.operation import Answer, Call, NoInput, WriteCall
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import BUCKETS
 from core.hexes import address_or_none
@@ -30,7 +30,7 @@ def scopes(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
     return Answer(_scopes(caller.account_id, identity.live_key(call.db, caller.account_id)))
 
 
-def set_scopes(call: Call, caller: OwnerCaller, command: SetScopes) -> Answer:
+def set_scopes(call: WriteCall, caller: OwnerCaller, command: SetScopes) -> Answer:
     """Replace scopes and limits whole: a limit that is left out is none."""
     agent = owned(call, caller, command.id)
     granted = None if command.scopes is None else list[str](command.scopes)

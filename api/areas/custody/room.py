@@ -7,7 +7,8 @@ more; what is refused is rolled back with its call.
 from datetime import timedelta
 from typing import NoReturn
 
-from api.kernel.operation import Call, Limits, Refusal
+from api.kernel.limits import Limits
+from api.kernel.operation import Call, Refusal, WriteCall
 from core.keeper import gas
 from core.keeper import queue as outbox_queue
 from core.keeper.gas import TOTAL, GasBudgets
@@ -22,7 +23,7 @@ MEANWHILE = (
 NEXT = ("custody.transfers", "identity.wallet_status")
 
 
-def take(call: Call, payer: Payer, outbox_id: int, kept_wei: int) -> None:
+def take(call: WriteCall, payer: Payer, outbox_id: int, kept_wei: int) -> None:
     """A place and gas for the request of this id. Errors: Refusal temporarily_unavailable, rate_limited."""
     limits = call.deps.limits
     full = outbox_queue.count_in(call.db, {TOTAL: limits.custody_queue, payer.scope: limits.custody_queue_per_owner})

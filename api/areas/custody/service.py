@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from api.areas.custody import room
 from api.areas.custody.schemas import TransferOut, TransfersQuery
 from api.kernel.caller import AgentCaller
-from api.kernel.operation import Answer, Call, NoInput, Refusal
+from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
 from api.kernel.sessions import lock_caller
 from core.custody import queries as custody
 from core.custody.keys import KeyMaker, UnknownKeyVersionError, authorization_nonce
@@ -51,7 +51,7 @@ class _Funds:
     base_fee_wei: int
 
 
-def provision(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
+def provision(call: WriteCall, caller: AgentCaller, command: NoInput) -> Answer:
     """The account's wallet, made at the first call. Errors: Refusal tw_feature_disabled."""
     wallet, created = custody.find_wallet(call.db, caller.account_id), False
     if wallet is None:
@@ -60,7 +60,7 @@ def provision(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
     return Answer({"address": wallet.address, "chain_id": call.deps.chain_id, "created": created})
 
 
-def transfer(call: Call, caller: AgentCaller, command: TransferOut) -> Answer:
+def transfer(call: WriteCall, caller: AgentCaller, command: TransferOut) -> Answer:
     """Ask for a transfer to the linked wallet.
 
     Errors: Refusal not_found, wallet_not_linked, wallet_waits, invalid_parameter, tw_feature_disabled, temporarily_unavailable,
@@ -123,7 +123,7 @@ def _authorized(one: Transfer) -> Authorized:
     return Authorized(authorization_nonce(one.key), one.amount_usdc_e6, UnixSeconds(int(one.expires_at.timestamp())))
 
 
-def _ask(call: Call, wallet: SealedKey, account: Account, to: str, amount: UsdcE6, kept_wei: int) -> Transfer:
+def _ask(call: WriteCall, wallet: SealedKey, account: Account, to: str, amount: UsdcE6, kept_wei: int) -> Transfer:
     """Write it down. What all callers count in comes last, so that it is locked for as short as can be."""
     key = f"{KIND}:{secrets.token_hex(ID_BYTES)}"
     request = outbox.NewRequest(

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from api.catalog import CATALOG, ROWS, Auth, Family, Profile, Row, rows_by_tool
+from api.kernel.auth import Credential
 from api.kernel.caller import AgentCaller, Caller, Nobody, OwnerCaller
-from api.kernel.operation import Answer, Call, NoInput
+from api.kernel.operation import Answer, Call, NoInput, Operation
 from api.kernel.quota import ceilings
+from api.kernel.tool import Profile
 from core.mandate.rules.refusals import NOT_SEEN
 
 NAME = "Mandate Wallet"
 VERSION = "0.1.0"
-FOR_ANYBODY = (Auth.NONE, Auth.NONE_OR_OWNER, Auth.OPTIONAL)
 INSTRUCTIONS = (
     "Register: POST /auth/agent/connect with {agent_name}; keep api_key and recovery_code, they are shown once.",
     "A lost key: POST /auth/agent/recover with {recovery_code}; the answer has a new key and a new code.",
@@ -25,38 +25,37 @@ INSTRUCTIONS = (
 
 def catalog(call: Call, caller: Caller, command: NoInput) -> Answer:
     """Every call; with a credential, whether its caller may make it."""
-    return Answer({"calls": [_call(row, caller) for row in CATALOG], "tools": _tools(call)})
+    return Answer({"calls": [_call(one, caller) for one in call.deps.catalogue.operations], "tools": _tools(call)})
 
 
-def _call(row: Row, caller: Caller) -> dict[str, Any]:
+def _call(operation: Operation, caller: Caller) -> dict[str, Any]:
     return {
-        "method": row.method,
-        "path": row.path,
-        "auth": row.auth.value,
-        "scope": row.scope,
-        "cost": row.price_credits,
-        "summary": row.summary,
-        "idempotency_key": row.idempotent,
-        "tool": None if row.tool is None else row.tool.name,
-        "body": None if row.example is None else dict(row.example),
-        "allowed": None if isinstance(caller, Nobody) else _is_allowed(row, caller),
+        "method": operation.method,
+        "path": operation.path,
+        "auth": operation.auth.name,
+        "scope": operation.scope,
+        "cost": operation.price_credits,
+        "summary": operation.summary,
+        "idempotency_key": operation.idempotent,
+        "tool": None if operation.tool is None else operation.tool.name,
+        "body": None if operation.example is None else dict(operation.example),
+        "allowed": None if isinstance(caller, Nobody) else _is_allowed(operation, caller),
     }
 
 
-def _is_allowed(row: Row, caller: Caller) -> bool:
+def _is_allowed(operation: Operation, caller: Caller) -> bool:
     match caller:
         case AgentCaller():
-            has_scope = row.scope is None or caller.scopes is None or row.scope in caller.scopes
-            return has_scope and row.auth in (Auth.KEY, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER, *FOR_ANYBODY)
+            has_scope = operation.scope is None or caller.scopes is None or operation.scope in caller.scopes
+            return has_scope and (operation.auth.is_free or Credential.KEY in operation.auth.takes)
         case OwnerCaller():
-            return row.auth in (Auth.OWNER, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER, *FOR_ANYBODY)
-    return row.auth in FOR_ANYBODY
+            return operation.auth.is_free or operation.auth.takes_owner
+    return operation.auth.is_free
 
 
 def service(call: Call, caller: Nobody, command: NoInput) -> Answer:
     """The machine-readable discovery document."""
     deps = call.deps
-    families = {row.family for row in CATALOG}
     return Answer(
         {
             "name": NAME,
@@ -65,15 +64,10 @@ def service(call: Call, caller: Nobody, command: NoInput) -> Answer:
             "chain_id": deps.chain_id,
             "contracts": dict(deps.contracts),
             "capabilities": [
-                "agents",
-                "owner_sign_in",
-                "tools",
-                "self_records",
-                "violation_notices",
-                *(["mandates"] if Family.WALLET in families else []),
+                *(capability for area in deps.catalogue.areas for capability in area.capabilities),
                 *([] if call.deps.custody is None else ["starter_wallets"]),
             ],
-            "endpoints": [{"method": row.method, "path": row.path, "auth": row.auth.value} for row in CATALOG],
+            "endpoints": [{"method": one.method, "path": one.path, "auth": one.auth.name} for one in deps.catalogue.operations],
             "tools": _tools(call),
             "rate_limits": _rate_limits(call),
             "instructions": list(INSTRUCTIONS),
@@ -84,10 +78,10 @@ def service(call: Call, caller: Nobody, command: NoInput) -> Answer:
 def _tools(call: Call) -> dict[str, Any]:
     """Where tools are called, and which of them each profile shows."""
     return {
-        "endpoint": call.deps.base_url + ROWS["tools.endpoint"].path,
+        "endpoint": call.deps.base_url + call.deps.catalogue.by_key["tools.endpoint"].path,
         "transport": "streamable-http",
         "default_profile": Profile.CONNECTOR.value,
-        "profiles": {profile.value: list(rows_by_tool(profile)) for profile in Profile},
+        "profiles": {profile.value: list(call.deps.catalogue.tools(profile)) for profile in Profile},
     }
 
 

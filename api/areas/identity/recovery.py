@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from api.areas.identity.schemas import Recover
 from api.kernel.caller import Nobody
-from api.kernel.operation import Answer, Call, Refusal
+from api.kernel.operation import Answer, Refusal, WriteCall
 from api.kernel.sessions import evict, hash_of
 from core.identity import evictions
 from core.identity import queries as identity
@@ -20,7 +20,7 @@ from core.identity.tables import Account
 WINDOW = timedelta(hours=1)
 
 
-def recover(call: Call, caller: Nobody, command: Recover) -> Answer:
+def recover(call: WriteCall, caller: Nobody, command: Recover) -> Answer:
     """Errors: Refusal auth_invalid, counted; rate_limited after too many of them, whatever the code."""
     _require_attempts_left(call)
     account = identity.lock_recoverable(call.db, hash_of(call, command.recovery_code))
@@ -43,7 +43,7 @@ def _is_named(account: Account, agent_name: str | None) -> bool:
     return agent_name in (None, account.name)
 
 
-def _require_attempts_left(call: Call) -> None:
+def _require_attempts_left(call: WriteCall) -> None:
     identity.lock_recoveries(call.db, call.client)
     limit = call.deps.limits.recovery_failures_per_hour
     failures = identity.recovery_failures(call.db, call.client, call.now - WINDOW)

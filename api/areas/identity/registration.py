@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from api.kernel.defense import welcomes_a_day
-from api.kernel.operation import Call, Refusal
+from api.kernel.operation import Refusal, WriteCall
 from api.kernel.sessions import hash_of, open_agent_session
 from api.kernel.tokens import TokenKind, mint
 from core.credits.ledger import writer as credit_ledger
@@ -27,7 +27,7 @@ WINDOW = timedelta(seconds=60)
 OWNED_INSTEAD = "register later, or while your owner is signed in (owned agents count apart)"
 
 
-def admit_unowned(call: Call) -> bool:
+def admit_unowned(call: WriteCall) -> bool:
     """True when the welcome credit is due. Errors: Refusal rate_limited with the time from which it works."""
     limits = call.deps.limits
     identity.lock_registrations(call.db, call.client)
@@ -41,7 +41,7 @@ def admit_unowned(call: Call) -> bool:
     return today < welcomes_a_day(safety.defense_level(call.db), limits.welcome_per_address_per_day)
 
 
-def admit_owned(call: Call, owner_id: int) -> bool:
+def admit_owned(call: WriteCall, owner_id: int) -> bool:
     """True when the owner's welcome credit is due. Errors: Refusal owned_agents_limit, rate_limited."""
     limits = call.deps.limits
     identity.lock_registrations(call.db, call.client)
@@ -56,7 +56,7 @@ def admit_owned(call: Call, owner_id: int) -> bool:
     return not credit_ledger.is_any_welcomed(call.db, agents)
 
 
-def admit_owner(call: Call) -> None:
+def admit_owner(call: WriteCall) -> None:
     """Whether one more wallet may become an owner. Errors: Refusal rate_limited."""
     limit = call.deps.limits.owner_sign_ups_per_day
     identity.lock_registrations(call.db, call.client)
@@ -65,7 +65,7 @@ def admit_owner(call: Call) -> None:
         raise _rate_limited(f"{limit} new owners a day", instead, next_day(call.now), next_calls=())
 
 
-def enrol(call: Call, name: str, *, owner_id: int | None = None, is_welcome: bool, **names: str) -> Mapping[str, Any]:
+def enrol(call: WriteCall, name: str, *, owner_id: int | None = None, is_welcome: bool, **names: str) -> Mapping[str, Any]:
     """Make the agent; the answer has all that is shown once. `names`: external_id and recovery_name, where it has them."""
     key, recovery = mint(TokenKind.AGENT_KEY), mint(TokenKind.RECOVERY_CODE)
     agent = identity.add_agent(call.db, name, owner_id, call.client, hash_of(call, recovery), call.now, **names)

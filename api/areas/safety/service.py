@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from api.areas.safety.schemas import CloseCase, OpenCase, PageQuery, SetDefense
-from api.catalog import ROWS
 from api.kernel.caller import AgentCaller, BearerCaller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.defense import MAX_LEVEL, takes_bond, welcomes_a_day
-from api.kernel.operation import Answer, Call, NoInput, Refusal
+from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
 from core.errors import InvalidParameterError
 from core.identity import queries as identity
 from core.safety import queries as safety
@@ -75,7 +74,7 @@ def _notice(call: Call, notice: Notice, case: ViolationCase) -> dict[str, Any]:
         "case": case.reference,
         "rule": case.rule,
         "deadline": instant_text(case.deadline_at),
-        "notice_board": call.deps.base_url + ROWS["safety.board"].path,
+        "notice_board": call.deps.base_url + call.deps.catalogue.by_key["safety.board"].path,
         "case_status": _status(case),
         "created_at": instant_text(notice.created_at),
     }
@@ -88,7 +87,7 @@ def _status(case: ViolationCase) -> str:
 # Operators
 
 
-def open_case(call: Call, caller: OperatorCaller, command: OpenCase) -> Answer:
+def open_case(call: WriteCall, caller: OperatorCaller, command: OpenCase) -> Answer:
     """Lock the agent's account. Errors: Refusal not_found, case_open; InvalidParameterError for a deadline that is past."""
     if command.deadline <= call.now:
         raise InvalidParameterError("deadline", "name a time later than now")
@@ -110,7 +109,7 @@ def open_case(call: Call, caller: OperatorCaller, command: OpenCase) -> Answer:
     return Answer(_violation(safety.open_case(call.db, case)), 201)
 
 
-def close_case(call: Call, caller: OperatorCaller, command: CloseCase) -> Answer:
+def close_case(call: WriteCall, caller: OperatorCaller, command: CloseCase) -> Answer:
     """End the lock. Closing a closed case changes nothing. Errors: Refusal not_found."""
     case = safety.lock_case(call.db, command.id)
     if case is None:
@@ -135,7 +134,7 @@ def defense(call: Call, caller: Nobody, command: NoInput) -> Answer:
     )
 
 
-def set_defense(call: Call, caller: OperatorCaller, command: SetDefense) -> Answer:
+def set_defense(call: WriteCall, caller: OperatorCaller, command: SetDefense) -> Answer:
     """Who changed it from what and when is logged; setting the level that it is already logs nothing."""
     safety.lock_defense(call.db)
     safety.change_defense(call.db, command.level, caller.account_id, call.now)

@@ -4,7 +4,7 @@ from typing import Any
 
 from api.areas.transfers.schemas import AgentBalances, ReportTransfer
 from api.kernel.caller import AgentCaller, OwnerCaller
-from api.kernel.operation import Answer, Call, NextCall, Refusal
+from api.kernel.operation import Answer, Call, NextCall, Refusal, WriteCall
 from core.errors import InvalidParameterError
 from core.hexes import hex_of
 from core.identity import policies
@@ -23,7 +23,7 @@ ALLOW_OVERDRAFT = "allow_overdraft"
 OF_THE_CHAIN = ("idle", "in_transit", "delivered")  # what facts of the chain move
 
 
-def report(call: Call, caller: AgentCaller, command: ReportTransfer) -> Answer:
+def report(call: WriteCall, caller: AgentCaller, command: ReportTransfer) -> Answer:
     """Take the report and move its amount into transit.
 
     Errors: Refusal duplicate_transfer, insufficient_idle, record_short, rate_limited.
@@ -78,7 +78,7 @@ def _duplicate(call: Call, caller: AgentCaller, claim: Claim) -> Refusal:
     return Refusal("duplicate_transfer", detail)
 
 
-def _override_reason(call: Call, caller: AgentCaller, claim: Claim) -> str | None:
+def _override_reason(call: WriteCall, caller: AgentCaller, claim: Claim) -> str | None:
     """None within idle. Errors: insufficient_idle; record_short while facts of the account are held back: what is idle is not known.
 
     Holds the book from here on, whatever the direction: two reports can't spend one idle, and two of one transaction, each
@@ -102,7 +102,7 @@ def _override_reason(call: Call, caller: AgentCaller, claim: Claim) -> str | Non
     )
 
 
-def _require_room(call: Call, caller: AgentCaller) -> None:
+def _require_room(call: WriteCall, caller: AgentCaller) -> None:
     """Each open report is looked up on the chain again and again. The book is held, so that of calls at once exactly the limit is taken."""
     limit = call.deps.limits.open_transfer_reports
     first_ends_at = transfer_reports.make_room(call.db, caller.account_id, limit)

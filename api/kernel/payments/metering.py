@@ -24,7 +24,8 @@ from x402.schemas import PaymentPayload
 from api.kernel import idempotency
 from api.kernel.caller import AgentCaller
 from api.kernel.idempotency import Slot
-from api.kernel.operation import Limits, Outcome, Refusal
+from api.kernel.limits import Limits
+from api.kernel.operation import Outcome, Refusal
 from api.kernel.payments import exact, vault
 from api.kernel.payments.offer import EXACT, VAULT, Keep, MeteredRead, unpaid
 from api.kernel.payments.rails import Rails

@@ -48,8 +48,8 @@ class MeteredRead:
 
     @property
     def price(self) -> Price:
-        """Errors: KeyError for a row without a price."""
-        return PRICES[self.operation.row.price or ""]
+        """Errors: KeyError for an operation without a price."""
+        return PRICES[self.operation.price or ""]
 
     @property
     def amount_usdc_e6(self) -> int | None:
@@ -91,7 +91,7 @@ def unpaid(
     offers = (exact_requirements(read, rails), vault_requirements(read, rails))
     required = PaymentRequired(
         error=detail,
-        resource=ResourceInfo(url=read.resource, description=read.operation.row.summary, mime_type=read.operation.row.media_type),
+        resource=ResourceInfo(url=read.resource, description=read.operation.summary, mime_type=read.operation.media_type),
         accepts=[offer for offer in offers if offer is not None],
     )
     headers = {PAYMENT_REQUIRED_HEADER: _header(required)}

@@ -10,10 +10,10 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 from starlette.routing import Match, Route
 
+from api.catalogue import catalogue
 from api.kernel.http import routes_of
 from api.kernel.operation import Deps, Operation
 from api.kernel.reasons import reasons_of
-from api.kernel.refusals import REASONS
 from api.kernel.validation import command_of
 
 EDGE = ("unknown_route", "method_not_allowed", "internal_error")  # of no operation
@@ -36,8 +36,8 @@ def _closed(schema: Any) -> Any:
 
 def require_declared_form(operation: Operation, body: Any) -> None:
     """Held to the schema that OpenAPI and the tools publish: all that it requires is there, and all that is there is in it."""
-    if operation.answer_type is not None:
-        faults = [f"{fault.json_path}: {fault.message}" for fault in _validator(operation.answer_type).iter_errors(body)]
+    if operation.answer is not None:
+        faults = [f"{fault.json_path}: {fault.message}" for fault in _validator(operation.answer).iter_errors(body)]
         assert faults == [], f"{operation.key} answers what it does not declare"
 
 
@@ -45,7 +45,7 @@ class Conformance:
     """Call it with a response; it raises AssertionError."""
 
     def __init__(self, operations: Iterable[Operation], deps: Deps) -> None:
-        self._by_call = {(one.row.method, one.row.path): one for one in operations}
+        self._by_call = {(one.method, one.path): one for one in operations}
         self._routes = routes_of(self._by_call.values(), deps)
 
     def __call__(self, response: httpx.Response) -> None:
@@ -57,16 +57,16 @@ class Conformance:
         body = response.json()
         service = body.get("service") if isinstance(body, dict) else None
         reason = service.get("reason") if isinstance(service, dict) else None
-        if reason in REASONS:
-            assert reason in (*reasons_of(operation), *EDGE), f"{operation.key} does not declare that it refuses with {reason}"
+        if reason in catalogue().reasons:
+            assert reason in (*reasons_of(operation, catalogue()), *EDGE), f"{operation.key} does not declare that it refuses with {reason}"
             for call in service["next"]:
                 self._require_callable(call)
         else:
-            declared = [operation.row.status, *operation.row.also]
-            if not operation.row.block:
-                declared += [REASONS[one].status for one in reasons_of(operation)]
+            declared = [operation.status, *operation.also]
+            if not operation.block:
+                declared += [catalogue().reasons[one].status for one in reasons_of(operation, catalogue())]
             assert response.status_code in declared, f"{operation.key} does not declare that it answers {response.status_code}"
-            if response.status_code in (operation.row.status, *operation.row.also):
+            if response.status_code in (operation.status, *operation.also):
                 require_declared_form(operation, body)
 
     def _find(self, method: str, path: str) -> tuple[Operation, dict[str, Any]] | None:
@@ -83,5 +83,5 @@ class Conformance:
         found = self._find(call["method"], call["path"])
         assert found is not None, f"no such call: {call}"
         operation, values = found
-        assert (call["auth"], call["cost"]) == (operation.row.auth.value, operation.row.price_credits)
-        command_of(operation.command_type, values | dict(call.get("body", {})))
+        assert (call["auth"], call["cost"]) == (operation.auth.name, operation.price_credits)
+        command_of(operation.command, values | dict(call.get("body", {})))

@@ -12,11 +12,12 @@ from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 from starlette.testclient import TestClient
 
-from api.catalog import ROWS, Row
+from api.catalogue import catalogue
+from api.kernel.limits import Limits
 from api.kernel.metrics import Metrics
-from api.kernel.operation import Deps, Limits
+from api.kernel.operation import Deps
 from api.kernel.tokens import token_hash
-from api.main import OPERATIONS, create_app
+from api.main import create_app, routed
 from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcUnreachableError
 from core.db.engine import Database
@@ -94,6 +95,7 @@ def chain(clock: Clock) -> FewAnswersChain:
 @pytest.fixture
 def deps(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
     return Deps(
+        catalogue=catalogue(),
         database=database,
         metrics=Metrics(database),
         chain=cast("VaultReader", chain),
@@ -115,18 +117,17 @@ def gate() -> Gate:
 
 
 @pytest.fixture
-def limited(deps: Deps, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iterator[Limit]:
+def limited(deps: Deps, gate: Gate) -> Iterator[Limit]:
     """A client of an application with other limits: `limited(daily_calls=2)`; `peer` is where the client calls from.
 
     The application has the probe beside the product's operations.
     """
-    monkeypatch.setitem(cast("dict[str, Row]", ROWS), probe.ROW.key, probe.ROW)
     with ExitStack() as running:
 
         def build(peer: str = "203.0.113.9", **limits: int) -> TestClient:
-            app = create_app(replace(deps, limits=Limits(**limits)), (*OPERATIONS, probe.operation(gate)))
+            app = create_app(replace(deps, limits=Limits(**limits), catalogue=probe.catalogue(gate)))
             client = TestClient(app, base_url=BASE_URL, client=(peer, 5000))
-            client.event_hooks = {"request": [], "response": [Conformance((*OPERATIONS, probe.operation(gate)), deps)]}
+            client.event_hooks = {"request": [], "response": [Conformance((*routed(catalogue()), probe.operation(gate)), deps)]}
             return running.enter_context(client)  # one event loop a client, not one a request
 
         yield build

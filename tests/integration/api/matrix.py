@@ -6,7 +6,8 @@ import re
 from enum import Enum
 from pathlib import Path
 
-from api.catalog import CATALOG, Family, Row
+from api.catalogue import catalogue
+from api.kernel.operation import Family, Operation
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "credential-matrix.md"
 SERVED = "served"
@@ -42,9 +43,9 @@ class Who(Enum):
 STRANGERS = (Who.STRANGERS_KEY, Who.STRANGER)
 
 
-def expected(row: Row, who: Who) -> str:
+def expected(row: Operation, who: Who) -> str:
     """A reason that keeps the caller out, or `served`: the call reached its service, whatever that then says."""
-    takes = {"none", "key", "owner"} if row.auth.value == "optional" else set(re.findall(r"none|key|owner|bearer|operator", row.auth.value))
+    takes = {"none", "key", "owner"} if row.auth.name == "optional" else set(re.findall(r"none|key|owner|bearer|operator", row.auth.name))
     if who is Who.NOBODY:
         return SERVED if "none" in takes else "auth_required"
     if not who.kinds:
@@ -58,7 +59,7 @@ def _kind_seen(takes: set[str], who: Who) -> str | None:
     return next((kind for kind in ("key", "owner", "bearer", "operator") if kind in takes & who.kinds), None)
 
 
-def _without(row: Row, takes: set[str], who: Who) -> str:
+def _without(row: Operation, takes: set[str], who: Who) -> str:
     """The caller has valid credentials, but none that the route takes."""
     if "none" in takes:
         return SERVED
@@ -72,7 +73,7 @@ def _without(row: Row, takes: set[str], who: Who) -> str:
     return "scope_denied" if is_owners_alone and who.kinds & {"key", "operator"} else "auth_required"
 
 
-def _of_a_caller(row: Row, who: Who, seen: str) -> str:
+def _of_a_caller(row: Operation, who: Who, seen: str) -> str:
     if seen == "key" and who is Who.NARROWED_KEY and row.scope is not None:
         return "scope_denied" if row.family is Family.WALLET else "agent_key_scope"
     is_stranger = who in STRANGERS or (who is Who.KEY_AND_OWNER and seen == "key")
@@ -85,12 +86,12 @@ def _of_a_caller(row: Row, who: Who, seen: str) -> str:
 
 def page() -> str:
     """The table, one row a route; `served` is a dot."""
-    rows = [f"| `{row.method} {row.path}` | {' | '.join(_cell(row, who) for who in Who)} |" for row in CATALOG]
+    rows = [f"| `{row.method} {row.path}` | {' | '.join(_cell(row, who) for who in Who)} |" for row in catalogue().operations]
     heads = [who.says for who in Who]
     return "\n".join([HEAD, f"| call | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|", *rows, ""])
 
 
-def _cell(row: Row, who: Who) -> str:
+def _cell(row: Operation, who: Who) -> str:
     answer = expected(row, who)
     return "·" if answer == SERVED else f"`{answer}`"
 

@@ -6,30 +6,21 @@ Each call that reaches the service writes one row (a policy change of the agent)
 import threading
 from typing import Literal
 
+from pydantic import BaseModel
 from sqlalchemy import func, select
 
-from api.catalog import Auth, Family, Row
+from api.catalogue import areas
+from api.kernel.auth import BY_KEY
 from api.kernel.caller import AgentCaller
 from api.kernel.fields import PublicId, Usdc
-from api.kernel.operation import Answer, Call, Command, Operation, Refusal
+from api.kernel.operation import Answer, Area, Catalogue, Command, Family, Refusal, Write, WriteCall
+from api.kernel.refusals import REASONS
 from core.db.engine import Database
 from core.errors import InvalidNumberError, OutsideError
 from core.identity import policies
 from core.identity.tables import AgentPolicyChange
 
 PATH = "/mandate-wallet/mandates/m_aaaaaaaaaa/probe"
-ROW = Row(
-    key="probe.write",
-    method="POST",
-    path="/mandate-wallet/mandates/{id}/probe",
-    auth=Auth.KEY,
-    section="test",
-    summary="Do as told.",
-    family=Family.WALLET,
-    scope="tx",
-    idempotent=True,
-    also=(202,),
-)
 
 
 class Probe(Command):
@@ -37,6 +28,12 @@ class Probe(Command):
     do: Literal["answer", "flag", "refuse", "refuse and keep", "break a rule", "outside", "defect", "wait"] = "answer"
     amount_usdc: Usdc | None = None
     n: int = 0
+
+
+class Probed(BaseModel):
+    n: int | None = None
+    amount: str | None = None
+    violation: bool | None = None
 
 
 class Gate:
@@ -51,8 +48,8 @@ class Gate:
         assert self.opened.wait(10)
 
 
-def operation(gate: Gate) -> Operation:
-    def probe(call: Call, caller: AgentCaller, command: Probe) -> Answer:
+def operation(gate: Gate) -> Write[AgentCaller, Probe]:
+    def probe(call: WriteCall, caller: AgentCaller, command: Probe) -> Answer:
         policies.log_change(call.db, caller.account_id, {"n": {"from": None, "to": command.n}}, call.now)
         match command.do:
             case "flag":
@@ -71,7 +68,26 @@ def operation(gate: Gate) -> Operation:
                 gate.wait()
         return Answer({"n": command.n, "amount": command.amount_usdc})
 
-    return Operation("probe.write", Probe, probe, refuses=("wrong_status",))
+    return Write(
+        key="probe.write",
+        path="/mandate-wallet/mandates/{id}/probe",
+        auth=BY_KEY,
+        summary="Do as told.",
+        family=Family.WALLET,
+        scope="tx",
+        command=Probe,
+        answer=Probed,
+        handler=probe,
+        refuses=("wrong_status",),
+        idempotent=True,
+        also=(202,),
+    )
+
+
+def catalogue(gate: Gate) -> Catalogue:
+    """The product's areas, and the probe beside them."""
+    area = Area(name="probe", about="Tests of the pipeline.", operations=(operation(gate),))
+    return Catalogue((*areas(), area), REASONS)
 
 
 def writes(database: Database) -> int:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from api.catalogue import catalogue
 from api.kernel.connections import ConnectionBounds
 from api.kernel.protocol import protocol_of
 from api.main import listen
@@ -22,7 +23,7 @@ def served(app_at: Callable[[str], ASGIApp]) -> Iterator[str]:
         base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         config = uvicorn.Config(
             app_at(base_url),
-            http=protocol_of(ConnectionBounds()),
+            http=protocol_of(ConnectionBounds(), catalogue()),
             log_config=None,
             proxy_headers=False,
             timeout_graceful_shutdown=5,

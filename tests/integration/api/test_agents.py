@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
+from api.areas.agents.routes import OPERATIONS as AGENTS
+from api.areas.safety.routes import OPERATIONS as SAFETY
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
-from api.areas.agents.routes import OPERATIONS as AGENTS
-from api.areas.safety.routes import OPERATIONS as SAFETY
-from api.catalog import Auth
+from api.kernel import auth
 from api.kernel.operation import Operation
 from core.db.engine import Database
 from tests.integration.api.conftest import KEY, Clock, Limit, TestClient, bearer, connect, login, reason
@@ -171,7 +171,7 @@ def test_dashboard__counts_each_stage_apart_for_tasks_and_mining(client: TestCli
     assert (body["credit_balance"], body["mandates"]) == (10, {})
 
 
-@pytest.mark.parametrize("operation", [one for one in (*AGENTS, *SAFETY) if one.row.method == "GET"], ids=lambda one: one.key)
+@pytest.mark.parametrize("operation", [one for one in (*AGENTS, *SAFETY) if one.method == "GET"], ids=lambda one: one.key)
 def test_an_answer__has_the_fields_that_openapi_shows(
     client: TestClient, owner: dict[str, str], operator: dict[str, str], operation: Operation
 ) -> None:
@@ -179,10 +179,10 @@ def test_an_answer__has_the_fields_that_openapi_shows(
     client.post("/agent/self", json={"persona": "Quiet.", "next_steps": ["wait"]}, headers={KEY: agent["api_key"]})
     case = {"agent_id": agent["user_id"], "rule": "copied evidence", "deadline": "2026-11-28T12:00:00Z"}
     client.post("/admin/violations", json=case, headers=operator)
-    headers = owner if operation.row.auth is Auth.OWNER else {KEY: agent["api_key"]}
-    body = client.get(operation.row.path, headers=headers).json()
-    assert operation.answer_type is not None
-    assert operation.answer_type.model_validate(body, strict=True).model_dump(mode="json") == body
+    headers = owner if operation.auth is auth.BY_OWNER else {KEY: agent["api_key"]}
+    body = client.get(operation.path, headers=headers).json()
+    assert operation.answer is not None
+    assert operation.answer.model_validate(body, strict=True).model_dump(mode="json") == body
 
 
 @pytest.mark.parametrize("path", ["/agent/status", "/agent/dashboard", "/agent/scopes", "/agent/self"])

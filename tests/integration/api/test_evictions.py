@@ -11,8 +11,9 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
-from api.catalog import CATALOG, Row
-from api.main import OPERATIONS
+from api.catalogue import catalogue
+from api.kernel.operation import Operation
+from api.main import routed
 from core.db.base import Base
 from core.db.engine import Database
 from tests.integration.api.conftest import KEY, Clock, TestClient, bearer, connect, login, nonce_for, reason, sign
@@ -151,7 +152,7 @@ def test_the_page__names_each_eviction() -> None:
     assert list(said()) == list(EVICTIONS)
 
 
-def request(robbed: Robbed, row: Row, headers: dict[str, str], **body: Any) -> httpx.Response:
+def request(robbed: Robbed, row: Operation, headers: dict[str, str], **body: Any) -> httpx.Response:
     """The call as a thief makes it: with what the path needs, and whatever body."""
     path = row.path.replace("{id}", str(robbed.id)).replace("{atom_id}", "first-call").replace("{pb}/{path}", "agent/loop.md")
     writes = {"json": body, "headers": headers | {"Accept": "application/json, text/event-stream"}}
@@ -179,7 +180,7 @@ def test_a_thief_with_every_secret__after_an_eviction(robbed: Robbed, eviction: 
         if expected[secret] == "lives":
             found[secret] = "lives" if robbed.client.get(WORKS[secret], headers=headers(robbed)).status_code == 200 else "dead"
             continue
-        answers = {row.key: status_and_reason(request(robbed, row, headers(robbed))) for row in CATALOG}
+        answers = {row.key: status_and_reason(request(robbed, row, headers(robbed))) for row in catalogue().operations}
         assert {key: answer for key, answer in answers.items() if answer != (401, "auth_invalid")} == {}
         found[secret] = "dead"
     assert robbed.rows() == before
@@ -191,7 +192,7 @@ def test_a_thief_with_every_secret__after_an_eviction(robbed: Robbed, eviction: 
 def recovery_code_after(robbed: Robbed) -> str:
     """On each route that takes one."""
     code = robbed.taken["recovery_code"]
-    takes = [one.row for one in OPERATIONS if "recovery_code" in one.command_type.model_fields]
+    takes = [one for one in routed(catalogue()) if "recovery_code" in one.command.model_fields]
     answers = [request(robbed, row, {}, recovery_code=code).status_code for row in takes]
     assert takes
     return "dead" if answers == [401] * len(takes) else "lives"
@@ -342,9 +343,9 @@ def test_undo__keeps_the_wallet_from_before_the_recovery(robbed: Robbed) -> None
 
 def test_no_answer_that_holds_a_secret__is_kept_for_an_idempotency_key() -> None:
     """A key of before would be answered with the new secrets."""
-    shown = {one.key for one in OPERATIONS if one.answer_type is not None and SECRETS & set(one.answer_type.model_fields)}
+    shown = {one.key for one in routed(catalogue()) if one.answer is not None and SECRETS & set(one.answer.model_fields)}
     assert shown >= {"identity.connect", "identity.recover", "agents.rotate_key", "agents.undo_recovery", "agents.unlink"}
-    assert [row.key for row in CATALOG if row.key in shown and row.idempotent] == []
+    assert [row.key for row in catalogue().operations if row.key in shown and row.idempotent] == []
 
 
 def test_the_same_idempotency_key__with_a_dead_secret__gets_no_answer_from_before(robbed: Robbed) -> None:

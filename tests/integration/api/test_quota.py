@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy.exc import DBAPIError, ProgrammingError
 
-from api.kernel.operation import Deps, Limits
+from api.kernel.limits import Limits
+from api.kernel.operation import Deps
 from api.kernel.quota import Quota, ceilings
 from api.kernel.tokens import token_hash
 from core.db.engine import Bounds, Database

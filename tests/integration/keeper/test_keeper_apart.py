@@ -11,8 +11,8 @@ from sqlalchemy.exc import OperationalError
 from core.blocks.tables import Vault
 from core.chain.abi import function, hex_bytes, hex_text
 from core.chain.abi_text import call_by_signature
+from core.keeper import intents as intent_rows
 from core.keeper import intents as rows
-from core.keeper import views as watched_rows
 from core.keeper.intents import NewIntent, NewVaultMark
 from core.keeper.tables import KeeperEnded
 from core.mandate.chain import calldata
@@ -144,7 +144,7 @@ def test_a_vault_that_ended__drops_out_at_the_next_tick_when_the_database_failed
         monkeypatch.undo()
         raise OperationalError("insert", {}, Exception("connection lost"))
 
-    monkeypatch.setattr(watched_rows, "add_ended", lost)
+    monkeypatch.setattr(intent_rows, "add_ended", lost)
     with pytest.raises(OperationalError):
         keeper.run()
     keeper.run()

@@ -1,12 +1,13 @@
 """Types and arguments of the generated client, from the JSON schemas of commands."""
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-from api.catalog import ROWS, Auth, Row
-from api.kernel.operation import Answer, Command, Operation
+from api.kernel.auth import BY_KEY
+from api.kernel.caller import AgentCaller
+from api.kernel.operation import Answer, Command, Write, WriteCall
 from scripts import export_client
 from scripts.export_client import type_of
 
@@ -50,14 +51,19 @@ class Give(Command):
     amount_usdc: str
 
 
-def test_a_row__becomes_a_method_with_what_is_needed_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = Row(key="gifts.import", method="POST", path="/g/{id}", auth=Auth.KEY, section="x", summary="Give it.", idempotent=True)
-    monkeypatch.setitem(cast("dict[str, Row]", ROWS), row.key, row)
-    text = " ".join(export_client.module([Operation(row.key, Give, lambda call, caller, command: Answer({}), Gave)]).split())
+def give(call: WriteCall, caller: AgentCaller, command: Give) -> Answer:
+    return Answer({})
+
+
+def test_an_operation__becomes_a_method_with_what_is_needed_first() -> None:
+    gift = Write(
+        key="gifts.import", path="/g/{id}", auth=BY_KEY, summary="Give it.", command=Give, answer=Gave, handler=give, idempotent=True
+    )
+    text = " ".join(export_client.module([gift]).split())
     text = text.replace("( ", "(").replace(" )", ")").replace(",)", ")")  # however the formatter breaks the lines
 
     arguments = "self, id: int, *, amount_usdc: str, note: str | None = None, idempotency_key: str | None = None"
     assert f"def import_({arguments}) -> GiftsGave:" in text
     assert "class GiftsGave(TypedDict): inner: GiftsInner note: NotRequired[str | None]" in text
     assert '{"id": id, "amount_usdc": amount_usdc} | given(note=note)' in text
-    assert "POST /g/{id}; credential: key; section: x." in text
+    assert "POST /g/{id}; credential: key." in text

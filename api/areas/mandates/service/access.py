@@ -1,41 +1,48 @@
 """Who may see or move a mandate. One that the caller is no party to does not exist for the caller (decisions 26)."""
 
 from api.kernel.caller import AgentCaller, OwnerCaller
-from api.kernel.operation import Call, Refusal
+from api.kernel.operation import Call, Refusal, WriteCall
 from core.identity import queries as identity
 from core.identity.tables import Account
 from core.mandate import queries as mandates
 from core.mandate.tables import Mandate
 
 
-def owned(call: Call, caller: OwnerCaller, public_id: str, *, lock: bool = False) -> Mandate:
+def owned(call: Call, caller: OwnerCaller, public_id: str) -> Mandate:
     """The owner's mandate. Errors: Refusal not_found."""
-    mandate = _find(call, public_id, lock=lock)
-    if mandate is None or mandate.owner_id != caller.account_id:
-        raise not_found(public_id)
-    return mandate
+    return _own(mandates.find_mandate(call.db, public_id), caller, public_id)
 
 
-def named_to(call: Call, caller: AgentCaller, public_id: str, *, lock: bool = False) -> Mandate:
+def named_to(call: Call, caller: AgentCaller, public_id: str) -> Mandate:
     """The mandate that names the agent. Errors: Refusal not_found."""
-    mandate = _find(call, public_id, lock=lock)
-    if mandate is None or mandate.agent_id != caller.account_id:
-        raise not_found(public_id)
-    return mandate
+    return _named(mandates.find_mandate(call.db, public_id), caller, public_id)
 
 
-def held_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str, *, lock: bool = False) -> Mandate:
+def owned_locked(call: WriteCall, caller: OwnerCaller, public_id: str) -> Mandate:
+    """As `owned`; nobody else moves the mandate until the transaction ends."""
+    return _own(_locked(call, public_id), caller, public_id)
+
+
+def named_to_locked(call: WriteCall, caller: AgentCaller, public_id: str) -> Mandate:
+    """As `named_to`; nobody else moves the mandate until the transaction ends."""
+    return _named(_locked(call, public_id), caller, public_id)
+
+
+def held_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
     """As `owned` for an owner, as `named_to` for an agent: who may move the mandate."""
-    if isinstance(caller, OwnerCaller):
-        return owned(call, caller, public_id, lock=lock)
-    return named_to(call, caller, public_id, lock=lock)
+    return owned(call, caller, public_id) if isinstance(caller, OwnerCaller) else named_to(call, caller, public_id)
+
+
+def held_by_locked(call: WriteCall, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
+    """As `held_by`; nobody else moves the mandate until the transaction ends."""
+    return owned_locked(call, caller, public_id) if isinstance(caller, OwnerCaller) else named_to_locked(call, caller, public_id)
 
 
 def party_of(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
     """As `held_by`; the agent that proposed a draft may see it too, while it is one."""
     if isinstance(caller, OwnerCaller):
         return owned(call, caller, public_id)
-    mandate = _find(call, public_id, lock=False)
+    mandate = mandates.find_mandate(call.db, public_id)
     if mandate is None or not _may_see(caller, mandate):
         raise not_found(public_id)
     return mandate
@@ -77,6 +84,18 @@ def not_found(public_id: str) -> Refusal:
     return Refusal("not_found", f"You have no mandate {public_id}.")
 
 
-def _find(call: Call, public_id: str, *, lock: bool) -> Mandate | None:
+def _locked(call: WriteCall, public_id: str) -> Mandate | None:
     mandate = mandates.find_mandate(call.db, public_id)
-    return mandates.lock_mandate(call.db, mandate.id) if lock and mandate is not None else mandate
+    return None if mandate is None else mandates.lock_mandate(call.db, mandate.id)
+
+
+def _own(mandate: Mandate | None, caller: OwnerCaller, public_id: str) -> Mandate:
+    if mandate is None or mandate.owner_id != caller.account_id:
+        raise not_found(public_id)
+    return mandate
+
+
+def _named(mandate: Mandate | None, caller: AgentCaller, public_id: str) -> Mandate:
+    if mandate is None or mandate.agent_id != caller.account_id:
+        raise not_found(public_id)
+    return mandate

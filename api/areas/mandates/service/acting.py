@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from api.areas.mandates.schemas import ExecuteCall, MandatePath
-from api.areas.mandates.service.access import held_by, is_on_board, named_to, not_found
+from api.areas.mandates.service.access import held_by_locked, is_on_board, named_to, not_found
 from api.areas.mandates.service.current import Current, current_by, current_of
 from api.areas.mandates.service.drafts import require_accepting
 from api.areas.mandates.service.key_limits import require_within_key_limits
@@ -13,9 +13,8 @@ from api.areas.mandates.service.limits_now import Standing, limits_view, standin
 from api.areas.mandates.service.owner_calls import built, cancel_terms_call, stop_call_of
 from api.areas.mandates.service.paying import keep, paying_call
 from api.areas.mandates.service.views import is_paper, mandate_view, rules_of, terms_of
-from api.catalog import Family
 from api.kernel.caller import AgentCaller, OwnerCaller
-from api.kernel.operation import Answer, Call, Refusal
+from api.kernel.operation import Answer, Call, Family, Refusal, WriteCall
 from api.kernel.scopes import SPEND_SCOPE, require_named_scope
 from core.chain.abi import AbiEncodeError, hex_bytes
 from core.chain.abi_text import call_by_signature
@@ -41,7 +40,7 @@ INTEGER_KINDS = ("uint", "int")
 # Accept
 
 
-def accept(call: Call, caller: AgentCaller, command: MandatePath) -> Answer:
+def accept(call: WriteCall, caller: AgentCaller, command: MandatePath) -> Answer:
     """Accept a mandate that names the agent, or one of the open board. Accepting again changes nothing (decisions 25)."""
     found = mandates.find_mandate(call.db, command.id)
     mandate = None if found is None else mandates.lock_mandate(call.db, found.id)
@@ -76,7 +75,7 @@ def _require_designated(caller: AgentCaller, mandate: Mandate) -> None:
 # Building calls
 
 
-def execute_call(call: Call, caller: AgentCaller, command: ExecuteCall) -> Answer:
+def execute_call(call: WriteCall, caller: AgentCaller, command: ExecuteCall) -> Answer:
     """The vault's execute call, with what the vault would say to it. The call is there even when the answer is no.
 
     Checked as sent by the agent that the vault obeys (`check.agent`); `check.note` says so where the linked wallet is another.
@@ -250,13 +249,13 @@ def _members(kind: str, values: list[Any]) -> list[Any]:
 # The end
 
 
-def stop(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
+def stop(call: WriteCall, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
     """End the mandate: on paper at once, else by the calls that their sender sends. Nothing is said to have ended before the chain has it:
     a signature that is out can become a vault whatever the record knows, and `cancel_call` and `call` can each lose a race with it.
 
     An agent's request is a note. An agent that only proposed a draft stops nothing: the mandate may name another.
     """
-    mandate = held_by(call, caller, command.id, lock=True)
+    mandate = held_by_locked(call, caller, command.id)
     current = current_of(call, mandate)
     next_status(current.status, Move.STOP, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
     by = StoppedBy.OWNER if isinstance(caller, OwnerCaller) else StoppedBy.AGENT

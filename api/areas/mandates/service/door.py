@@ -13,7 +13,7 @@ NEXT = ("identity.connect", "identity.nonce", "mandates.board", "mandates.list")
 
 def door(call: Call, caller: Nobody, command: NoInput) -> Answer:
     """402 without `accepts` and without PAYMENT-REQUIRED, and a header that says so: a client that pays 402s leaves it alone."""
-    calls = next_items(NEXT, {})
+    calls = next_items(NEXT, {}, call.deps.catalogue)
     block: dict[str, Any] = {"reason": "mandate_required", "error": "mandate_required", "retry_safe": False, "who_fixes": "owner"}
     body = {"detail": DETAIL, "charged": False, "payable": False, "schema": CreateDraft.model_json_schema(), "next": calls}
     return Answer(body | {"service": block | {"next": calls}}, status=402, headers={PAYABLE_HEADER: "none"})

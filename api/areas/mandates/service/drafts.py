@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from api.areas.mandates.schemas import AssignAgent, CreateDraft, DraftTerms, Propose, UpdateDraft
-from api.areas.mandates.service.access import agent_of_id, owned
+from api.areas.mandates.service.access import agent_of_id, owned_locked
 from api.areas.mandates.service.policy import current_policy
 from api.areas.mandates.service.views import agent_notice, mandate_view, rules_of, targets_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.fields import storable
-from api.kernel.operation import Answer, Call, NextCall, Refusal
+from api.kernel.operation import Answer, Call, NextCall, Refusal, WriteCall
 from core.blocks.registry import listed_adapters
 from core.chain.abi import AbiDecodeError, signatures_by_selector
 from core.chain.rpc import RpcCodeFailedError, RpcRevertedError
@@ -62,7 +62,7 @@ class _Frozen:
     digest: str
 
 
-def create(call: Call, caller: OwnerCaller, command: CreateDraft) -> Answer:
+def create(call: WriteCall, caller: OwnerCaller, command: CreateDraft) -> Answer:
     if command.agent_id is not None and command.open_board:
         raise InvalidParameterError("open_board", "a draft names its agent or stands on the open board; send one of the two")
     agent = None if command.agent_id is None else designated(call, caller, command.agent_id)
@@ -79,7 +79,7 @@ def create(call: Call, caller: OwnerCaller, command: CreateDraft) -> Answer:
     return _answer(call, mandate, agent, status=201)
 
 
-def propose(call: Call, caller: AgentCaller, command: Propose) -> Answer:
+def propose(call: WriteCall, caller: AgentCaller, command: Propose) -> Answer:
     """A draft for the agent's owner, who edits it and signs it or lets it be; the agent's policy is asked when the mandate is accepted.
 
     Errors: Refusal not_owner, agent_owner_mismatch.
@@ -111,9 +111,9 @@ def _owner_of(call: Call, caller: AgentCaller) -> Account:
     return owner
 
 
-def update(call: Call, caller: OwnerCaller, command: UpdateDraft) -> Answer:
+def update(call: WriteCall, caller: OwnerCaller, command: UpdateDraft) -> Answer:
     """Replace a draft whole. Its agent stays, unless the draft now opens to any agent."""
-    mandate = owned(call, caller, command.id, lock=True)
+    mandate = owned_locked(call, caller, command.id)
     _require_draft(mandate, "an update")
     mandates.replace_terms(call.db, mandate, call.now)
     if command.open_board:
@@ -124,12 +124,12 @@ def update(call: Call, caller: OwnerCaller, command: UpdateDraft) -> Answer:
     return _answer(call, mandate, agent)
 
 
-def assign(call: Call, caller: OwnerCaller, command: AssignAgent) -> Answer:
+def assign(call: WriteCall, caller: OwnerCaller, command: AssignAgent) -> Answer:
     """Designate the agent of a draft; its terms are frozen anew, since they name the agent's wallet.
 
     Errors: InvalidParameterError when the functions that the draft names would come to other rules than when it was written.
     """
-    mandate = owned(call, caller, command.id, lock=True)
+    mandate = owned_locked(call, caller, command.id)
     next_status(Status(mandate.status), Move.ASSIGN, MoveFacts())
     _require_draft(mandate, "an assignment")
     agent = designated(call, caller, command.agent_id)

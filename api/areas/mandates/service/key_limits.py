@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 
 from api.areas.mandates.service.views import readings_of
 from api.kernel.caller import AgentCaller
-from api.kernel.operation import Call, Refusal
+from api.kernel.operation import Call, Refusal, WriteCall
 from api.kernel.payments.offer import ADAPTER
 from api.kernel.sessions import lock_caller
 from core.blocks.queries import latest_block
@@ -59,7 +59,7 @@ def require_within_key_limits(call: Call, caller: AgentCaller, amount_usdc_e6: i
     return mined
 
 
-def keep_signed(call: Call, caller: AgentCaller, signed: Signed, mined: Mined) -> None:
+def keep_signed(call: WriteCall, caller: AgentCaller, signed: Signed, mined: Mined) -> None:
     """Count what the guard signed, before anybody sees it. Calls of one agent come one after the other here, and no node is asked.
 
     Errors: Refusal spend_limit_reached, or auth_invalid when the key was replaced meanwhile: what was signed is forgotten.

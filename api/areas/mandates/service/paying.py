@@ -8,7 +8,7 @@ from api.areas.mandates.schemas import ExecuteCall
 from api.areas.mandates.service.key_limits import Mined, keep_signed
 from api.areas.mandates.service.limits_now import Standing, refusals_left
 from api.kernel.caller import AgentCaller
-from api.kernel.operation import Call, Refusal
+from api.kernel.operation import Call, Refusal, WriteCall
 from api.kernel.payments.offer import ADAPTER
 from core.chain.signer import DigestSigner
 from core.errors import InvalidNumberError, InvalidParameterError
@@ -37,7 +37,7 @@ class Paying:
     signed: Signed
 
 
-def paying_call(call: Call, standing: Standing, vault: str, command: ExecuteCall, resource: str) -> Paying:
+def paying_call(call: WriteCall, standing: Standing, vault: str, command: ExecuteCall, resource: str) -> Paying:
     """Each call signs a new nonce: whatever is paid, the caps count it. Nobody has the signature until `keep` has counted it.
 
     Errors: Refusal server_guard, which stands in the record; temporarily_unavailable without a guard; InvalidParameterError,
@@ -62,7 +62,7 @@ def paying_call(call: Call, standing: Standing, vault: str, command: ExecuteCall
     return Paying(inner, shown, resource, payment["resource_hash"], signed)
 
 
-def keep(call: Call, caller: AgentCaller, standing: Standing, paying: Paying, mined: Mined) -> None:
+def keep(call: WriteCall, caller: AgentCaller, standing: Standing, paying: Paying, mined: Mined) -> None:
     """The last step before the answer, since it locks the agent. Errors: Refusal spend_limit_reached, auth_invalid."""
     keep_signed(call, caller, paying.signed, mined)
     signed_resources.remember(call.db, standing.mandate.id, paying.resource_hash, paying.resource, call.now)
@@ -81,7 +81,7 @@ def _payee(command: ExecuteCall, own: OwnService, resource: str) -> str:
     return own.payee
 
 
-def _require_allowed(call: Call, standing: Standing, own: OwnService, resource: str, pay_to: str) -> None:
+def _require_allowed(call: WriteCall, standing: Standing, own: OwnService, resource: str, pay_to: str) -> None:
     """Errors: Refusal server_guard; the note of it is kept, one a resource and hour, while the day takes more refusals."""
     mandate = standing.mandate
     why = _why_not(mandate, standing, own, resource, pay_to)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from api.areas.mandates.schemas import AgentPath, ReplacePolicy
 from api.areas.mandates.service.access import agent_of_id
 from api.kernel.caller import AgentCaller, OwnerCaller
-from api.kernel.operation import Answer, Call, Refusal
+from api.kernel.operation import Answer, Call, Refusal, WriteCall
 from core.errors import InvalidNumberError
 from core.identity import policies
 from core.identity.tables import Account
@@ -24,7 +24,7 @@ def read(call: Call, caller: AgentCaller | OwnerCaller, command: AgentPath) -> A
     return Answer(_answer(call, agent))
 
 
-def replace(call: Call, caller: OwnerCaller, command: ReplacePolicy) -> Answer:
+def replace(call: WriteCall, caller: OwnerCaller, command: ReplacePolicy) -> Answer:
     agent = agent_of_id(call, command.id)
     _require_own(caller, agent)
     before, after = current_policy(call, agent.id), _policy(command)

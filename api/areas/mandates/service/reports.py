@@ -4,11 +4,11 @@ import uuid
 from typing import Any
 
 from api.areas.mandates.schemas import ReportEvent, ReportRefusal
-from api.areas.mandates.service.access import named_to
+from api.areas.mandates.service.access import named_to, named_to_locked
 from api.areas.mandates.service.limits_now import Standing, allowed_addresses, refusals_left, standing_of
 from api.areas.mandates.service.views import is_paper, vault_of
 from api.kernel.caller import AgentCaller
-from api.kernel.operation import Answer, Call, Refusal
+from api.kernel.operation import Answer, Call, Refusal, WriteCall
 from core.chain.rpc import RpcError
 from core.mandate import rows as mandate_rows
 from core.mandate.ledger import writer as mandate_ledger
@@ -50,12 +50,12 @@ def event_view(row: LedgerRow) -> dict[str, Any]:
 # Events
 
 
-def event(call: Call, caller: AgentCaller, command: ReportEvent) -> Answer:
+def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer:
     """Store a report: 200, or 202 with `violation` true and its codes when it breaks a rule."""
     kind, payload = agent_kind(command.kind), _payload(command)
     refuse_reserved_keys(payload)
     is_unseen = _is_unseen(call, named_to(call, caller, command.id), kind, command.tx_hash, payload)  # a node is asked without the lock
-    mandate = named_to(call, caller, command.id, lock=True)
+    mandate = named_to_locked(call, caller, command.id)
     _require_signed(mandate)
     standing = standing_of(call, mandate)
     if is_paper(mandate) and standing.state.is_ended and kind in TRADES:
@@ -127,7 +127,7 @@ def _stored(standing: Standing, row: LedgerRow, violation: Violation | None, not
     return Answer(body | {"event": event_view(row)}, status=202 if codes else 200)
 
 
-def _refused_after_stop(call: Call, mandate: Mandate, command: ReportEvent, kind: Kind) -> Refusal:
+def _refused_after_stop(call: WriteCall, mandate: Mandate, command: ReportEvent, kind: Kind) -> Refusal:
     """A paper trade after the end: refused, and the refusal itself is in the record (decisions 20)."""
     note = after_stop_note(
         kind=kind,
@@ -149,9 +149,9 @@ def _refused_after_stop(call: Call, mandate: Mandate, command: ReportEvent, kind
 # Refusals
 
 
-def refusal(call: Call, caller: AgentCaller, command: ReportRefusal) -> Answer:
+def refusal(call: WriteCall, caller: AgentCaller, command: ReportRefusal) -> Answer:
     """Store a refused attempt: one row for each transaction; one that the record has already is answered, not written again."""
-    mandate = named_to(call, caller, command.id, lock=True)
+    mandate = named_to_locked(call, caller, command.id)
     _require_signed(mandate)
     report = refusal_report(command.reason, command.tx_hash, command.amount_usdc)
     known = _known_refusal(call, mandate, report)

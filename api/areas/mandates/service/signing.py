@@ -1,12 +1,12 @@
 """Terms, their signature, and calling a mandate off before it has a vault (wallet spec 2.9, 5.5; decisions 37, 48)."""
 
 from api.areas.mandates.schemas import MandatePath, SignTerms
-from api.areas.mandates.service.access import owned
+from api.areas.mandates.service.access import owned, owned_locked
 from api.areas.mandates.service.current import current_of
 from api.areas.mandates.service.owner_calls import cancel_terms_call, stop_call_of
 from api.areas.mandates.service.views import agent_notice, digest_of, mandate_view, rules_of, terms_of
 from api.kernel.caller import OwnerCaller
-from api.kernel.operation import Answer, Call, Refusal
+from api.kernel.operation import Answer, Call, Refusal, WriteCall
 from core.chain.signatures import verify_digest
 from core.identity import queries as identity
 from core.mandate.chain.typed_data import terms_typed_data, typed_data_parts
@@ -42,9 +42,9 @@ def terms(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
     )
 
 
-def sign(call: Call, caller: OwnerCaller, command: SignTerms) -> Answer:
+def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer:
     """Hand in the signature of the frozen terms."""
-    mandate = owned(call, caller, command.id, lock=True)
+    mandate = owned_locked(call, caller, command.id)
     next_status(Status(mandate.status), Move.SIGN, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
     document = terms_of(mandate)
     if call.now.timestamp() >= document.ends_at:
@@ -62,9 +62,9 @@ def sign(call: Call, caller: OwnerCaller, command: SignTerms) -> Answer:
     return Answer({"mandate": mandate_view(call, mandate)})
 
 
-def cancel(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
+def cancel(call: WriteCall, caller: OwnerCaller, command: MandatePath) -> Answer:
     """Drop a draft at once. Of signed terms the answer has the calls that end them on chain, and nothing has ended before one is mined."""
-    mandate = owned(call, caller, command.id, lock=True)
+    mandate = owned_locked(call, caller, command.id)
     current = current_of(call, mandate)
     facts = MoveFacts(market_mode=MarketMode(mandate.market_mode), has_vault=current.vault is not None)
     next_status(current.status, Move.CANCEL, facts)

@@ -11,7 +11,8 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import select
 
-from api.kernel.operation import Deps, Limits
+from api.kernel.limits import Limits
+from api.kernel.operation import Deps
 from api.main import create_app
 from core.custody import queries as custody
 from core.custody.keys import CustodySigner, KeyMaker, KeyRing

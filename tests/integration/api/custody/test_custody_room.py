@@ -10,7 +10,7 @@ import pytest
 from eth_account import Account as Keys
 from sqlalchemy import update
 
-from api.kernel.operation import Limits
+from api.kernel.limits import Limits
 from core.custody.rules import TRANSFER_GAS
 from core.identity.tables import Account
 from core.keeper import gas

@@ -12,7 +12,7 @@ from eth_utils.crypto import keccak
 from sqlalchemy import update
 from structlog.testing import capture_logs
 
-from api.kernel.operation import Limits
+from api.kernel.limits import Limits
 from core.chain.abi import hex_text
 from core.chain.rpc import Rpc
 from core.custody.tables import CustodialTransfer, CustodialWallet

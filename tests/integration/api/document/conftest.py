@@ -8,8 +8,9 @@ import pytest
 from eth_account import Account
 from starlette.testclient import TestClient
 
+from api.catalogue import catalogue
 from api.kernel.operation import Deps
-from api.main import OPERATIONS, create_app
+from api.main import create_app, routed
 from core.db.engine import Database
 from tests.integration.api.conformance import Conformance
 from tests.integration.api.conftest import BASE_URL, Clock
@@ -34,7 +35,7 @@ def live(
     clock.now = datetime.now(UTC)
     real = replace(deps, chain=deployed.reader, contracts=deployed.contracts)
     with TestClient(create_app(real), base_url=BASE_URL) as client:
-        client.event_hooks = {"request": [], "response": [Conformance(OPERATIONS, real)]}
+        client.event_hooks = {"request": [], "response": [Conformance(routed(catalogue()), real)]}
         owner, agent = Account.from_key(OWNER.private_key), Account.from_key(AGENT.private_key)
         people = Stage(client, database, clock, chain, owner_wallet=owner, agent_wallet=agent).enter()
         yield Live(people, deployed, follower)

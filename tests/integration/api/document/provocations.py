@@ -17,7 +17,7 @@ from sqlalchemy import make_url
 from starlette.testclient import TestClient
 
 from api.kernel.metrics import Metrics
-from api.main import OPERATIONS, create_app
+from api.main import create_app
 from core.db.engine import Database
 from tests.integration.api import probe
 from tests.integration.api.conftest import BASE_URL, KEY
@@ -202,8 +202,7 @@ def without_migrations(scene: Scene) -> Attempt:
     scene.ends.callback(drop, scene, name)
     scene.database_url = make_url(scene.database_url).set(database=name).render_as_string(hide_password=False)
     database = scene.ends.enter_context(closing(Database(scene.database_url)))
-    operations = (*OPERATIONS, probe.operation(Gate()))  # the stage's client has put the probe into the catalogue
-    app = create_app(replace(scene.deps, database=database, metrics=Metrics(database)), operations)
+    app = create_app(replace(scene.deps, catalogue=probe.catalogue(Gate()), database=database, metrics=Metrics(database)))
     scene.client = scene.ends.enter_context(TestClient(app, base_url=BASE_URL))
     return Attempt(method="POST", path="/auth/agent/connect", fields={"agent_name": "quant"}, tool="agent_connect")
 

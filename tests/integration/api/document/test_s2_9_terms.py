@@ -7,7 +7,7 @@ from eth_account import Account
 from eth_account.messages import encode_typed_data
 from eth_account.signers.local import LocalAccount
 
-from api.catalog import ROWS
+from api.catalogue import catalogue
 from core.mandate import queries as mandates
 from core.mandate.chain.typed_data import guard_targets_hash, rules_hash, terms_digest
 from core.mandate.rules.terms import rules_from_json, terms_from_json
@@ -129,4 +129,4 @@ def test_the_wallets_tools__have_the_documents_names() -> None:
         "mandate_propose", "mandate_report_event", "mandate_report_refusal", "mandate_stop", "mandate_accept", "mandate_execute_call",
         "mandate_unwind_call", "mandate_approvals",
     }  # fmt: skip
-    assert documented <= {row.tool.name for row in ROWS.values() if row.tool is not None}
+    assert documented <= {row.tool.name for row in catalogue().by_key.values() if row.tool is not None}

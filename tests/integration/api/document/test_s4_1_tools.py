@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from api.catalog import Profile, rows_by_tool
+from api.catalogue import catalogue
+from api.kernel.tool import Profile
 from tests.integration.api.mandates.stage import ADAPTER, CHAIN_ID, Stage
 from tests.integration.api.tools.conftest import call, message, send
 
@@ -45,7 +46,7 @@ def test_the_fifteen_tools__carry_the_hints_of_their_kind(stage: Stage) -> None:
 
 @pytest.mark.row("4.1 every tool has an HTTP twin")
 def test_each_tools_twin__is_the_route_of_its_row(stage: Stage) -> None:
-    rows = rows_by_tool(Profile.FULL)
+    rows = catalogue().tools(Profile.FULL)
     twins = {name: (method, path.replace("{agent}", "{id}")) for name, (_, method, path) in TOOLS.items()}
     assert {name: (rows[name].method, rows[name].path.removeprefix("/mandate-wallet")) for name in TOOLS} == twins
 

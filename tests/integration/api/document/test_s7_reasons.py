@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from api.catalog import Profile, rows_by_tool
+from api.catalogue import catalogue
 from api.kernel.operation import Deps
 from api.kernel.reasons import reasons_of
-from api.main import OPERATIONS
+from api.kernel.tool import Profile
+from api.main import routed
 from core.db import migrate
 from core.db.embedded import EmbeddedPostgres
 from tests.integration.api.document import provocations as p
@@ -174,8 +175,8 @@ def test_the_cases__are_the_documents_reasons() -> None:
 
 
 def test_the_reasons_that_no_tool_meets__are_those_that_no_tool_declares() -> None:
-    tools = {row.key for row in rows_by_tool(Profile.FULL).values()}
-    met = {reason for operation in OPERATIONS if operation.key in tools for reason in reasons_of(operation)}
+    tools = {row.key for row in catalogue().tools(Profile.FULL).values()}
+    met = {reason for operation in routed(catalogue()) if operation.key in tools for reason in reasons_of(operation)}
     assert set(DOCUMENT) - met == NOT_BY_TOOL
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from api.catalog import CATALOG, Family
-from api.kernel.operation import Deps
+from api.catalogue import catalogue
+from api.kernel.operation import Deps, Family
 from core.db.embedded import EmbeddedPostgres
 from tests.integration.api.conftest import connect, reason
 from tests.integration.api.document.refusal_cases import DOORS, WALLET, Attempt, Scene, by_http, set_up, use_up_calls
@@ -129,7 +129,7 @@ def test_an_agents_number__is_finite_within_a_million_millions_and_has_six_decim
 @pytest.mark.row("7 a body with a secret-like field is refused 400")
 @pytest.mark.parametrize("fields", [{"api_key": "hunter2"}, {"payload": [{"deep": {"exchangeApiSecret": "hunter2"}}]}])
 def test_a_secret_like_field__is_refused_by_every_wallet_route_whoever_calls(scene: Scene, fields: Mapping[str, Any]) -> None:
-    writes = [row for row in CATALOG if row.family is Family.WALLET and row.method in ("POST", "PUT")]
+    writes = [row for row in catalogue().operations if row.family is Family.WALLET and row.method in ("POST", "PUT")]
     assert len(writes) > 10
     for row in writes:
         path = row.path.format(id="1" if "/agents/" in row.path else "m_aaaaaaaaaa")

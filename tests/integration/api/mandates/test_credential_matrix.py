@@ -7,8 +7,8 @@ import httpx
 import pytest
 from eth_account import Account
 
-from api.catalog import CATALOG, Row
-from api.kernel.operation import Deps
+from api.catalogue import catalogue
+from api.kernel.operation import Deps, Operation
 from api.kernel.tokens import token_hash
 from core.identity import queries as identity
 from core.identity.tables import ApiKey
@@ -87,8 +87,8 @@ def headers(stage: Stage, deps: Deps) -> dict[Who, dict[str, str]]:
 
 
 @pytest.mark.row("5 the owner's session is required")
-@pytest.mark.parametrize("row", CATALOG, ids=lambda row: row.key)
-def test_each_credential__gets_what_the_matrix_says(stage: Stage, headers: dict[Who, dict[str, str]], row: Row) -> None:
+@pytest.mark.parametrize("row", catalogue().operations, ids=lambda row: row.key)
+def test_each_credential__gets_what_the_matrix_says(stage: Stage, headers: dict[Who, dict[str, str]], row: Operation) -> None:
     mandate_id = stage.working()
     path = row.path.replace("/mandates/{id}", f"/mandates/{mandate_id}").replace("/agents/{id}", f"/agents/{stage.agent_id}")
     for name, filled in PATHS.items():
@@ -100,7 +100,7 @@ def test_each_credential__gets_what_the_matrix_says(stage: Stage, headers: dict[
     assert found == {who.says: expected(row, who) for who in Who}
 
 
-def _answer(stage: Stage, row: Row, path: str, sent: dict[str, str]) -> str:
+def _answer(stage: Stage, row: Operation, path: str, sent: dict[str, str]) -> str:
     fields = FIELDS.get(row.key, dict(row.example or {}))
     answer: httpx.Response = (
         stage.client.request(row.method, path, params=fields, headers=sent)

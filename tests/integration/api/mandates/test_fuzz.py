@@ -15,22 +15,24 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance, status_code_conformance
 
 from api.areas.discovery.service import NAME, VERSION
-from api.catalog import ROWS, Auth, Row
+from api.catalogue import catalogue
+from api.kernel import auth
 from api.kernel.openapi import document
-from api.main import OPERATIONS
+from api.kernel.operation import Operation
+from api.main import routed
 from tests.integration.api.mandates.stage import Stage
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "4"))
 CHECKS = [status_code_conformance, content_type_conformance, response_schema_conformance]
 UNAVAILABLE = 503  # a route that needs the chain says so; the document declares it
-SCHEMA = schemathesis.openapi.from_dict(document(OPERATIONS, NAME, VERSION, "http://testserver"))
+SCHEMA = schemathesis.openapi.from_dict(document(routed(catalogue()), NAME, VERSION, "http://testserver"))
 BY_KEY = {one.ok().definition.raw["operationId"]: one.ok() for one in SCHEMA.get_all_operations()}
 
 
-@pytest.mark.parametrize("key", [one.key for one in OPERATIONS])
+@pytest.mark.parametrize("key", [one.key for one in routed(catalogue())])
 def test_no_made_up_call__is_answered_otherwise_than_declared(stage: Stage, key: str) -> None:
     ids = cycle([None, {"id": stage.working()}, {"id": stage.agent_id}])
-    callers = cycle([stage.agent, stage.owner, *_admitted(stage, ROWS[key]), {}])
+    callers = cycle([stage.agent, stage.owner, *_admitted(stage, catalogue().by_key[key]), {}])
 
     @settings(max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(case=BY_KEY[key.replace(".", "_")].as_strategy())
@@ -45,9 +47,9 @@ def test_no_made_up_call__is_answered_otherwise_than_declared(stage: Stage, key:
     answers_as_declared()
 
 
-def _admitted(stage: Stage, row: Row) -> list[dict[str, str]]:
+def _admitted(stage: Stage, row: Operation) -> list[dict[str, str]]:
     """Callers that the route takes, twice, so that most calls get past the door."""
-    takes = {Auth.KEY: [stage.agent], Auth.OWNER: [stage.owner], Auth.KEY_OR_OWNER: [stage.agent, stage.owner]}
+    takes = {auth.BY_KEY: [stage.agent], auth.BY_OWNER: [stage.owner], auth.BY_KEY_OR_OWNER: [stage.agent, stage.owner]}
     return 2 * takes.get(row.auth, [{}])
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from api.catalog import CATALOG, Row
+from api.catalogue import catalogue
+from api.kernel.operation import Operation
 from tests.integration.api.conftest import KEY, bearer
 from tests.integration.api.mandates.stage import Stage
 
@@ -17,8 +18,8 @@ BODY: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("row", CATALOG, ids=lambda row: row.key)
-def test_a_marked_secret__is_in_no_log_line(stage: Stage, row: Row, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("row", catalogue().operations, ids=lambda row: row.key)
+def test_a_marked_secret__is_in_no_log_line(stage: Stage, row: Operation, caplog: pytest.LogCaptureFixture) -> None:
     mandate_id = stage.draft()
     path = row.path.replace("{id}", stage.agent_id if "/agents/" in row.path else mandate_id)
     credentials = [{}, stage.agent, stage.owner, {KEY: MARK}, bearer(MARK)]
@@ -31,7 +32,7 @@ def test_a_marked_secret__is_in_no_log_line(stage: Stage, row: Row, caplog: pyte
     assert [secret for secret in secrets if secret in written] == []
 
 
-def _send(stage: Stage, row: Row, path: str, headers: dict[str, str]) -> None:
+def _send(stage: Stage, row: Operation, path: str, headers: dict[str, str]) -> None:
     query = {"api_key": MARK, "cursor": MARK}
     if row.method == "GET":
         stage.client.get(path, params=query, headers=headers)

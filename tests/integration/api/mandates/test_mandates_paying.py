@@ -11,7 +11,8 @@ from eth_account import Account
 from starlette.testclient import TestClient
 
 from api.areas.mandates.service.paying import HOLDS_S
-from api.kernel.operation import Deps, Limits
+from api.kernel.limits import Limits
+from api.kernel.operation import Deps
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.settlers import settler_in_process
 from api.main import create_app

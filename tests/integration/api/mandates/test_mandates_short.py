@@ -5,9 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-
 from api.areas.mandates.routes import OPERATIONS
-from api.catalog import Auth
+
+from api.kernel import auth
 from api.kernel.operation import Operation
 from core.blocks.tables import ChainBlock
 from core.mandate.queries import find_mandate
@@ -131,15 +131,15 @@ BODIES: dict[str, dict[str, Any]] = {
     "mandates.execute_call": {"target": ADAPTER, "function": "buy(uint256)", "args": ["1"], "amount_usdc": "1.000000"},
 }
 QUERIES = {"mandates.deposit_call": {"amount_usdc": "1.000000"}}
-OF_ONE = [one for one in OPERATIONS if "/mandates/{id}" in one.row.path and one.key not in WITHOUT_STATE]
+OF_ONE = [one for one in OPERATIONS if "/mandates/{id}" in one.path and one.key not in WITHOUT_STATE]
 
 
 @pytest.mark.parametrize("operation", OF_ONE, ids=lambda one: one.key)
 def test_each_operation__says_it_or_answers_nothing(stage: Stage, short: str, operation: Operation) -> None:
     """A refusal names no state; 503 says that the chain cannot be asked. An answer says data_issue, wherever in it."""
-    path, is_agents = operation.row.path.format(id=short).removeprefix("/mandate-wallet"), operation.row.auth is Auth.KEY
+    path, is_agents = operation.path.format(id=short).removeprefix("/mandate-wallet"), operation.auth is auth.BY_KEY
     who = stage.agent if is_agents else stage.owner
-    answer = stage.call(operation.row.method, path, who, BODIES.get(operation.key, {}), **QUERIES.get(operation.key, {}))
+    answer = stage.call(operation.method, path, who, BODIES.get(operation.key, {}), **QUERIES.get(operation.key, {}))
     if answer.status_code < 300:
         assert '"data_issue":true' in answer.text.replace(" ", "")
     else:

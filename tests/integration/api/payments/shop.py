@@ -14,7 +14,8 @@ from httpx import Response
 from starlette.testclient import TestClient
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse
 
-from api.kernel.operation import Deps, Limits
+from api.kernel.limits import Limits
+from api.kernel.operation import Deps
 from api.kernel.payments.rails import GasBudget, Rails, Settler
 from api.kernel.payments.settlers import settler_in_process
 from api.main import create_app

@@ -20,8 +20,9 @@ from x402.mcp import wrap_mcp_client_with_payment
 from x402.mechanisms.evm.exact import register_exact_evm_client
 from x402.mechanisms.evm.signers import EthAccountSigner
 
-from api.catalog import ROWS, Profile, Tool, ToolKind
+from api.catalogue import catalogue
 from api.kernel.operation import Deps
+from api.kernel.tool import Profile, Tool, ToolKind
 from api.main import create_app
 from tests.integration.api.payments.shop import PAGE, PRICE, Shop, shop_on, usdc_where_stock_clients_know_it
 from tests.integration.api.serving import served
@@ -36,7 +37,7 @@ def tooled(deployed: DeployedChain, deps: Deps, monkeypatch: pytest.MonkeyPatch)
     """A shop whose page is a tool too; its USDC stands where Base Sepolia has it, which the stock client knows."""
     usdc_where_stock_clients_know_it(deployed)
     tool = Tool(TOOL, "Read a page", ToolKind.READ, Profile.CONNECTOR)
-    monkeypatch.setitem(ROWS, "playbooks.read", replace(ROWS["playbooks.read"], tool=tool))
+    monkeypatch.setitem(catalogue().by_key, "playbooks.read", replace(catalogue().by_key["playbooks.read"], tool=tool))
     opened = shop_on(deployed, replace(deps, clock=lambda: datetime.now(UTC)))
     with opened.client:
         yield opened

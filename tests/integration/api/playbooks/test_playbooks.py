@@ -5,7 +5,7 @@ import re
 import pytest
 
 from api.areas.playbooks.shelf import FOLDER, MANIFEST, shelf
-from api.catalog import CATALOG
+from api.catalogue import catalogue
 from tests.integration.api.conftest import KEY, TestClient, connect
 
 MARKDOWN = "text/markdown; charset=utf-8"
@@ -52,7 +52,7 @@ def test_the_manifest__names_every_file_of_the_folder_once() -> None:
 
 
 def test_every_call_that_a_guide_names__is_of_the_catalogue() -> None:
-    served = {f"{row.method} {row.path}" for row in CATALOG}
+    served = {f"{row.method} {row.path}" for row in catalogue().operations}
     texts = [page.text for page in shelf().atoms.values()] + [
         page.text for book in shelf().playbooks.values() for page in book.pages.values()
     ]

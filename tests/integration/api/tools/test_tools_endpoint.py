@@ -9,9 +9,10 @@ from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient as AnyClient
 from structlog.testing import capture_logs
 
-from api.catalog import ROWS, Profile, Row, Tool, ToolKind
-from api.kernel.operation import Deps
-from api.main import OPERATIONS, create_app
+from api.catalogue import catalogue
+from api.kernel.operation import Deps, Operation
+from api.kernel.tool import Profile, Tool, ToolKind
+from api.main import create_app
 from core.db.engine import Database
 from tests.integration.api import probe
 from tests.integration.api.conftest import KEY, Limit, TestClient, bearer, connect
@@ -266,8 +267,8 @@ def test_the_call_after_the_last__is_refused_by_result_and_the_message_by_status
 def probed(deps: Deps, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> AnyClient:
     """An application whose probe is a tool."""
     row = replace(probe.ROW, tool=Tool("probe", "Probe", ToolKind.WRITE, Profile.FULL))
-    monkeypatch.setitem(cast("dict[str, Row]", ROWS), row.key, row)
-    return AnyClient(create_app(deps, (*OPERATIONS, probe.operation(gate))), base_url="http://testserver")
+    monkeypatch.setitem(cast("dict[str, Operation]", catalogue().by_key), row.key, row)
+    return AnyClient(create_app(replace(deps, catalogue=probe.catalogue(gate))), base_url="http://testserver")
 
 
 def test_a_defect__is_a_result_with_the_request_id(probed: AnyClient) -> None:

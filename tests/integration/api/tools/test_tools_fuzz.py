@@ -8,11 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from api.catalog import Profile, rows_by_tool
+from api.catalogue import catalogue
+from api.kernel.tool import Profile
 from tests.integration.api.conftest import KEY, Limit, TestClient, connect
 from tests.integration.api.tools.conftest import JSON
 
-TOOLS = list(rows_by_tool(Profile.FULL))
+TOOLS = list(catalogue().tools(Profile.FULL))
 
 
 def objects(values: Any) -> Any:

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from api.catalog import Profile, Row, rows_by_tool
+from api.catalogue import catalogue
+from api.kernel.operation import Operation
+from api.kernel.tool import Profile
 from tests.integration.api.conftest import KEY, TestClient, bearer
 from tests.integration.api.mandates.stage import ADAPTER, DRAFT, Stage
 from tests.integration.api.tools.conftest import call
@@ -59,9 +61,11 @@ def test_an_unknown_value__stays_null(stage: Stage) -> None:
     assert result["structuredContent"]["total_cap_usdc"] is None
 
 
-@pytest.mark.parametrize("row", rows_by_tool(Profile.FULL).values(), ids=lambda row: row.tool.name)
+@pytest.mark.parametrize("row", catalogue().tools(Profile.FULL).values(), ids=lambda row: row.tool.name)
 @pytest.mark.parametrize("headers", [{}, {KEY: "svc_key_x"}, bearer("x")], ids=["nobody", "an unknown key", "an unknown session"])
-def test_a_call_that_is_not_admitted__is_refused_as_its_route_refuses_it(client: TestClient, row: Row, headers: dict[str, str]) -> None:
+def test_a_call_that_is_not_admitted__is_refused_as_its_route_refuses_it(
+    client: TestClient, row: Operation, headers: dict[str, str]
+) -> None:
     assert row.tool is not None
     ids = {"id": "1" if "/agents/" in row.path else "m_aaaaaaaaaa"} if "{id}" in row.path else {}
     answer = client.request(row.method, row.path.format(**ids), json={} if row.method != "GET" else None, headers=headers)

@@ -190,7 +190,7 @@ def test_signing__without_eth_account__says_what_to_install(monkeypatch: pytest.
 
 
 def test_importing_the_client__needs_neither_the_service_nor_eth_account() -> None:
-    heavy = ("eth_account", "web3", "fastapi", "pydantic", "sqlalchemy", "core", "api.kernel", "api.catalog")
+    heavy = ("eth_account", "web3", "fastapi", "pydantic", "sqlalchemy", "core", "api.kernel", "api.catalogue")
     found = subprocess.run(
         [sys.executable, "-c", f"import sys, api.client; print([name for name in {heavy!r} if name in sys.modules])"],
         capture_output=True,

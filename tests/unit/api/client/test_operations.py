@@ -5,10 +5,10 @@ from pathlib import Path
 
 import httpx
 
-from api.catalog import ROWS
+from api.catalogue import catalogue
 from api.client import Client
 from api.client.client import fill_path
-from api.main import OPERATIONS
+from api.main import routed
 from scripts.export_client import module
 from tests.unit.api.client.service import Service
 
@@ -16,20 +16,20 @@ ROOT = Path(__file__).resolve().parents[4]
 
 
 def test_the_file_is_what_the_catalogue_says_now() -> None:
-    assert (ROOT / "api" / "client" / "operations.py").read_text() == module(OPERATIONS)
+    assert (ROOT / "api" / "client" / "operations.py").read_text() == module(routed(catalogue()))
 
 
 def test_every_operation__is_one_method_of_its_area() -> None:
     client = Client("http://service.example")
 
-    for operation in OPERATIONS:
-        area, _, name = operation.row.key.partition(".")
-        assert inspect.ismethod(getattr(getattr(client, area), name)), operation.row.key
+    for operation in routed(catalogue()):
+        area, _, name = operation.key.partition(".")
+        assert inspect.ismethod(getattr(getattr(client, area), name)), operation.key
 
 
 def test_every_method__sends_the_method_path_and_key_of_its_row() -> None:
-    for operation in OPERATIONS:
-        row = operation.row
+    for operation in routed(catalogue()):
+        row = operation
         service = Service([httpx.Response(200, json={})])
         area, _, name = row.key.partition(".")
         method = getattr(getattr(service.client(key="k", session="s", bearer="b"), area), name)
@@ -37,7 +37,7 @@ def test_every_method__sends_the_method_path_and_key_of_its_row() -> None:
 
         method(**{one.name: "1" for one in needed})
 
-        in_path = {name: "1" for name in operation.command_type.model_fields if f"{{{name}" in row.path}
+        in_path = {name: "1" for name in operation.command.model_fields if f"{{{name}" in row.path}
         assert (service.calls[0].method, service.calls[0].url.path) == (row.method, fill_path(row.path, in_path)[0])
         assert ("Idempotency-Key" in service.calls[0].headers) is row.idempotent
 
@@ -45,4 +45,4 @@ def test_every_method__sends_the_method_path_and_key_of_its_row() -> None:
 def test_the_statuses_that_are_answers__name_rows() -> None:
     from scripts.export_client import ALSO_ANSWERS
 
-    assert set(ALSO_ANSWERS) <= set(ROWS)
+    assert set(ALSO_ANSWERS) <= set(catalogue().by_key)

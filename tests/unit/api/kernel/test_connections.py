@@ -10,6 +10,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from api.catalogue import catalogue
 from api.kernel.connections import BoundedProtocol, ConnectionBounds
 from api.kernel.protocol import protocol_of
 
@@ -89,7 +90,7 @@ class Hours:
 
 class Server:
     def __init__(self) -> None:
-        self.protocol = protocol_of(BOUNDS)
+        self.protocol = protocol_of(BOUNDS, catalogue())
         self.config = uvicorn.Config(application, http=self.protocol, log_config=None, lifespan="off")
         self.state = ServerState()
         self.hours = Hours()

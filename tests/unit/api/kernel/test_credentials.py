@@ -4,10 +4,23 @@ from dataclasses import replace
 
 import pytest
 
-from api.catalog import Auth, Family, Row
+from api.catalogue import catalogue
+from api.kernel.auth import (
+    ANYBODY,
+    ANYBODY_OR_KEY_OR_OWNER,
+    ANYBODY_OR_OWNER,
+    BY_BEARER,
+    BY_KEY,
+    BY_KEY_OR_OWNER,
+    BY_KEY_OWNER_OR_BEARER,
+    BY_OPERATOR,
+    BY_OWNER,
+    BY_SESSION,
+    Auth,
+)
 from api.kernel.caller import AgentCaller, BearerCaller, Caller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.credentials import Proven, caller_for
-from api.kernel.operation import Refusal
+from api.kernel.operation import Family, Operation, Refusal
 from api.kernel.scopes import require_scope
 
 WALLET = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
@@ -17,8 +30,8 @@ BEARER = BearerCaller(account_id=1001, name="a", wallet_address=None)
 OPERATOR = OperatorCaller(account_id=1003, key_id=2)
 
 
-def row(auth: Auth, family: Family = Family.WALLET, scope: str | None = None) -> Row:
-    return Row(key="x.y", method="GET", path="/x", auth=auth, section="", summary="", family=family, scope=scope)
+def operation(auth: Auth[Caller], family: Family = Family.WALLET, scope: str | None = None) -> Operation:
+    return replace(catalogue().by_key["discovery.live"], key="x.y", auth=auth, family=family, scope=scope)
 
 
 def proven(*callers: Caller) -> Proven:
@@ -30,68 +43,68 @@ def proven(*callers: Caller) -> Proven:
 @pytest.mark.parametrize(
     ("auth", "sent", "seen"),
     [
-        (Auth.NONE, (AGENT, OWNER), Nobody()),
-        (Auth.KEY, (AGENT, OWNER), AGENT),
-        (Auth.OWNER, (AGENT, OWNER), OWNER),
-        (Auth.BEARER, (AGENT, BEARER), BEARER),
-        (Auth.KEY_OR_OWNER, (AGENT, OWNER), AGENT),
-        (Auth.KEY_OR_OWNER, (OWNER,), OWNER),
-        (Auth.KEY_OWNER_OR_BEARER, (AGENT, OWNER), AGENT),
-        (Auth.KEY_OWNER_OR_BEARER, (OWNER,), OWNER),
-        (Auth.KEY_OWNER_OR_BEARER, (BEARER,), BEARER),
-        (Auth.NONE_OR_OWNER, (AGENT,), Nobody()),
-        (Auth.NONE_OR_OWNER, (OWNER,), OWNER),
-        (Auth.OPTIONAL, (), Nobody()),
-        (Auth.OPTIONAL, (AGENT,), AGENT),
-        (Auth.OPERATOR, (OPERATOR,), OPERATOR),
-        (Auth.OPERATOR, (OWNER,), OperatorCaller(account_id=1002, key_id=None)),
+        (ANYBODY, (AGENT, OWNER), Nobody()),
+        (BY_KEY, (AGENT, OWNER), AGENT),
+        (BY_OWNER, (AGENT, OWNER), OWNER),
+        (BY_BEARER, (AGENT, BEARER), BEARER),
+        (BY_KEY_OR_OWNER, (AGENT, OWNER), AGENT),
+        (BY_KEY_OR_OWNER, (OWNER,), OWNER),
+        (BY_KEY_OWNER_OR_BEARER, (AGENT, OWNER), AGENT),
+        (BY_KEY_OWNER_OR_BEARER, (OWNER,), OWNER),
+        (BY_KEY_OWNER_OR_BEARER, (BEARER,), BEARER),
+        (ANYBODY_OR_OWNER, (AGENT,), Nobody()),
+        (ANYBODY_OR_OWNER, (OWNER,), OWNER),
+        (ANYBODY_OR_KEY_OR_OWNER, (), Nobody()),
+        (ANYBODY_OR_KEY_OR_OWNER, (AGENT,), AGENT),
+        (BY_OPERATOR, (OPERATOR,), OPERATOR),
+        (BY_OPERATOR, (OWNER,), OperatorCaller(account_id=1002, key_id=None)),
     ],
 )
-def test_of_several_credentials__the_routes_kind_decides(auth: Auth, sent: tuple[Caller, ...], seen: Caller) -> None:
-    operators = frozenset({WALLET.lower()}) if auth is Auth.OPERATOR else frozenset[str]()
-    assert caller_for(row(auth), proven(*sent), operators) == seen
+def test_of_several_credentials__the_routes_kind_decides(auth: Auth[Caller], sent: tuple[Caller, ...], seen: Caller) -> None:
+    operators = frozenset({WALLET.lower()}) if auth is BY_OPERATOR else frozenset[str]()
+    assert caller_for(operation(auth), proven(*sent), operators) == seen
 
 
-@pytest.mark.parametrize("auth", [Auth.OWNER, Auth.KEY_OR_OWNER, Auth.KEY_OWNER_OR_BEARER])
-def test_an_operators_session__is_no_owners(auth: Auth) -> None:
+@pytest.mark.parametrize("auth", [BY_OWNER, BY_KEY_OR_OWNER, BY_KEY_OWNER_OR_BEARER])
+def test_an_operators_session__is_no_owners(auth: Auth[Caller]) -> None:
     with pytest.raises(Refusal) as refused:
-        caller_for(row(auth), proven(OWNER), frozenset({WALLET.lower()}))
+        caller_for(operation(auth), proven(OWNER), frozenset({WALLET.lower()}))
     assert refused.value.reason == "not_authorized"
 
 
-@pytest.mark.parametrize("auth", [Auth.NONE, Auth.NONE_OR_OWNER, Auth.OPTIONAL])
-def test_an_operators_session__is_nobodys_where_nobody_may_call(auth: Auth) -> None:
-    assert caller_for(row(auth), proven(OWNER), frozenset({WALLET.lower()})) == Nobody()
+@pytest.mark.parametrize("auth", [ANYBODY, ANYBODY_OR_OWNER, ANYBODY_OR_KEY_OR_OWNER])
+def test_an_operators_session__is_nobodys_where_nobody_may_call(auth: Auth[Caller]) -> None:
+    assert caller_for(operation(auth), proven(OWNER), frozenset({WALLET.lower()})) == Nobody()
 
 
 def test_an_operators_session__may_end_itself() -> None:
-    assert caller_for(replace(row(Auth.OWNER), operator_too=True), proven(OWNER), frozenset({WALLET.lower()})) == OWNER
+    assert caller_for(operation(BY_SESSION), proven(OWNER), frozenset({WALLET.lower()})) == OWNER
 
 
 @pytest.mark.parametrize(
     ("auth", "family", "sent", "reason"),
     [
-        (Auth.KEY, Family.WALLET, (), "auth_required"),
-        (Auth.KEY, Family.WALLET, (OWNER,), "auth_required"),
-        (Auth.KEY, Family.WALLET, (OPERATOR,), "auth_required"),
-        (Auth.OWNER, Family.WALLET, (AGENT,), "scope_denied"),
-        (Auth.OWNER, Family.CORE, (AGENT,), "auth_required"),
-        (Auth.OWNER, Family.WALLET, (BEARER,), "auth_invalid"),
-        (Auth.BEARER, Family.CORE, (OWNER,), "auth_invalid"),
-        (Auth.BEARER, Family.CORE, (AGENT,), "auth_required"),
-        (Auth.KEY_OWNER_OR_BEARER, Family.CORE, (), "auth_required"),
-        (Auth.KEY_OWNER_OR_BEARER, Family.CORE, (OPERATOR,), "auth_required"),
-        (Auth.OPERATOR, Family.CORE, (), "auth_required"),
-        (Auth.OPERATOR, Family.CORE, (BEARER,), "not_authorized"),
-        (Auth.OPERATOR, Family.CORE, (AGENT,), "not_authorized"),
-        (Auth.OPERATOR, Family.CORE, (OWNER,), "not_authorized"),
+        (BY_KEY, Family.WALLET, (), "auth_required"),
+        (BY_KEY, Family.WALLET, (OWNER,), "auth_required"),
+        (BY_KEY, Family.WALLET, (OPERATOR,), "auth_required"),
+        (BY_OWNER, Family.WALLET, (AGENT,), "scope_denied"),
+        (BY_OWNER, Family.CORE, (AGENT,), "auth_required"),
+        (BY_OWNER, Family.WALLET, (BEARER,), "auth_invalid"),
+        (BY_BEARER, Family.CORE, (OWNER,), "auth_invalid"),
+        (BY_BEARER, Family.CORE, (AGENT,), "auth_required"),
+        (BY_KEY_OWNER_OR_BEARER, Family.CORE, (), "auth_required"),
+        (BY_KEY_OWNER_OR_BEARER, Family.CORE, (OPERATOR,), "auth_required"),
+        (BY_OPERATOR, Family.CORE, (), "auth_required"),
+        (BY_OPERATOR, Family.CORE, (BEARER,), "not_authorized"),
+        (BY_OPERATOR, Family.CORE, (AGENT,), "not_authorized"),
+        (BY_OPERATOR, Family.CORE, (OWNER,), "not_authorized"),
     ],
 )
 def test_without_the_routes_kind_of_credential__the_call_is_refused(
-    auth: Auth, family: Family, sent: tuple[Caller, ...], reason: str
+    auth: Auth[Caller], family: Family, sent: tuple[Caller, ...], reason: str
 ) -> None:
     with pytest.raises(Refusal) as refused:
-        caller_for(row(auth, family), proven(*sent), frozenset())
+        caller_for(operation(auth, family), proven(*sent), frozenset())
     assert refused.value.reason == reason
 
 
@@ -101,13 +114,13 @@ def narrowed(*scopes: str) -> AgentCaller:
 
 @pytest.mark.parametrize("caller", [AGENT, narrowed("tx"), OWNER])
 def test_a_scope__full_access_the_scope_itself_or_an_owner__passes(caller: Caller) -> None:
-    require_scope(row(Auth.KEY_OR_OWNER, scope="tx"), caller)
+    require_scope(operation(BY_KEY_OR_OWNER, scope="tx"), caller)
 
 
 @pytest.mark.parametrize(("family", "reason"), [(Family.WALLET, "scope_denied"), (Family.CORE, "agent_key_scope")])
 @pytest.mark.parametrize("caller", [narrowed(), narrowed("read")])
 def test_a_scope_that_the_key_lacks__is_refused_under_the_familys_name(family: Family, reason: str, caller: AgentCaller) -> None:
     with pytest.raises(Refusal) as refused:
-        require_scope(row(Auth.KEY, family, scope="tx"), caller)
+        require_scope(operation(BY_KEY, family, scope="tx"), caller)
     assert (refused.value.reason, refused.value.missing) == (reason, "tx")
     assert refused.value.extra == ({"error": "agent_key_scope", "scope": "tx"} if family is Family.CORE else {})

@@ -1,30 +1,36 @@
 """How routes come out of the catalogue."""
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from starlette.requests import Request
 from starlette.routing import Route
 
-from api.catalog import ROWS, Auth, Row
-from api.kernel.http import Table, require_catalogue, routes_of
-from api.kernel.operation import Deps, NoInput, Operation
+from api.kernel.auth import ANYBODY
+from api.kernel.http import Table, routes_of
+from api.kernel.operation import Deps, NoInput, Operation, Text
 
 
-def operation(key: str) -> Operation:
-    return Operation(key, NoInput, lambda *_: pytest.fail("no call is made"))
+def operation(path: str, method: str = "GET") -> Operation:
+    return Operation(
+        key=f"x.{path}",
+        method=method,
+        path=path,
+        auth=ANYBODY,
+        summary="x.",
+        command=NoInput,
+        answer=Text,
+        handler=lambda *_: pytest.fail("no call is made"),
+    )
 
 
-def paths(*keys: str) -> list[str]:
+def paths(*operations: Operation) -> list[str]:
     deps: Deps = object()  # type: ignore[assignment]  # routes hold it and do not look at it before a call
-    return [route.path for route in routes_of([operation(key) for key in keys], deps)]
+    return [route.path for route in routes_of(operations, deps)]
 
 
-def test_a_literal_segment__is_matched_before_a_placeholder(monkeypatch: pytest.MonkeyPatch) -> None:
-    for key, path in (("x.any", "/x/{id}"), ("x.deep", "/x/{id}/y"), ("x.me", "/x/me")):
-        row = Row(key=key, method="GET", path=path, auth=Auth.NONE, section="", summary="")
-        monkeypatch.setitem(cast("dict[str, Row]", ROWS), key, row)
-    assert paths("x.any", "x.deep", "x.me") == ["/x/me", "/x/{id}", "/x/{id}/y"]
+def test_a_literal_segment__is_matched_before_a_placeholder() -> None:
+    assert paths(operation("/x/{id}"), operation("/x/{id}/y"), operation("/x/me")) == ["/x/me", "/x/{id}", "/x/{id}/y"]
 
 
 PATHS = ("/x/me", "/x/{id}", "/x/{id}/y", "/f/{rest:path}")
@@ -59,14 +65,4 @@ def test_a_path__is_found_among_literals_and_patterns(method: str, path: str, fo
 
 
 def test_methods_of_one_path__share_a_route() -> None:
-    assert paths("mandates.policy", "mandates.policy_set") == ["/mandate-wallet/agents/{id}/policy"]
-
-
-def test_a_row_without_an_operation__stops_the_start() -> None:
-    with pytest.raises(ValueError, match=r"identity\.login"):
-        require_catalogue([operation(key) for key in ROWS if key != "identity.login"])
-
-
-def test_an_operation_bound_twice__stops_the_start() -> None:
-    with pytest.raises(ValueError, match="bound twice"):
-        require_catalogue([operation(key) for key in [*ROWS, "identity.login"]])
+    assert paths(operation("/x/{id}"), operation("/x/{id}", "PUT")) == ["/x/{id}"]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from api.catalog import CATALOG
-from api.main import OPERATIONS, api_document
+from api.catalogue import catalogue
+from api.main import api_document
 from api.tools.registry import entries_of
 
 OF_PYDANTIC = {"ge", "le", "gt", "lt", "max_digits", "decimal_places"}
@@ -24,7 +24,7 @@ def schemas_in(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    return api_document(OPERATIONS, "https://api.example")
+    return api_document(catalogue(), "https://api.example")
 
 
 def test_bounds__are_minimum_and_maximum(document: dict[str, Any]) -> None:
@@ -34,7 +34,7 @@ def test_bounds__are_minimum_and_maximum(document: dict[str, Any]) -> None:
 
 
 def test_bounds__of_tools_are_too() -> None:
-    listed = {name: entry.described.input_schema for name, entry in entries_of(OPERATIONS).items()}
+    listed = {name: entry.described.input_schema for name, entry in entries_of(catalogue()).items()}
     assert [path for path, schema in schemas_in(listed) if OF_PYDANTIC & schema.keys()] == []
 
 
@@ -51,4 +51,4 @@ def test_agents_id__is_taken_as_a_number_and_as_text(document: dict[str, Any]) -
 
 
 def test_tags__are_the_catalogues_areas(document: dict[str, Any]) -> None:
-    assert sorted(tag["name"] for tag in document["tags"]) == sorted({row.area for row in CATALOG})
+    assert sorted(tag["name"] for tag in document["tags"]) == sorted({row.area for row in catalogue().operations})

@@ -4,35 +4,33 @@ from typing import Any
 
 import pytest
 
-from api.catalog import ROWS, Auth, Family
-from api.kernel.examples import SENTENCES
+from api.catalogue import catalogue
+from api.kernel import auth
 from api.kernel.openapi import document
-from api.kernel.operation import Operation
+from api.kernel.operation import Family, Operation
 from api.kernel.reasons import reasons_of
-from api.kernel.refusals import REASONS
 from api.kernel.validation import command_of
-from api.main import OPERATIONS
+from api.main import routed
 
-DOCUMENT = document(OPERATIONS, "t", "1", "https://api.example")
-BY_CALL = {(one.row.method, one.row.path): one for one in OPERATIONS}
+DOCUMENT = document(routed(catalogue()), catalogue(), "t", "1", "https://api.example")
+BY_CALL = {(one.method, one.path): one for one in routed(catalogue())}
 
 
 def responses(operation: Operation) -> dict[str, Any]:
-    return dict(DOCUMENT["paths"][operation.row.path][operation.row.method.lower()]["responses"])
+    return dict(DOCUMENT["paths"][operation.path][operation.method.lower()]["responses"])
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.key)
+@pytest.mark.parametrize("operation", routed(catalogue()), ids=lambda one: one.key)
 def test_the_statuses_declared__are_those_that_are_possible(operation: Operation) -> None:
-    row = operation.row
-    refusals = {REASONS[reason].status for reason in reasons_of(operation)}
-    kept = {304} if row.max_age_s is not None else set()
-    assert {int(status) for status in responses(operation)} == {row.status, *row.also} | refusals | kept
+    refusals = {catalogue().reasons[reason].status for reason in reasons_of(operation, catalogue())}
+    kept = {304} if operation.max_age_s is not None else set()
+    assert {int(status) for status in responses(operation)} == {operation.status, *operation.also} | refusals | kept
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.key)
+@pytest.mark.parametrize("operation", routed(catalogue()), ids=lambda one: one.key)
 def test_every_reason_of_a_route__has_an_example_under_its_status(operation: Operation) -> None:
     shown = {name: int(status) for status, one in responses(operation).items() for name in _examples(one)}
-    assert shown == {reason: REASONS[reason].status for reason in reasons_of(operation)}
+    assert shown == {reason: catalogue().reasons[reason].status for reason in reasons_of(operation, catalogue())}
 
 
 def _examples(response: dict[str, Any]) -> list[str]:
@@ -43,14 +41,14 @@ def _examples(response: dict[str, Any]) -> list[str]:
 def test_an_example__is_the_body_of_a_refusal_whose_next_calls_can_be_made(name: str) -> None:
     body = DOCUMENT["components"]["examples"][name]["value"]
     if name.endswith("_sentence"):
-        assert body == {"detail": SENTENCES[name.removesuffix("_sentence")]}
+        assert body == {"detail": catalogue().reasons[name.removesuffix("_sentence")].example}
         return
-    assert (body["detail"], body["service"]["reason"]) == (SENTENCES[name], name)
+    assert (body["detail"], body["service"]["reason"]) == (catalogue().reasons[name].example, name)
     assert body["service"]["next"][-1]["path"] == "/agent/catalog"
     for call in body["service"]["next"]:
         values = _values(call)
         operation = BY_CALL[call["method"], values.pop("path")]
-        command_of(operation.command_type, values | call.get("body", {}))
+        command_of(operation.command, values | call.get("body", {}))
 
 
 def _values(call: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +64,9 @@ def _values(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_every_reason_that_some_route_answers__has_a_sentence() -> None:
-    assert {reason for one in OPERATIONS for reason in reasons_of(one)} <= SENTENCES.keys()
+    assert {reason for one in routed(catalogue()) for reason in reasons_of(one, catalogue())} <= {
+        name for name, reason in catalogue().reasons.items() if reason.example
+    }
 
 
 @pytest.mark.parametrize(
@@ -78,12 +78,12 @@ def test_every_reason_that_some_route_answers__has_a_sentence() -> None:
     ],
 )
 def test_what_the_kernel_refuses__follows_from_the_row(key: str, has: set[str], has_not: set[str]) -> None:
-    found = set(reasons_of(next(one for one in OPERATIONS if one.key == key)))
+    found = set(reasons_of(next(one for one in routed(catalogue()) if one.key == key), catalogue()))
     assert has <= found
     assert not has_not & found
 
 
 def test_wallet_routes__never_answer_the_cores_scope_refusal() -> None:
-    wallet = [one for one in OPERATIONS if one.row.family is Family.WALLET]
-    assert not any("agent_key_scope" in reasons_of(one) for one in wallet)
-    assert all(ROWS[one.key].auth is Auth.NONE or "secret_field_refused" in reasons_of(one) for one in wallet)
+    wallet = [one for one in routed(catalogue()) if one.family is Family.WALLET]
+    assert not any("agent_key_scope" in reasons_of(one, catalogue()) for one in wallet)
+    assert all(one.auth is auth.ANYBODY or "secret_field_refused" in reasons_of(one, catalogue()) for one in wallet)

@@ -1,16 +1,17 @@
 """The body of a refusal, and that its next calls can be made as written."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from api.catalog import CATALOG, ROWS, Auth, Row
+from api.catalogue import catalogue
 from api.kernel.operation import NextCall, Refusal
-from api.kernel.refusals import REASONS, fill_path, next_items, path_ids, refused
+from api.kernel.refusals import fill_path, next_items, path_ids, refused
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CATALOG_CALL = {"method": "GET", "path": "/agent/catalog", "auth": "optional", "cost": 0}
-SENTENCE_ONLY = Row(key="x.y", method="GET", path="/x", auth=Auth.NONE, section="core 4.2", summary="", block=False)
+SENTENCE_ONLY = replace(catalogue().by_key["credits.balance"], key="x.y", block=False)
 
 # wallet spec 7
 SPECIFIED = """
@@ -25,11 +26,11 @@ temporarily_unavailable 503 true|schema_not_applied 503 true
 @pytest.mark.parametrize("line", SPECIFIED.replace("\n", "|").strip("|").split("|"))
 def test_the_reasons_of_the_specification__have_their_status_and_retry_safe(line: str) -> None:
     name, status, retry_safe = line.split()
-    assert (REASONS[name].status, REASONS[name].retry_safe) == (int(status), retry_safe == "true")
+    assert (catalogue().reasons[name].status, catalogue().reasons[name].retry_safe) == (int(status), retry_safe == "true")
 
 
 def test_a_refusal__names_reason_who_fixes_it_and_what_to_call() -> None:
-    outcome = refused(Refusal("auth_required", "Send a key."), None, {}, NOW)
+    outcome = refused(Refusal("auth_required", "Send a key."), None, {}, NOW, catalogue())
     connect = {"method": "POST", "path": "/auth/agent/connect", "auth": "none or owner", "cost": 0, "body": {"agent_name": "my-agent"}}
     assert outcome.status == 401
     assert outcome.body == {
@@ -45,51 +46,42 @@ def test_a_refusal__names_reason_who_fixes_it_and_what_to_call() -> None:
 
 
 def test_a_time__is_rounded_up_and_answered_as_retry_after_too() -> None:
-    outcome = refused(Refusal("rate_limited", "Wait.", retry_at=NOW + timedelta(seconds=9, microseconds=1)), None, {}, NOW)
+    outcome = refused(Refusal("rate_limited", "Wait.", retry_at=NOW + timedelta(seconds=9, microseconds=1)), None, {}, NOW, catalogue())
     assert outcome.body["service"]["retry_at"] == "2026-11-21T12:00:10Z"
     assert outcome.headers == {"Retry-After": "10"}
 
 
 def test_extra_keys__stand_beside_the_detail() -> None:
-    outcome = refused(Refusal("wrong_status", "Ended.", extra={"recorded": True}), None, {}, NOW)
+    outcome = refused(Refusal("wrong_status", "Ended.", extra={"recorded": True}), None, {}, NOW, catalogue())
     assert outcome.body["recorded"] is True
 
 
 def test_a_lacking_scope__carries_the_block_on_every_route() -> None:
     refusal = Refusal("agent_key_scope", "No.", missing="tx", extra={"error": "agent_key_scope", "scope": "tx"})
-    body = refused(refusal, SENTENCE_ONLY, {}, NOW).body
+    body = refused(refusal, SENTENCE_ONLY, {}, NOW, catalogue()).body
     assert (body["detail"], body["error"], body["scope"]) == ("No.", "agent_key_scope", "tx")
     assert (body["service"]["reason"], body["service"]["missing"]) == ("agent_key_scope", "tx")
 
 
 @pytest.mark.parametrize(("reason", "has_block"), [("not_found", False), ("auth_invalid", True), ("rate_limited", True)])
 def test_a_core_route_without_the_block__still_carries_it_on_401_402_and_429(reason: str, has_block: bool) -> None:
-    assert ("service" in refused(Refusal(reason, "No."), SENTENCE_ONLY, {}, NOW).body) is has_block
+    assert ("service" in refused(Refusal(reason, "No."), SENTENCE_ONLY, {}, NOW, catalogue()).body) is has_block
 
 
 def test_a_next_call__whose_id_is_unknown__is_left_out() -> None:
-    assert next_items(("mandates.read",), {}) == [CATALOG_CALL]
+    assert next_items(("mandates.read",), {}, catalogue()) == [CATALOG_CALL]
 
 
 def test_a_next_call__is_filled_with_the_ids_of_the_refused_call() -> None:
     ids = path_ids("/mandate-wallet/mandates/{id}/events", {"id": "m_aaaaaaaaaa"})
-    assert next_items(("mandates.read",), ids)[0]["path"] == "/mandate-wallet/mandates/m_aaaaaaaaaa"
+    assert next_items(("mandates.read",), ids, catalogue())[0]["path"] == "/mandate-wallet/mandates/m_aaaaaaaaaa"
 
 
 def test_a_next_call__that_needs_a_body__is_left_out_without_one() -> None:
-    assert next_items(("identity.nonce",), {}) == [CATALOG_CALL]
-    with_body = next_items((NextCall("identity.nonce", body={"wallet_address": "0x1"}),), {})
+    assert next_items(("identity.nonce",), {}, catalogue()) == [CATALOG_CALL]
+    with_body = next_items((NextCall("identity.nonce", body={"wallet_address": "0x1"}),), {}, catalogue())
     assert with_body[0]["body"] == {"wallet_address": "0x1"}
 
 
 def test_a_filled_path__cannot_leave_its_segment() -> None:
     assert fill_path("/mandates/{id}", {"id": "../agents?x"}, {}) == "/mandates/..%2Fagents%3Fx"
-
-
-def test_the_next_calls_of_reasons__name_rows_of_the_catalogue() -> None:
-    named = {key for reason in REASONS.values() for key in reason.next_calls}
-    assert named - ROWS.keys() == set()
-
-
-def test_every_row__says_in_a_sentence_what_it_does() -> None:
-    assert [row.key for row in CATALOG if not row.summary.endswith(".")] == []

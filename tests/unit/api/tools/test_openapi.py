@@ -1,16 +1,15 @@
 """The tool endpoint in OpenAPI."""
 
-from api.catalog import CATALOG
-from api.kernel.refusals import REASONS
-from api.main import OPERATIONS, api_document
+from api.catalogue import catalogue
+from api.main import api_document
 
-DOCUMENT = api_document(OPERATIONS, "https://api.example")
+DOCUMENT = api_document(catalogue(), "https://api.example")
 ENDPOINT = DOCUMENT["paths"]["/mcp"]
 
 
 def test_openapi__has_every_call_of_the_catalogue_and_no_other() -> None:
     documented = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
-    assert documented == {(row.method, row.path) for row in CATALOG}
+    assert documented == {(row.method, row.path) for row in catalogue().operations}
 
 
 def test_the_profile__is_one_of_three_and_may_be_left_out() -> None:
@@ -26,4 +25,4 @@ def test_the_endpoint__takes_a_key_a_session_or_nothing() -> None:
 def test_every_refusal_before_a_call__has_its_status() -> None:
     edge = ("origin_not_allowed", "body_too_large", "unsupported_media_type")
     pipeline = ("invalid_parameter", "auth_invalid", "rate_limited", "temporarily_unavailable")
-    assert {str(REASONS[reason].status) for reason in edge + pipeline} <= set(ENDPOINT["post"]["responses"])
+    assert {str(catalogue().reasons[reason].status) for reason in edge + pipeline} <= set(ENDPOINT["post"]["responses"])

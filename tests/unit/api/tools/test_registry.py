@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from api.catalog import CATALOG, ROWS, Profile, rows_by_tool
+from api.catalogue import catalogue
 from api.kernel.secrets_guard import refuse_secrets
-from api.main import OPERATIONS
+from api.kernel.tool import Profile
 from api.tools.registry import entries_of
 
 with Path("tests/spec/tools.tsv").open() as lines:
     SPECIFIED = {row["tool"]: row for row in csv.DictReader(lines, delimiter="\t")}
-ENTRIES = entries_of(OPERATIONS)
+ENTRIES = entries_of(catalogue())
 TOOLS = pytest.mark.parametrize("name", list(ENTRIES))
 
 
@@ -30,7 +30,7 @@ def test_a_tool__has_the_kind_and_the_profile_of_the_specification(name: str) ->
 
 @TOOLS
 def test_a_tool__carries_all_four_hints_on_the_wire(name: str) -> None:
-    kind, method = SPECIFIED[name]["kind"], ENTRIES[name].operation.row.method
+    kind, method = SPECIFIED[name]["kind"], ENTRIES[name].operation.method
     assert ENTRIES[name].described.model_dump(by_alias=True)["annotations"] == {
         "title": None,
         "readOnlyHint": kind == "read",
@@ -45,7 +45,7 @@ def test_the_destructive_tools__are_those_that_replace() -> None:
 
 
 def test_each_profile__shows_what_the_one_before_shows() -> None:
-    connector, claw, full = (set(rows_by_tool(profile)) for profile in Profile)
+    connector, claw, full = (set(catalogue().tools(profile)) for profile in Profile)
     assert connector <= claw <= full == set(ENTRIES)
     assert connector == {name for name, row in SPECIFIED.items() if row["profile"] == "connector"} & set(ENTRIES)
     assert "agent_connect" in connector
@@ -62,13 +62,13 @@ def test_arguments__are_a_closed_object_of_json_schema(name: str) -> None:
 @TOOLS
 def test_arguments__are_the_commands_fields_and_the_idempotency_key_where_the_route_takes_one(name: str) -> None:
     operation = ENTRIES[name].operation
-    extra = {"idempotency_key"} if operation.row.idempotent else set()
-    assert set(arguments(name)) == set(operation.command_type.model_fields) | extra
+    extra = {"idempotency_key"} if operation.idempotent else set()
+    assert set(arguments(name)) == set(operation.command.model_fields) | extra
 
 
 @TOOLS
 def test_ids_of_the_path__are_required(name: str) -> None:
-    described, row = ENTRIES[name].described, ENTRIES[name].operation.row
+    described, row = ENTRIES[name].described, ENTRIES[name].operation
     assert {field for field in arguments(name) if f"{{{field}}}" in row.path} <= set(described.input_schema.get("required", []))
 
 
@@ -87,8 +87,8 @@ def test_bounds__are_said_in_the_words_of_json_schema() -> None:
 
 
 def test_an_entry__is_its_rows_operation() -> None:
-    assert {name: entry.operation.row for name, entry in ENTRIES.items()} == dict(rows_by_tool(Profile.FULL))
-    assert all(ROWS[row.key] is row for row in CATALOG)
+    assert {name: entry.operation for name, entry in ENTRIES.items()} == dict(catalogue().tools(Profile.FULL))
+    assert all(catalogue().by_key[row.key] is row for row in catalogue().operations)
 
 
 @TOOLS

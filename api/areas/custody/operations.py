@@ -1,0 +1,58 @@
+"""The operations of the area custody: the custodial starter wallet."""
+
+from api.areas.custody import schemas, service
+from api.kernel.auth import BY_KEY
+from api.kernel.operation import Area, NoInput, Read, Reason, Write
+
+AREA = Area(
+    name="custody",
+    about="The custodial starter wallet.",
+    operations=(
+        Write(
+            key="custody.provision",
+            path="/agent/wallet/provision",
+            auth=BY_KEY,
+            scope="tx",
+            summary="Get your custodial starter wallet; the first call makes it, the next ones answer the same address.",
+            command=NoInput,
+            answer=schemas.StarterWallet,
+            handler=service.provision,
+            refuses=("tw_feature_disabled",),
+            idempotent=True,
+        ),
+        Write(
+            key="custody.transfer",
+            path="/agent/wallet/transfer-to-self-custody",
+            auth=BY_KEY,
+            scope="tx",
+            summary="Move USDC of your starter wallet to your linked wallet; amount_usdc null moves all. The service pays the gas.",
+            command=schemas.TransferOut,
+            answer=schemas.TransferAsked,
+            handler=service.transfer,
+            refuses=("not_found", "tw_feature_disabled", "insufficient_idle", "wallet_not_linked", "wallet_waits"),
+            idempotent=True,
+            status=202,
+        ),
+        Read(
+            key="custody.transfers",
+            path="/agent/wallet/transfers",
+            auth=BY_KEY,
+            scope="read",
+            summary="Read your starter wallet's balance and what became of its transfers.",
+            command=schemas.TransfersQuery,
+            answer=schemas.Transfers,
+            handler=service.transfers,
+            refuses=("not_found", "tw_feature_disabled"),
+        ),
+    ),
+    reasons={
+        "tw_feature_disabled": Reason(404, False, "service", (), example="This feature is switched off."),
+        "wallet_waits": Reason(
+            409,
+            True,
+            "owner",
+            ("custody.transfers",),
+            example="Your wallet waits until 2026-02-01T00:00:00Z, or until the agent's owner confirms it.",
+        ),
+    },
+)

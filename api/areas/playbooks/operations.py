@@ -1,0 +1,47 @@
+"""The operations of the area playbooks: guides, some of which are paid for."""
+
+from api.areas.playbooks import schemas, service
+from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER
+from api.kernel.operation import Area, NoInput, Read, Text
+
+AREA = Area(
+    name="playbooks",
+    about="Guides, some of which are paid for.",
+    operations=(
+        Read(
+            key="playbooks.index",
+            path="/playbook",
+            auth=ANYBODY,
+            summary="Read the index of the guides.",
+            command=NoInput,
+            answer=Text,
+            handler=service.index,
+            media_type="text/markdown",
+            max_age_s=300,
+        ),
+        Read(
+            key="playbooks.atom",
+            path="/playbook/{atom_id}",
+            auth=ANYBODY,
+            summary="Read one short guide.",
+            command=schemas.AtomPath,
+            answer=Text,
+            handler=service.atom,
+            media_type="text/markdown",
+            max_age_s=300,
+        ),
+        Read(
+            key="playbooks.read",
+            path="/playbooks/{pb}/{path}",
+            auth=ANYBODY_OR_KEY_OR_OWNER,
+            scope="read",
+            summary="Read a page of a playbook: a free read of yours, 1 credit, or 0.010000 USDC by x402.",
+            command=schemas.PagePath,
+            answer=Text,
+            handler=service.read,
+            idempotent=True,
+            price="playbook_read",
+            media_type="text/markdown",
+        ),
+    ),
+)

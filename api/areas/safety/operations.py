@@ -1,0 +1,83 @@
+"""The operations of the area safety: cases, notices and the protection level."""
+
+from api.areas.safety import schemas, service
+from api.kernel.auth import ANYBODY, BY_KEY_OWNER_OR_BEARER, BY_OPERATOR
+from api.kernel.operation import Area, NoInput, Read, Reason, Write
+
+AREA = Area(
+    name="safety",
+    about="Cases, notices and the protection level.",
+    operations=(
+        Read(
+            key="safety.notices",
+            path="/me/notices",
+            auth=BY_KEY_OWNER_OR_BEARER,
+            summary="Read the account's inbox: one notice a lock.",
+            command=schemas.PageQuery,
+            answer=schemas.Notices,
+            handler=service.notices,
+        ),
+        Read(
+            key="safety.violations",
+            path="/me/violations",
+            auth=BY_KEY_OWNER_OR_BEARER,
+            summary="Read the cases against the account, open and closed.",
+            command=schemas.PageQuery,
+            answer=schemas.Violations,
+            handler=service.violations,
+        ),
+        Read(
+            key="safety.board",
+            path="/public/violations/notices",
+            auth=ANYBODY,
+            summary="Read the public board of account locks.",
+            command=schemas.PageQuery,
+            answer=schemas.Board,
+            handler=service.board,
+        ),
+        Read(
+            key="safety.defense",
+            path="/public/defense",
+            auth=ANYBODY,
+            summary="Read the protection level and what each level does.",
+            command=NoInput,
+            answer=schemas.Defense,
+            handler=service.defense,
+        ),
+        Write(
+            key="safety.defense_set",
+            method="PUT",
+            path="/admin/defense",
+            auth=BY_OPERATOR,
+            summary="Set the protection level.",
+            command=schemas.SetDefense,
+            answer=schemas.Defense,
+            handler=service.set_defense,
+        ),
+        Write(
+            key="safety.case_open",
+            path="/admin/violations",
+            auth=BY_OPERATOR,
+            summary="Open a case against an agent: its account is locked, told once and shown on the public board.",
+            command=schemas.OpenCase,
+            answer=schemas.Violation,
+            handler=service.open_case,
+            refuses=("not_found", "case_open"),
+            idempotent=True,
+            status=201,
+        ),
+        Write(
+            key="safety.case_close",
+            path="/admin/violations/{id}/close",
+            auth=BY_OPERATOR,
+            summary="Close a case; the lock ends.",
+            command=schemas.CloseCase,
+            answer=schemas.Violation,
+            handler=service.close_case,
+        ),
+    ),
+    reasons={
+        "case_open": Reason(409, False, "caller", (), example="A case is open against agent 1001; close it before you open another."),
+    },
+    capabilities=("violation_notices",),
+)

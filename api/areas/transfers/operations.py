@@ -1,0 +1,50 @@
+"""The operations of the area transfers: reported transfers and balances."""
+
+from api.areas.transfers import schemas, service
+from api.kernel.auth import BY_KEY, BY_KEY_OR_OWNER
+from api.kernel.operation import Area, Family, Read, Reason, Write
+from api.kernel.tool import Profile, Tool, ToolKind
+
+AREA = Area(
+    name="transfers",
+    about="Reported transfers and balances.",
+    operations=(
+        Read(
+            key="transfers.balances",
+            path="/mandate-wallet/agents/{id}/balances",
+            auth=BY_KEY_OR_OWNER,
+            family=Family.WALLET,
+            scope="read",
+            summary="Read an agent's balances in their four states.",
+            command=schemas.AgentBalances,
+            answer=schemas.Balances,
+            handler=service.balances,
+            refuses=("not_owner",),
+            tool=Tool("agent_balances", "Read balances", ToolKind.READ, Profile.FULL),
+        ),
+        Write(
+            key="transfers.report",
+            path="/mandate-wallet/transfers/report",
+            auth=BY_KEY,
+            family=Family.WALLET,
+            scope="tx",
+            summary="Report a transfer of your own wallet; the chain confirms it or fails it.",
+            command=schemas.ReportTransfer,
+            answer=schemas.TransferReported,
+            handler=service.report,
+            refuses=("duplicate_transfer", "insufficient_idle", "record_short"),
+            idempotent=True,
+            tool=Tool("transfer_report", "Report a transfer", ToolKind.WRITE, Profile.FULL),
+        ),
+    ),
+    reasons={
+        "duplicate_transfer": Reason(409, False, "caller", (), example="You reported this transaction; it is confirmed."),
+        "record_short": Reason(
+            503,
+            True,
+            "service",
+            (),
+            example="What is idle is not known: facts of the chain are held back from the account's record. Report it again later.",
+        ),
+    },
+)

@@ -1,0 +1,118 @@
+"""Catalogue plus pending equals the specification, and pending only shrinks (law 9)."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.catalogue import catalogue
+from api.kernel import auth
+from api.kernel.operation import Area, Catalogue, Operation, Reason
+from api.main import routed
+from core.credits.rules.prices import PRICES
+
+SPEC = Path("tests/spec")
+# Lower it with every route that lands. It never rises.
+PENDING = 121
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    with (SPEC / name).open() as lines:
+        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def call(method: str, path: str) -> str:
+    return f"{method} {path}"
+
+
+SPECIFIED = rows_of("routes.tsv")
+ADDED = rows_of("added-routes.tsv")
+CALLS = {call(row["method"], row["path"]) for row in SPECIFIED + ADDED}
+TOOLS = {f"tool {row['tool']}" for row in rows_of("tools.tsv")}
+SERVED = {call(row.method, row.path) for row in catalogue().operations}
+SERVED_TOOLS = {f"tool {row.tool.name}" for row in catalogue().operations if row.tool is not None}
+
+
+def pending() -> list[str]:
+    return (SPEC / "pending_routes.txt").read_text().splitlines()
+
+
+def test_catalogue_and_pending__together_are_the_specification() -> None:
+    assert (SERVED | SERVED_TOOLS) | set(pending()) == CALLS | TOOLS
+
+
+def test_pending__names_nothing_that_exists() -> None:
+    assert set(pending()) & (SERVED | SERVED_TOOLS) == set()
+
+
+def test_pending__only_shrinks() -> None:
+    assert len(pending()) == PENDING
+    assert pending() == sorted(set(pending()))
+
+
+def test_the_catalogue__names_each_call_and_each_key_once() -> None:
+    assert len(SERVED) == len(catalogue().operations) == len({row.key for row in catalogue().operations})
+
+
+def test_a_price__stands_on_reads_alone_and_is_in_the_table() -> None:
+    assert {(row.method, row.price in PRICES) for row in catalogue().operations if row.price is not None} == {("GET", True)}
+
+
+def test_every_tool_that_the_catalogue_names__is_of_the_specification() -> None:
+    assert SERVED_TOOLS <= TOOLS
+
+
+# decisions 57 and 65, and added-routes.tsv on connect
+WIDENED = {
+    "GET /agent/catalog": auth.ANYBODY_OR_KEY_OR_OWNER,
+    "POST /auth/agent/connect": auth.ANYBODY_OR_OWNER,
+    "GET /me/notices": auth.BY_KEY_OWNER_OR_BEARER,
+    "GET /me/violations": auth.BY_KEY_OWNER_OR_BEARER,
+    "GET /playbooks/{pb}/{path}": auth.ANYBODY_OR_KEY_OR_OWNER,
+}
+
+
+@pytest.mark.parametrize("row", catalogue().operations, ids=lambda row: row.key)
+def test_a_route__takes_the_credentials_of_the_specification(row: Operation) -> None:
+    specified = {call(one["method"], one["path"]): one["auth"] for one in ADDED + SPECIFIED}
+    name = call(row.method, row.path)
+    assert str(row.auth) == str(WIDENED.get(name, specified[name]))
+
+
+@pytest.mark.parametrize("operation", routed(catalogue()), ids=lambda operation: operation.key)
+def test_a_path__is_filled_by_the_command_and_an_example_is_valid(operation: Operation) -> None:
+    in_path = {name for name in operation.command.model_fields if f"{{{name}}}" in operation.path}
+    assert operation.path.count("{") == len(in_path)
+    if operation.example is not None:
+        operation.command.model_validate(dict(operation.example))
+
+
+def gift(key: str = "gifts.give", path: str = "/gifts", refuses: tuple[str, ...] = ()) -> Operation:
+    return replace(catalogue().by_key["discovery.live"], key=key, path=path, refuses=refuses)
+
+
+def area(*operations: Operation, **more: Any) -> Area:
+    return Area(name="gifts", about="Gifts.", operations=operations, **more)
+
+
+@pytest.mark.parametrize(
+    ("areas", "says"),
+    [
+        ((area(gift(), gift("gifts.again")),), "declared twice"),
+        ((area(gift(), gift(path="/gift")),), "declared twice"),
+        ((area(gift("other.give")),), "begins with gifts"),
+        ((area(gift(refuses=("no_such_reason",))),), "declared nowhere"),
+        ((area(gift(), reasons={"late": Reason(409, False, "caller", ("gifts.take",))}),), "declared nowhere"),
+        ((area(gift(), reasons={"not_found": Reason(404, False, "caller")}),), "two homes"),
+    ],
+)
+def test_areas_that_do_not_agree__stop_the_start(areas: tuple[Area, ...], says: str) -> None:
+    known = {"not_found": Reason(404, False, "caller")}
+    with pytest.raises(ValueError, match=says):
+        Catalogue(areas, known)
+
+
+def test_every_operation__says_in_a_sentence_what_it_does() -> None:
+    assert [one.key for one in catalogue().operations if not one.summary.endswith(".")] == []
