@@ -15,6 +15,7 @@ from core.keeper import intents as intent_rows
 from core.keeper import intents as rows
 from core.keeper.intents import NewIntent, NewVaultMark
 from core.keeper.tables import KeeperEnded
+from core.keeper.views import watched_vaults
 from core.mandate.chain import calldata
 from core.mandate.tables import Mandate
 from core.money import UsdcE6
@@ -129,7 +130,7 @@ def test_a_vault_that_ended__drops_out_when_that_is_safe(stage: Stage) -> None:
     with stage.database.read() as session:
         assert [row.status for row in session.scalars(select(KeeperEnded))] == ["stopped"]
         in_grace = stage.now() + timedelta(seconds=stage.ends_at - stage.chain.now)
-        assert len(watched_rows.watched_vaults(session, stage.chain.chain_id, in_grace)) == 1, "it may owe a fee"
+        assert len(watched_vaults(session, stage.chain.chain_id, in_grace)) == 1, "it may owe a fee"
 
 
 def test_a_vault_that_ended__drops_out_at_the_next_tick_when_the_database_failed_once(stage: Stage, monkeypatch: Any) -> None:
