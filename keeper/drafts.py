@@ -8,7 +8,8 @@ Laws
   bars one (the vault, ETH, the fee, a nonce that is stuck, a signer that is down), the next is tried at once.
 - Stops come first, and in small turns: each is signed, committed and sent before the next is drafted.
 - What waits too long at the lowest nonce is offered again, dearer, and so is what pays less than the base fee. What nobody needs
-  any more is replaced by a transfer of nothing, so that its nonce holds nothing up. Where the key is too dry for that and the node has
+  any more is replaced by a transfer of nothing, so that its nonce holds nothing up; so is a request whose next offer is not paid for, once
+  it holds others up. No budget of gas bars that transfer (docs/decisions/0046). Where the key is too dry for that and the node has
   no such bytes, it is given up, and its nonce is free.
 - `mark` is believed by the contract, `enforceStopLine` is not: a stop that too few nodes agree to goes by the latter alone, and seldom
   on the word of a node whose last ones were in vain (keeper.witness). No single node's word takes a pending stop back.
@@ -25,6 +26,7 @@ from typing import Any, Protocol, TypeVar
 import structlog
 
 from core.chain.abi import hex_text
+from core.keeper.gas import FILLER_GAS
 from core.keeper.intents import Intent
 from core.mandate.chain.reader import VaultReader
 from keeper.attempts import Fees, Slot, first_free_nonce
@@ -35,7 +37,7 @@ from keeper.observe import Observer
 from keeper.sight import Sight
 from keeper.spared import spared
 from keeper.state import STOPS, Kind, Role
-from keeper.trials import FILLER_GAS, Trial, tried
+from keeper.trials import Trial, tried
 from keeper.views import Numbers
 from keeper.witness import Agreement, Heard
 
@@ -158,6 +160,11 @@ class _Room:
     def can_fill(self, slot: Slot) -> bool:
         """Its key can pay for a transfer of nothing in its place."""
         return self.market.balances_wei[slot.signer] >= FILLER_GAS * slot.fees.max_fee_wei
+
+    def holds_up_others(self, slot: Slot) -> bool:
+        """It is the lowest nonce of its key, has waited, and more pends above it."""
+        has_waited = self.sight.head.number >= slot.newest.offered_block + STUCK_BLOCKS
+        return has_waited and slot.nonce == self.sight.counts[slot.signer] and len(self.sight.pending_of(slot.signer)) > 1
 
     def claimants(self, trial: Trial) -> frozenset[str] | None:
         """On whose word alone this stop would be sent; None: it is none, or follows one that was sent, or enough nodes call for it.
@@ -419,16 +426,15 @@ class Drafter:
         if offer is None:
             _wait(intent, "its fee is at the cap", nonce=slot.nonce, max_fee_wei=slot.fees.max_fee_wei, cap_wei=room.market.cap_wei(cap))
             return None
+        filler = Draft(intent, slot.signer, slot.nonce, offer.fees, FILLER_GAS, is_filler=True)
         if trial is None or trial.gas is None:
-            is_allowed = self._is_allowed(intent, FILLER_GAS * offer.fees.max_fee_wei)
-            return Draft(intent, slot.signer, slot.nonce, offer.fees, FILLER_GAS, is_filler=True) if is_allowed else None
+            return filler
         paid = room.paid(trial, offer, self._caps.stops_wei)
         if paid is None:
             _wait(intent, "the key is short of ETH", signer=slot.signer, balance_wei=room.market.balances_wei[slot.signer])
-            return None
-        if not self._is_allowed(intent, paid[1] * paid[0].max_fee_wei):
-            return None
-        return Draft(trial.intent, slot.signer, slot.nonce, *paid)
+        elif self._is_allowed(intent, paid[1] * paid[0].max_fee_wei):
+            return Draft(trial.intent, slot.signer, slot.nonce, *paid)
+        return filler if intent.outbox_id is not None and room.holds_up_others(slot) and room.can_fill(slot) else None
 
     def _is_allowed(self, intent: Intent, wei: int, tell: Callable[..., object] | None = None) -> bool:
         is_allowed = self._allowance is None or self._allowance.allows(intent, wei)

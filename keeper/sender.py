@@ -12,15 +12,16 @@ Laws
   (docs/decisions/0069). A stop's bytes go to every other node of the pool as well, and a node that took bytes
   and has no block with them a few blocks later rests while others are asked.
 - Stops go first, a few at a time, so that neither a crash nor a bad one holds the others up.
-- A request whose asker was evicted is not signed, and bytes of it that were signed are sent no more; that it is not void is held until its
-  bytes are committed (core.identity.evictions).
+- A request whose asker was evicted is not signed, and bytes of it that were signed are sent no more, whichever round signed them: that it
+  is not void is held until its bytes are committed (core.identity.evictions), and looked up again before each send.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 import structlog
 from eth_utils.crypto import keccak
@@ -29,7 +30,8 @@ from sqlalchemy.orm import Session
 from core.chain.abi import hex_text
 from core.chain.rpc import RpcError
 from core.chain.signer import Signer
-from core.custody.views import void_requests, void_requests_held
+from core.custody import views as custody
+from core.custody.views import void_requests_held
 from core.db.engine import Database, WriteSession
 from core.errors import MandateError, OutsideError
 from core.keeper import intents as rows
@@ -54,6 +56,7 @@ SECOND_AFTER_BLOCKS = 3
 SWALLOWER_REST_S = 60.0
 REVERTS_A_DAY = 3  # that are paid for of one settlement or acceptance
 UNSIGNED = (MandateError, OutsideError, OSError, ValueError, TypeError)  # what a signer that cannot sign may raise
+T = TypeVar("T", NewTx, Tx)
 SILENT_S = 5.0  # for so long a signer that failed is asked last
 REPEATABLE = ("custodial_transfer",)  # kinds of requests that the chain carries out once, however often they are sent
 
@@ -219,11 +222,12 @@ class Sender:
         """
         urgent = {intent.id for intent in live if intent.kind in URGENT}
         before = list(self._to_send(live, sight))
-        has_sent = self._sent([*self._to_fill(sight), *(tx for tx in before if tx.intent_id in urgent)], sight, to_all=True)
+        filling = [tx for signer in self._signers for tx in self._bytes_in_gap(signer, sight)]
+        has_sent = self._sent([*filling, *(tx for tx in before if tx.intent_id in urgent)], sight, to_all=True)
         live, has_sent_now = self._signed_in_turns(live, sight, now, urgent_alone=False, is_stood_down=is_stood_down)
         newest = {(tx.signer, tx.nonce): tx.id for tx in self._attempts(live)}
         rest = [tx for tx in before if tx.intent_id not in urgent and newest.get((tx.signer, tx.nonce)) == tx.id]
-        return live, any((has_sent, has_sent_now, self._sent(rest, sight)))
+        return live, any((has_sent, has_sent_now, self._sent(self._not_void(rest), sight)))
 
     def _signed_in_turns(
         self, live: Sequence[Intent], sight: Sight, now: datetime, *, urgent_alone: bool, is_stood_down: bool
@@ -267,11 +271,19 @@ class Sender:
 
     def _void(self, live: Sequence[Intent]) -> frozenset[int]:
         """Those intents whose requests may be done no more."""
-        by_request = {intent.outbox_id: intent.id for intent in live if intent.outbox_id is not None}
-        if not by_request:
+        return self._void_of([intent.id for intent in live if intent.outbox_id is not None])
+
+    def _void_of(self, intent_ids: Collection[int]) -> frozenset[int]:
+        if not intent_ids:
             return frozenset()
         with self._database.read() as session:
-            return frozenset(by_request[request] for request in void_requests(session, by_request.keys()))
+            return custody.void_intents(session, intent_ids)
+
+    def _not_void(self, due: Iterable[T]) -> list[T]:
+        """Without the bytes of requests that may be done no more; what fills their nonces stays."""
+        due = list(due)
+        void = self._void_of({tx.intent_id for tx in due if not tx.is_filler})
+        return [tx for tx in due if tx.is_filler or tx.intent_id not in void]
 
     def _commit(self) -> AbstractContextManager[bool]:
         """Whether what was signed may be committed."""
@@ -332,7 +344,7 @@ class Sender:
     def _sent_new(self, signed: Sequence[tuple[Draft, NewTx]], sight: Sight) -> bool:
         """Send what was committed just now."""
         by_haste = {is_urgent: [tx for draft, tx in signed if (draft.intent.kind in URGENT) == is_urgent] for is_urgent in (True, False)}
-        sent = [self._sent(by_haste[True], sight, to_all=True), self._sent(by_haste[False], sight)]
+        sent = [self._sent(by_haste[True], sight, to_all=True), self._sent(self._not_void(by_haste[False]), sight)]
         return any(sent)
 
     def _sent(self, due: Sequence[NewTx], sight: Sight, *, to_all: bool = False) -> bool:
@@ -364,20 +376,17 @@ class Sender:
         known = {v.slot.newest.id for v in sight.verdicts if isinstance(v, Pending) and not v.unknown}
         settled = {v.slot.newest.id for v in sight.verdicts if not isinstance(v, Pending)}
         newest: dict[tuple[str, int], Tx] = {(tx.signer, tx.nonce): tx for tx in self._attempts(live)}
-        void = self._void(live)
-        yield from (tx for tx in newest.values() if tx.id not in known | settled and (tx.is_filler or tx.intent_id not in void))
-
-    def _to_fill(self, sight: Sight) -> Iterator[Tx]:
-        """Bytes of ours that a reorg took out of the chain below what is pending: they are sent again, or it is stuck."""
-        for signer in self._signers:
-            yield from self._bytes_in_gap(signer, sight)
+        yield from (tx for tx in newest.values() if tx.id not in known | settled)
 
     def _bytes_in_gap(self, signer: str, sight: Sight) -> list[Tx]:
+        """Bytes of ours that a reorg took out of the chain below what is pending: they are sent again, or it is stuck. Those of a void
+        request are none: their nonce is filled."""
         gap = sight.gap_of(signer)
         if gap is None:
             return []
         with self._database.read() as session:
-            return rows.bytes_at(session, signer, *gap)
+            held = rows.bytes_at(session, signer, *gap)
+        return self._not_void(held)
 
     # Rows
 

@@ -8,10 +8,11 @@ from sqlalchemy.orm import Session
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.mandate.chain.reader import VaultReader
-from keeper import funds, prune
+from keeper import funds, prune, settlements
 from keeper.funds import Funds
 from keeper.prune import Prune
 from keeper.schedule import Job
+from keeper.settlements import Settlements
 from keeper.state import Role
 
 
@@ -35,4 +36,5 @@ def jobs_of(place: Place) -> tuple[Job, ...]:
     return (
         Job(prune.NAME, prune.EVERY_S, pruning.run),
         Job(funds.NAME, funds.EVERY_S, Funds(place.reader, place.database, place.signers, place.max_fee_wei, place.gas_a_day_wei).run),
+        Job(settlements.NAME, settlements.EVERY_S, Settlements(place.reader, place.database, place.fence).run),
     )

@@ -16,6 +16,7 @@ import structlog
 from core.chain.abi import hex_text
 from core.chain.reader import refusal_name
 from core.chain.rpc import Request, Rpc, RpcError, RpcRefusedError, RpcRevertedError
+from core.keeper.gas import FILLER_GAS
 from core.keeper.intents import Intent
 from keeper.apart import settled_apart
 from keeper.attempts import Slot
@@ -24,7 +25,6 @@ from keeper.sight import OTHERS_S
 from keeper.state import STOPS, Head, Kind
 
 GAS_MARGIN_PERCENT = 125  # of the estimate: a price may move what a venue's valuation costs
-FILLER_GAS = 21_000
 TRIAL_GAS = 10_000_000  # that a node spends on one trial: a vault whose adapters burn more cannot be acted on by that call
 ERROR_CHARACTERS = 300
 SAVING = (*STOPS, Kind.REMOVE)  # what ends a loss: any node that lets it pass is enough

@@ -49,22 +49,13 @@ def payment_of_request(session: Session, outbox_id: int) -> Payment | None:
     return Payment(wallet=_key_of(wallet), transfer=_transfer(moved, key), is_void=is_void, payable_at=payable_at)
 
 
-def void_requests(session: Session, outbox_ids: Collection[int]) -> set[int]:
-    """Those of the requests that are transfers and may be paid no more."""
-    return _void_of(session, outbox_ids, select(CustodialTransfer.outbox_id, _is_void()))
-
-
 def void_requests_held(session: WriteSession, outbox_ids: Collection[int]) -> set[int]:
-    """As `void_requests`; until the transaction ends, no eviction changes the answer."""
-    held = select(CustodialTransfer.outbox_id, _is_void()).with_for_update(read=True, of=Account)
-    return _void_of(session, outbox_ids, held)
-
-
-def _void_of(session: Session, outbox_ids: Collection[int], query: Select[int, bool]) -> set[int]:
+    """Those of the requests that are transfers that may be paid no more; until the transaction ends, no eviction changes the answer."""
     if not outbox_ids:
         return set()
-    query = query.join(Account, Account.id == CustodialTransfer.account_id).where(CustodialTransfer.outbox_id.in_(outbox_ids))
-    return {outbox_id for outbox_id, is_void in session.execute(query.order_by(Account.id)) if is_void}
+    held = select(CustodialTransfer.outbox_id, _is_void()).join(Account, Account.id == CustodialTransfer.account_id)
+    held = held.where(CustodialTransfer.outbox_id.in_(outbox_ids)).order_by(Account.id).with_for_update(read=True, of=Account)
+    return {outbox_id for outbox_id, is_void in session.execute(held) if is_void}
 
 
 def _is_void() -> ColumnElement[bool]:
@@ -116,3 +107,12 @@ def _transfer(row: CustodialTransfer, key: str) -> Transfer:
         expires_at=row.expires_at,
         created_at=row.created_at,
     )
+
+
+def void_intents(session: Session, intent_ids: Collection[int]) -> frozenset[int]:
+    """Those of the intents whose requests are transfers that may be paid no more."""
+    if not intent_ids:
+        return frozenset()
+    query = select(KeeperIntent.id).join(CustodialTransfer, CustodialTransfer.outbox_id == KeeperIntent.outbox_id)
+    query = query.join(Account, Account.id == CustodialTransfer.account_id).where(KeeperIntent.id.in_(intent_ids), _is_void())
+    return frozenset(session.scalars(query))

@@ -30,6 +30,7 @@ def can_undo_recovery(agent: Account) -> bool:
 
 
 def was_linked_since_recovery(agent: Account) -> bool:
+    """Also long after it; not a wallet that the owner has confirmed since."""
     return (
         agent.recovered_generation is not None
         and agent.wallet_generation is not None
@@ -70,10 +71,11 @@ def note_recovery(session: WriteSession, agent: Account, now: datetime) -> None:
 
 
 def confirm_wallet(session: WriteSession, agent: Account, now: datetime) -> None:
-    """Starter wallets pay the linked wallet from now on, if not before."""
+    """Starter wallets pay the linked wallet from now on, if not before; whatever linked it, it is the owner's word now."""
     if waits(agent, now):
         agent.wallet_payable_at = now
-        session.flush()
+    agent.wallet_generation = None
+    session.flush()
     alerts.withdraw_of_agent(session, alerts.AGENT_WALLET_LINKED, agent.id, now)
 
 

@@ -27,7 +27,7 @@ class Account(Base):
     wallet_address: Mapped[bytes | None] = mapped_column(BYTEA)
     wallet_linked_at: Mapped[datetime | None]  # an agent's: USDC that reaches the wallet from then on is noted
     wallet_payable_at: Mapped[datetime | None]  # an agent's: a starter wallet pays it from then on (inclusive); null: never
-    wallet_generation: Mapped[int | None]  # an agent's: the generation under which it was linked
+    wallet_generation: Mapped[int | None]  # an agent's: the generation under which it was linked; null: its owner confirmed it
     generation: Mapped[int] = mapped_column(server_default=text("0"))  # an agent's: how often its secrets were replaced
     recovered_generation: Mapped[int | None]  # began by the first recovery since the owner last replaced the secrets
     owner_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))  # set on an owned agent

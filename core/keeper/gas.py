@@ -22,6 +22,7 @@ from core.db.day_figures import drop_days
 from core.db.engine import WriteSession
 from core.keeper.tables import GasDay
 
+FILLER_GAS = 21_000  # of a transfer of nothing, which takes a nonce
 TOTAL = "total"  # sorts after `account:` and `owner:`
 
 

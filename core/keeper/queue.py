@@ -16,13 +16,13 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import Select, delete, func, select, update
+from sqlalchemy import Select, case, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.keeper import gas
-from core.keeper.gas import TOTAL, GasBudgets, Settled
+from core.keeper.gas import FILLER_GAS, TOTAL, GasBudgets, Settled
 from core.keeper.intents import TERMINAL
 from core.keeper.tables import KeeperIntent, KeeperTx, Outbox, OutboxCount, OutboxQueue
 
@@ -190,7 +190,7 @@ def settle(session: WriteSession, chain_id: int) -> int:
 
 def _ended(chain_id: int) -> Select[OutboxQueue, str, int]:
     """(row, the newest intent's state, what its transactions cost). One whose receipt names no price cost what was kept for it, and none
-    cost more: what a node says is no more than what was signed."""
+    cost more: what a node says is no more than what was signed. What filled a nonce was signed whatever is kept."""
     newest = (
         select(KeeperIntent.id, KeeperIntent.state)
         .where(KeeperIntent.outbox_id == OutboxQueue.outbox_id)
@@ -198,8 +198,10 @@ def _ended(chain_id: int) -> Select[OutboxQueue, str, int]:
         .limit(1)
         .lateral("newest")
     )
+    filled = func.greatest(OutboxQueue.reserved_wei, KeeperTx.max_fee_wei * FILLER_GAS)
+    most = case((KeeperTx.is_filler, filled), else_=OutboxQueue.reserved_wei)
     cost = (
-        select(func.coalesce(func.sum(func.least(func.coalesce(KeeperTx.cost_wei, OutboxQueue.reserved_wei), OutboxQueue.reserved_wei)), 0))
+        select(func.coalesce(func.sum(func.least(func.coalesce(KeeperTx.cost_wei, most), most)), 0))
         .where(KeeperTx.intent_id == newest.c.id, KeeperTx.state == "mined")
         .correlate(OutboxQueue, newest)
         .scalar_subquery()

@@ -15,6 +15,7 @@ from core.chain.blocks import RawLog, Receipt
 from core.chain.reader import At, ChainReader, block_argument
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import X402Paid
+from core.payments.rules import Cost, Sent
 
 LOG_WINDOW_BLOCKS = 2_000  # public nodes answer no wider range
 
@@ -62,6 +63,27 @@ def is_paid(receipt: Receipt, wanted: Authorization) -> bool:
         _says(use, wanted.token, used) and _says(move, wanted.token, moved) and int(move.data, 16) == wanted.amount
         for use, move in pairwise(receipt.logs)
     )
+
+
+def cost_of(chain: ChainReader, sent: Sent) -> Cost | None:
+    """What our transaction cost; None while there is no receipt that says so. Errors: those of all reads.
+
+    A revert counts against the payer, unless somebody else's transaction has paid before ours, or ours came after its time.
+    """
+    receipt = chain.receipt(sent.tx_hash)
+    if receipt is None or receipt.cost_wei is None:
+        return None
+    is_reverted = receipt.status == 0 and not _is_blameless(chain, sent, receipt)
+    bars_payer = is_reverted and (sent.is_contract or bool(chain.code_at(sent.payer)))
+    return Cost(receipt.cost_wei, is_reverted, bars_payer)
+
+
+def _is_blameless(chain: ChainReader, sent: Sent, receipt: Receipt) -> bool:
+    block = chain.header(receipt.block_hash)
+    if block is None or (sent.valid_before is not None and block.timestamp >= sent.valid_before):
+        return True
+    wanted = Authorization(token=sent.token, payer=sent.payer, nonce=sent.nonce, pay_to=sent.pay_to, amount=sent.amount)
+    return settlement_of(chain, wanted, sent.claimed_block) is not None
 
 
 def vault_payments_of(receipt: Receipt, adapter: str) -> Iterator[tuple[int, X402Paid]]:

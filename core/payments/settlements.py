@@ -3,18 +3,20 @@
 reserve: used + most, unless that is above the budget --> sent --> close: used - reserved + what the receipt says
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from sqlalchemy import and_, case, func, literal, select, update
+from eth_utils.address import to_checksum_address
+from sqlalchemy import ColumnElement, and_, case, func, literal, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.db.base import Uint256
 from core.db.engine import WriteSession
+from core.hexes import hex_of
 from core.payments.queries import Identity
-from core.payments.tables import X402GasDay, X402Settlement
+from core.payments.rules import Cost, Sent
+from core.payments.tables import X402GasDay, X402Payment, X402Settlement
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,12 @@ def name_transaction(session: WriteSession, settlement_id: int, tx_hash: bytes) 
     session.execute(update(X402Settlement).where(X402Settlement.id == settlement_id).values(tx_hash=tx_hash))
 
 
-def close(session: WriteSession, settlement_id: int, cost_wei: int, *, is_reverted: bool = False, bars_payer: bool = False) -> bool:
+def close(session: WriteSession, settlement_id: int, cost: Cost) -> bool:
     """It has cost this; the rest of what was reserved is free again. False: another call has closed it."""
-    changes = {"cost_wei": cost_wei, "is_reverted": is_reverted, "bars_payer": bars_payer}
+    changes = {"cost_wei": cost.wei, "is_reverted": cost.is_reverted, "bars_payer": cost.bars_payer}
     closed = update(X402Settlement).where(X402Settlement.id == settlement_id, X402Settlement.cost_wei.is_(None)).values(changes)
     done = closed.returning(X402Settlement.day, X402Settlement.reserved_wei, X402Settlement.is_contract).cte("done")
-    freed = done.c.reserved_wei - cost_wei
+    freed = done.c.reserved_wei - cost.wei
     figures = {
         "used_wei": X402GasDay.used_wei - freed,
         "contract_wei": X402GasDay.contract_wei - case((done.c.is_contract, freed), else_=0),
@@ -74,12 +76,40 @@ def close(session: WriteSession, settlement_id: int, cost_wei: int, *, is_revert
     return session.execute(day.execution_options(synchronize_session=False)).scalar() is not None
 
 
-def open_of(session: Session, identity: Identity, limit: int) -> Sequence[X402Settlement]:
+def open_of(session: Session, identity: Identity, limit: int) -> list[Sent]:
     """The payer's settlements that were sent and have no receipt yet, the oldest first."""
     asset, payer, _ = identity
-    mine = (X402Settlement.asset == asset, X402Settlement.payer == payer, X402Settlement.cost_wei.is_(None))
-    query = select(X402Settlement).where(*mine, X402Settlement.tx_hash.is_not(None)).order_by(X402Settlement.id).limit(limit)
-    return session.scalars(query).all()
+    return _open(session, limit, X402Settlement.asset == asset, X402Settlement.payer == payer)
+
+
+def open_after(session: Session, after_id: int, reserved_before: datetime, limit: int) -> list[Sent]:
+    """As `open_of`, of whatever payer, from the id after that one on (exclusive), those reserved earlier than that."""
+    return _open(session, limit, X402Settlement.id > after_id, X402Settlement.reserved_at < reserved_before)
+
+
+def _open(session: Session, limit: int, *wanted: ColumnElement[bool]) -> list[Sent]:
+    same = and_(
+        X402Payment.asset == X402Settlement.asset, X402Payment.payer == X402Settlement.payer, X402Payment.nonce == X402Settlement.nonce
+    )
+    query = select(X402Settlement, X402Payment).join(X402Payment, same).where(X402Settlement.cost_wei.is_(None), *wanted)
+    found = session.execute(query.where(X402Settlement.tx_hash.is_not(None)).order_by(X402Settlement.id).limit(limit))
+    return [_sent(row, payment) for row, payment in found]
+
+
+def _sent(row: X402Settlement, payment: X402Payment) -> Sent:
+    assert row.tx_hash is not None  # asked for so
+    return Sent(
+        id=row.id,
+        tx_hash=hex_of(row.tx_hash),
+        token=to_checksum_address(row.asset),
+        payer=to_checksum_address(row.payer),
+        nonce=hex_of(row.nonce),
+        pay_to=to_checksum_address(payment.pay_to),
+        amount=payment.amount_usdc_e6,
+        claimed_block=payment.claimed_block,
+        valid_before=payment.valid_before,
+        is_contract=row.is_contract,
+    )
 
 
 def reverted_after(session: Session, identity: Identity, after: datetime) -> tuple[int, datetime | None]:

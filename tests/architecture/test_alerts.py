@@ -81,8 +81,18 @@ def test_there_is_an_alert__for_every_trouble_that_must_not_be_silent() -> None:
         "FactoryNamesAnotherKeeper",
         "JobFails",
         "JobIsLate",
+        "RequestsGasIsUsedUp",
         "SettlerGasIsUsedUp",
     } <= set(RULES)
+
+
+def test_each_days_gas__asks_for_somebody_at_half_of_it_and_wakes_somebody_at_nine_tenths() -> None:
+    budgets = {name for name in exported() if name.endswith("_gas_budget_wei")}
+    assert len(budgets) == 2
+    for budget in budgets:
+        of_budget = [rule for rule in RULES.values() if budget in NAMED.findall(rule["expr"])]
+        asked = {(rule["labels"]["severity"], rule["expr"].split()[-1]) for rule in of_budget}
+        assert asked == {("ticket", "0.5"), ("page", "0.9")}, budget
 
 
 def test_the_depth_that_wakes_somebody__is_a_bound_of_the_histogram() -> None:

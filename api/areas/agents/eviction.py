@@ -14,11 +14,11 @@ Laws
 
 from typing import NoReturn
 
-from api.areas.agents.access import owned
+from api.areas.agents.access import held, owned
 from api.areas.agents.schemas import AgentPath, ConfirmWallet, Unlink
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Refusal, WriteCall
-from api.kernel.sessions import evict, lock_owner
+from api.kernel.sessions import evict
 from api.kernel.siwe import Purpose, Subject, verify_wallet
 from core.hexes import address_or_none
 from core.identity import evictions
@@ -64,8 +64,7 @@ def confirm_wallet(call: WriteCall, caller: OwnerCaller, command: ConfirmWallet)
 
 def _held(call: WriteCall, caller: OwnerCaller, agent_id: int) -> Account:
     """The owner's agent, held until the call ends, as everything that the owner does to secrets is."""
-    owned(call, caller, agent_id)
-    lock_owner(call, caller)
+    held(call, caller, agent_id)
     return identity.lock_account(call.db, agent_id)
 
 

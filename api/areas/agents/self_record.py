@@ -10,7 +10,7 @@ Laws
 import hashlib
 from typing import Any
 
-from api.areas.agents.access import owned
+from api.areas.agents.access import held
 from api.areas.agents.schemas import DeclareSelf, SeedPersona, SelfQuery
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
@@ -52,7 +52,7 @@ def declare(call: WriteCall, caller: AgentCaller, command: DeclareSelf) -> Answe
 
 def seed_persona(call: WriteCall, caller: OwnerCaller, command: SeedPersona) -> Answer:
     """Errors: Refusal not_found, not_owner."""
-    agent = owned(call, caller, command.id)
+    agent = held(call, caller, command.id)
     record = dict.fromkeys(FIELDS) | {"persona": command.persona}
     self_records.add_version(call.db, agent.id, "owner", record, record_sha256(record), None, call.now)
     return Answer(_view(call, agent))

@@ -5,7 +5,7 @@ Law: a figure of an area that records nothing is the text not_recorded, never ze
 
 from typing import Any, Final
 
-from api.areas.agents.access import owned
+from api.areas.agents.access import held
 from api.areas.agents.schemas import SetScopes
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, WriteCall
@@ -32,7 +32,7 @@ def scopes(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
 
 def set_scopes(call: WriteCall, caller: OwnerCaller, command: SetScopes) -> Answer:
     """Replace scopes and limits whole: a limit that is left out is none."""
-    agent = owned(call, caller, command.id)
+    agent = held(call, caller, command.id)
     granted = None if command.scopes is None else list[str](command.scopes)
     identity.replace_scopes(call.db, agent.id, granted, command.per_order_usd, command.per_day_usd)
     return Answer(_scopes(agent.id, identity.live_key(call.db, agent.id)))

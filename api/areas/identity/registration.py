@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from api.kernel.caller import OwnerCaller
 from api.kernel.defense import welcomes_a_day
 from api.kernel.operation import Refusal, WriteCall
-from api.kernel.sessions import hash_of, open_agent_session
+from api.kernel.sessions import hash_of, lock_owner, open_agent_session
 from api.kernel.tokens import TokenKind, mint
 from core.credits.ledger import writer as credit_ledger
 from core.identity import queries as identity
@@ -41,12 +42,12 @@ def admit_unowned(call: WriteCall) -> bool:
     return today < welcomes_a_day(safety.defense_level(call.db), limits.welcome_per_address_per_day)
 
 
-def admit_owned(call: WriteCall, owner_id: int) -> bool:
-    """True when the owner's welcome credit is due. Errors: Refusal owned_agents_limit, rate_limited."""
+def admit_owned(call: WriteCall, caller: OwnerCaller) -> bool:
+    """True when the owner's welcome credit is due. Errors: Refusal owned_agents_limit, rate_limited, auth_invalid."""
     limits = call.deps.limits
     identity.lock_registrations(call.db, call.client)
-    identity.lock_account(call.db, owner_id)
-    agents = identity.agent_ids_of_owner(call.db, owner_id)
+    lock_owner(call, caller)
+    agents = identity.agent_ids_of_owner(call.db, caller.account_id)
     if len(agents) >= limits.agents_per_owner:
         detail = f"You own {limits.agents_per_owner} agents already, the most that one owner may have; use one of them."
         raise Refusal("owned_agents_limit", detail)

@@ -58,9 +58,10 @@ def logout(call: WriteCall, caller: OwnerCaller, command: NoInput) -> Answer:
 
 def connect(call: WriteCall, caller: OwnerCaller | Nobody, command: Connect) -> Answer:
     """A new agent: owned when its owner is signed in. A withheld welcome credit is no refusal."""
-    owner_id = caller.account_id if isinstance(caller, OwnerCaller) else None
-    is_welcome = admit_unowned(call) if owner_id is None else admit_owned(call, owner_id)
-    return Answer(enrol(call, command.agent_name, owner_id=owner_id, is_welcome=is_welcome))
+    if not isinstance(caller, OwnerCaller):
+        return Answer(enrol(call, command.agent_name, is_welcome=admit_unowned(call)))
+    is_welcome = admit_owned(call, caller)
+    return Answer(enrol(call, command.agent_name, owner_id=caller.account_id, is_welcome=is_welcome))
 
 
 def register(call: WriteCall, caller: Nobody, command: Register) -> Answer:

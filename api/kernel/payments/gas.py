@@ -1,7 +1,7 @@
 """What settling with a key of ours may cost: reserved before anything is sent, corrected by the receipt.
 
     claim + reserve --commit--> send --> the receipt's cost, or nothing sent: 0 --> what was reserved beyond it is free again
-                                   '--> not known: all of it stays used for that day
+                                   '--> not known: all of it stays used for that day, until the receipt is found
 
 Laws
 - One row a UTC day, changed by one statement: the budget holds for all calls and all processes together.
@@ -14,18 +14,15 @@ from dataclasses import dataclass
 from typing import Final
 
 import structlog
-from eth_utils.address import to_checksum_address
 from x402.schemas import SettleResponse
 
 from api.kernel.operation import Refusal
 from api.kernel.payments.judged import Payment
-from core.chain.abi import hex_bytes, hex_text
-from core.chain.blocks import Receipt
-from core.payments import queries as payments
+from core.chain.abi import hex_bytes
 from core.payments import settlements
-from core.payments.chain import Authorization, settlement_of
+from core.payments.chain import cost_of
+from core.payments.rules import Cost
 from core.payments.settlements import Budget
-from core.payments.tables import X402Settlement
 from core.times import instant_text, next_day
 
 TX_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
@@ -75,7 +72,7 @@ def _used_up(payment: Payment, budget: Budget, most: int) -> Refusal:
 def nothing_sent(payment: Payment, reserved: Reserved | None) -> None:
     """All that was reserved is free again."""
     if reserved is not None:
-        settlements.close(payment.session, reserved.id, 0)
+        settlements.close(payment.session, reserved.id, Cost(0, is_reverted=False, bars_payer=False))
         payment.session.commit()
 
 
@@ -92,37 +89,15 @@ def account_for(payment: Payment, reserved: Reserved | None, answer: SettleRespo
 
 
 def account_for_late_ones(payment: Payment) -> None:
-    """Of all that this payer made us send, what is mined meanwhile. Errors: those of all reads."""
+    """Of all that this payer made us send, what is mined meanwhile; the keeper's job `settlements` sees to the rest. Errors: those of all
+    reads."""
     if payment.rails.gas is None:
         return
-    found = settlements.open_of(payment.session, payment.identity, MOST_OPEN)
+    chain = payment.read.deps.chain
+    sent = settlements.open_of(payment.session, payment.identity, MOST_OPEN)
     payment.session.commit()  # no transaction is open while a node is asked
-    for one in found:
-        assert one.tx_hash is not None  # asked for so
-        receipt = payment.read.deps.chain.receipt(hex_text(one.tx_hash))
-        if receipt is not None and receipt.cost_wei is not None:
-            _close(payment, one, receipt, receipt.cost_wei)
-
-
-def _close(payment: Payment, one: X402Settlement, receipt: Receipt, cost_wei: int) -> None:
-    """A revert counts against the payer, unless somebody else's transaction has paid before ours, or ours came after its time."""
-    chain = payment.read.deps.chain
-    is_reverted = receipt.status == 0 and not _is_blameless(payment, one, receipt)
-    bars = is_reverted and (one.is_contract or bool(chain.code_at(payment.signed.authorization.payer)))
-    if settlements.close(payment.session, one.id, cost_wei, is_reverted=is_reverted, bars_payer=bars) and is_reverted:
-        log.warning("settlement_reverted", payer=payment.signed.authorization.payer, cost_wei=cost_wei, bars_payer=bars)
-    payment.session.commit()
-
-
-def _is_blameless(payment: Payment, one: X402Settlement, receipt: Receipt) -> bool:
-    """Whether a revert is not the payer's: the transaction came after its time, or another has paid."""
-    row = payments.find(payment.session, (one.asset, one.payer, one.nonce))
-    assert row is not None  # a settlement is of a payment
-    payment.session.commit()
-    chain = payment.read.deps.chain
-    block = chain.header(receipt.block_hash)
-    if block is None or (row.valid_before is not None and block.timestamp >= row.valid_before):
-        return True
-    token, payer, pay_to = (to_checksum_address(address) for address in (row.asset, row.payer, row.pay_to))
-    wanted = Authorization(token=token, payer=payer, nonce=hex_text(row.nonce), pay_to=pay_to, amount=row.amount_usdc_e6)
-    return settlement_of(chain, wanted, row.claimed_block) is not None
+    for one in sent:
+        cost = cost_of(chain, one)
+        if cost is not None and settlements.close(payment.session, one.id, cost) and cost.is_reverted:
+            log.warning("settlement_reverted", payer=one.payer, cost_wei=cost.wei, bars_payer=cost.bars_payer)
+        payment.session.commit()

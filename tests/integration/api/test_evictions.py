@@ -328,6 +328,20 @@ def test_undo__takes_the_wallet_of_the_recovery_also_when_it_waits_no_more(robbe
     assert (answer["unlinked_wallet"], robbed.linked()) == (THIEF.address, None)
 
 
+@pytest.mark.parametrize("hours", [0, 48])
+def test_undo_of_an_old_recovery__keeps_the_wallet_that_the_owner_confirmed_since(robbed: Robbed, hours: int) -> None:
+    """The agent recovered itself and linked its wallet; weeks later the owner answered the alert, and custody's destination was gone."""
+    own = Account.create()
+    first = robbed.recover(robbed.taken["recovery_code"]).json()
+    robbed.link(first["bearer_token"], own)
+    robbed.clock.pass_(hours=hours)
+    robbed.owner = login(robbed.client, robbed.wallet)
+    assert robbed.post(f"/agents/{robbed.id}/wallet/confirm", wallet_address=own.address).status_code == 200
+    robbed.recover(first["recovery_code"])
+    answer = robbed.post(f"/agents/{robbed.id}/recovery/undo").json()
+    assert (answer["unlinked_wallet"], robbed.linked()) == (None, own.address.lower())
+
+
 def test_undo__keeps_the_wallet_from_before_the_recovery(robbed: Robbed) -> None:
     own = Account.create()
     robbed.link(robbed.taken["bearer_token"], own)

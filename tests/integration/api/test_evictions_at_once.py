@@ -89,6 +89,24 @@ def test_two_sessions_of_the_owner_rotate__the_second_one_was_ended_by_the_first
     assert robbed.client.get("/agent/status", headers={KEY: first.json()["api_key"]}).status_code == 200
 
 
+OWNERS_WRITES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "scopes": ("PUT", "/agents/{id}/scopes", {"scopes": None}),
+    "persona": ("POST", "/agents/{id}/persona", {"persona": "calm"}),
+    "policy": ("PUT", "/mandate-wallet/agents/{id}/policy", {"accepts_mandates": True}),
+    "confirmation": ("POST", "/agents/{id}/wallet/confirm", {"wallet_address": THIEF.address}),
+    "connect": ("POST", "/auth/agent/connect", {"agent_name": "another"}),
+}
+
+
+@pytest.mark.parametrize("write", OWNERS_WRITES)
+def test_a_write_of_a_session_that_the_rotation_ends__is_refused(robbed: Robbed, write: str) -> None:  # noqa: F811
+    """It was let in before the rotation was committed, and gave the key of the thief full access after it."""
+    method, path, body = OWNERS_WRITES[write]
+    path = path.format(id=robbed.id)
+    rotated, written = in_turn(robbed, rotate(robbed), lambda: robbed.client.request(method, path, json=body, headers=robbed.taken_session))
+    assert (rotated.status_code, reason(written)) == (200, (401, "auth_invalid"))
+
+
 @pytest.mark.parametrize("round_", range(2))
 def test_twenty_at_once__end_with_one_set_of_secrets_and_no_wallet(robbed: Robbed, round_: int) -> None:  # noqa: F811
     calls = [*(link(robbed) for _ in range(10)), *(rotate(robbed) for _ in range(5)), *(recover(robbed) for _ in range(5))]

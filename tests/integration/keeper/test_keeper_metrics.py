@@ -13,6 +13,7 @@ from core.chain.abi import hex_bytes
 from core.db.engine import Bounds, Database
 from core.exporter import serve
 from core.jobs import queries as job_rows
+from core.keeper import gas
 from core.keeper.tables import KeeperTx
 from keeper.metrics import PREFIX, Metrics
 from tests.integration.keeper.conftest import intent
@@ -130,6 +131,17 @@ def test_balances__are_those_of_the_newest_run_and_absent_when_it_failed(metrics
     record(database, "balances", "failed")
     assert value(metrics, "signer_balance_wei", role="keeper") is None
     assert value(metrics, "is_named_by_factory") is None
+
+
+def test_the_gas_of_requests__is_what_is_spent_and_kept_of_the_day_and_the_days_cap(metrics: Metrics, database: Database) -> None:
+    metrics.gas_budget.set(1_000)
+    budget = {gas.TOTAL: 1_000}
+    with database.write() as session:
+        for at in (NOW, NOW - timedelta(days=1)):
+            assert gas.reserve(session, gas.day_of(at), budget, 300) is None
+        gas.settle(session, [gas.Settled(gas.day_of(NOW), gas.scopes_of(None, None), 100, 70)])
+    assert [value(metrics, "requests_gas_wei", state=state) for state in ("spent", "kept")] == [70, 200]
+    assert value(metrics, "requests_gas_budget_wei") == 1_000
 
 
 def test_a_scrape__is_served_and_says_nothing_of_rows_while_the_database_is_away() -> None:

@@ -7,10 +7,12 @@ from sqlalchemy import func, select, text, update
 
 from core.chain.abi import hex_text
 from core.custody.keys import CustodySigner, KeyRing
+from core.custody.tables import CustodialTransfer
+from core.identity.tables import Account
 from core.keeper import gas
 from core.keeper import queue as outbox_queue
 from core.keeper.gas import TOTAL, GasBudgets
-from core.keeper.tables import Outbox, OutboxQueue
+from core.keeper.tables import KeeperIntent, Outbox, OutboxQueue
 from core.times import next_day
 from keeper.drafts import Caps
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
@@ -87,6 +89,27 @@ def test_the_requests_tables_are_locked__a_tick_stops_all_the_same(stage: Stage)
         session.execute(text("lock table outbox_queue, outbox_count, gas_day, custodial_transfer in access exclusive mode"))
         keeper.judge()
         assert stage.status() == "stopped"
+
+
+def test_bytes_of_a_void_request_in_a_gap__are_not_sent_again_and_the_gap_is_filled(stage: Stage) -> None:
+    """A reorg took the transfer out, and its asker was evicted since."""
+    first, second = asked(stage, 2, wallets=2)
+    keeper = keeper_of(stage, gas_signer=STRANGER.signer)
+    stage.chain.anvil.rpc.call("evm_setAutomine", [False])
+    keeper.run()
+    stage.chain.anvil.mine()
+    assert arrived(stage, [first, second]) == 2
+    with stage.database.write() as session:
+        of_first = select(CustodialTransfer.outbox_id).where(CustodialTransfer.account_id == first.account_id)
+        session.execute(update(KeeperIntent).where(KeeperIntent.outbox_id.in_(of_first)).values(state="superseded"))
+        session.execute(update(Account).where(Account.id == first.account_id).values(generation=1))
+    stage.chain.anvil.reorg(1)
+    stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
+    for _ in range(3):
+        keeper.run()
+        stage.chain.anvil.mine()
+    assert (arrived(stage, [first]), arrived(stage, [second])) == (0, 1)
+    assert [state for kind, state in stage.states() if kind == "fill"] != []
 
 
 # One key for both, as on a local chain

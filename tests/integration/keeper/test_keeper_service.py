@@ -53,7 +53,7 @@ def test_run__with_a_remote_signer__stops_the_vault_and_never_tells_the_token(
 ) -> None:
     signer, settings = remote
     process = start("run", **settings)
-    wait_until(lambda: len(ended(stage)) == 2)
+    wait_until(lambda: len(ended(stage)) == 3)
     stage.set_price(PRICE_AT_FLOOR)
     wait_until(lambda: stage.status() == "stopped")
     process.terminate()
@@ -82,9 +82,9 @@ def test_run__a_remote_signer_that_lies__sends_nothing(stage: Stage, start: Star
 def test_run__jobs_and_metrics__are_there_at_once(stage: Stage, start: Start, remote: tuple[FakeRemoteSigner, dict[str, str]]) -> None:
     port = free_port()
     start("run", **remote[1], KEEPER_METRICS_PORT=str(port))
-    wait_until(lambda: len(ended(stage)) == 2)
+    wait_until(lambda: len(ended(stage)) == 3)
     runs = ended(stage)
-    assert {name: run.outcome for name, run in runs.items()} == {"balances": "ok", "prune": "ok"}
+    assert {name: run.outcome for name, run in runs.items()} == {"balances": "ok", "prune": "ok", "settlements": "ok"}
     assert ATTENTION not in runs["balances"].did
     shown = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=5, trust_env=False).text
     for line in (

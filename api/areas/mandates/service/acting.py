@@ -76,14 +76,14 @@ def _require_designated(caller: AgentCaller, mandate: Mandate) -> None:
 
 
 def execute_call(call: WriteCall, caller: AgentCaller, command: ExecuteCall) -> Answer:
-    """The vault's execute call, with what the vault would say to it. The call is there even when the answer is no.
+    """The vault's execute call, with what the vault would say to it. The call is there even when the answer is no, but for a payment.
 
     Checked as sent by the agent that the vault obeys (`check.agent`); `check.note` says so where the linked wallet is another.
     `check.source` is chain when the vault itself was asked at the latest block, ledger when the record's model answered
     (dry_run false, or the chain is out of reach). The model knows nothing of a short ledger: ok is null then, source none.
     Errors: InvalidNumberError for an amount above 0 of an exit; Refusal mandate_budget_exceeded above the mandate's own cash,
     spend_limit_reached above what the owner lets the key spend, scope_denied for a resource without the scope spend, server_guard for
-    one that the terms do not list.
+    one that the terms do not list, or that the check says no to.
     """
     if command.resource is not None:
         require_named_scope(caller, SPEND_SCOPE, Family.WALLET)
@@ -98,7 +98,7 @@ def execute_call(call: WriteCall, caller: AgentCaller, command: ExecuteCall) -> 
     check, gas = _checked(call, standing, vault, inner, ask_chain=command.dry_run)
     check |= {"note": _sender_note(caller.wallet_address, check["agent"])}
     if paying is not None:
-        keep(call, caller, standing, paying, mined)
+        keep(call, caller, standing, paying, mined, check)
     shown: dict[str, Any] = {"vault_address": vault, "target": inner.target, "amount_usdc": usdc_text(command.amount_usdc)}
     shown |= {} if paying is None else paying.shown
     shown |= {"gas": gas, "check": check | {"remaining": limits_view(standing)["used"]}}

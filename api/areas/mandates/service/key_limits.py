@@ -7,8 +7,9 @@
 The day counts what the books say of all mandates that name the agent: what the chain executed, on paper what the agent
 reported, and reports that the chain has no row for yet. Of a ledger that is short of facts nobody here knows what left: while a
 mandate that counts has one, a key with a limit a day builds no call. A call that is built and not sent counts nothing, but for a payment:
-what the guard signed counts until the record has it mined, or until its deadline has passed in the record's newest block. USDC counts as
-one USD. These limits guard the key at this service; the vault's own caps stand in the contract.
+what the guard signed counts until the record has it mined, or until its deadline has passed in the record's newest block. An agent has
+MOST_OUTSTANDING of them at most, so that the chain is asked about each in one call. USDC counts as one USD. These limits guard the key at
+this service; the vault's own caps stand in the contract.
 """
 
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ from core.payments.guard_signatures import Signed
 from core.times import instant_text, next_day, start_of_day
 
 MOST_LIVE = 1_000
-MOST_ASKED = 100  # outstanding payments that the chain is asked about in a call; the others count
+MOST_OUTSTANDING = 200  # signatures of an agent that have not ended, mined ones among them
 INSTANT = timedelta(microseconds=1)
 
 
@@ -62,12 +63,26 @@ def require_within_key_limits(call: Call, caller: AgentCaller, amount_usdc_e6: i
 def keep_signed(call: WriteCall, caller: AgentCaller, signed: Signed, mined: Mined) -> None:
     """Count what the guard signed, before anybody sees it. Calls of one agent come one after the other here, and no node is asked.
 
-    Errors: Refusal spend_limit_reached, or auth_invalid when the key was replaced meanwhile: what was signed is forgotten.
+    Errors: Refusal spend_limit_reached, rate_limited, or auth_invalid when the key was replaced meanwhile: what was signed is forgotten.
     """
     lock_caller(call, caller)
+    newest_s = _newest(call)[1]
+    _require_few(guard_signatures.outstanding(call.db, caller.account_id, newest_s))
     if caller.per_day_usdc_e6 is not None:
         _require_left(call, _day_of(call, caller.account_id).without(mined), caller.per_day_usdc_e6, signed.amount_usdc_e6)
-    guard_signatures.keep(call.db, caller.account_id, signed, _newest(call)[1], call.now)
+    guard_signatures.keep(call.db, caller.account_id, signed, newest_s, call.now)
+
+
+def _require_few(outstanding: Sequence[Signed]) -> None:
+    """Errors: Refusal rate_limited until the first of them has ended."""
+    if len(outstanding) < MOST_OUTSTANDING:
+        return
+    again = _after(outstanding[len(outstanding) - MOST_OUTSTANDING])
+    detail = (
+        f"The guard signed {len(outstanding)} payments for you whose deadlines have not passed, and {MOST_OUTSTANDING} is the most at a "
+        f"time; call again from {instant_text(again)} on."
+    )
+    raise Refusal("rate_limited", detail, retry_at=again)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +118,8 @@ def _newest(call: Call) -> tuple[int | None, int]:
 
 
 def _mined(call: Call, day: _Day) -> Mined:
-    """Of the first MOST_ASKED those that are used at the record's newest block. None is known while no node has that block."""
-    asked = [(one.vault, one.nonce) for one in day.outstanding[:MOST_ASKED]]
+    """Those that are used at the record's newest block. None is known while no node has that block."""
+    asked = [(one.vault, one.nonce) for one in day.outstanding]
     adapter = call.deps.contracts.get(ADAPTER)
     if day.height is None or adapter is None or not asked:
         return frozenset()
@@ -133,8 +148,13 @@ def _again(call: Call, day: _Day, most_usdc_e6: int) -> datetime:
     for one in day.outstanding:
         counts -= one.amount_usdc_e6
         if counts <= most_usdc_e6:
-            return min(tomorrow, datetime.fromtimestamp(one.deadline + 1, UTC))
+            return min(tomorrow, _after(one))
     return tomorrow
+
+
+def _after(signed: Signed) -> datetime:
+    """The first second at which it is over."""
+    return datetime.fromtimestamp(signed.deadline + 1, UTC)
 
 
 def spent_since_usdc_e6(call: Call, agent_id: int, since: datetime) -> int:

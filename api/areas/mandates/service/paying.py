@@ -1,6 +1,7 @@
 """A vault's payment for a web resource: the guard looks at the signed terms, and signs what the x402 adapter takes."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -62,8 +63,14 @@ def paying_call(call: WriteCall, standing: Standing, vault: str, command: Execut
     return Paying(inner, shown, resource, payment["resource_hash"], signed)
 
 
-def keep(call: WriteCall, caller: AgentCaller, standing: Standing, paying: Paying, mined: Mined) -> None:
-    """The last step before the answer, since it locks the agent. Errors: Refusal spend_limit_reached, auth_invalid."""
+def keep(call: WriteCall, caller: AgentCaller, standing: Standing, paying: Paying, mined: Mined, check: Mapping[str, Any]) -> None:
+    """The last step before the answer, since it locks the agent. What the check says no to goes to nobody and counts nothing.
+
+    Errors: Refusal server_guard, spend_limit_reached, rate_limited, auth_invalid.
+    """
+    if check["ok"] is False:
+        detail = f"The vault would refuse this payment: {check['reason']}. You get no signature for it; ask again when that has changed."
+        raise Refusal("server_guard", detail)
     keep_signed(call, caller, paying.signed, mined)
     signed_resources.remember(call.db, standing.mandate.id, paying.resource_hash, paying.resource, call.now)
 

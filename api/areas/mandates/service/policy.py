@@ -8,6 +8,7 @@ from api.areas.mandates.schemas import AgentPath, ReplacePolicy
 from api.areas.mandates.service.access import agent_of_id
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
+from api.kernel.sessions import lock_owner
 from core.errors import InvalidNumberError
 from core.identity import policies
 from core.identity.tables import Account
@@ -27,6 +28,7 @@ def read(call: Call, caller: AgentCaller | OwnerCaller, command: AgentPath) -> A
 def replace(call: WriteCall, caller: OwnerCaller, command: ReplacePolicy) -> Answer:
     agent = agent_of_id(call, command.id)
     _require_own(caller, agent)
+    lock_owner(call, caller)
     before, after = current_policy(call, agent.id), _policy(command)
     changes = {field: {"from": before[field], "to": value} for field, value in after.items() if before[field] != value}
     policies.replace_policy(call.db, agent.id, after, call.now)

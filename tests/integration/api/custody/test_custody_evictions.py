@@ -12,6 +12,7 @@ from sqlalchemy import update
 
 from core.chain.abi import hex_text
 from core.identity.tables import Account as AccountRow
+from keeper.sender import Sender
 from tests.integration.api.conftest import KEY, bearer, connect, login, nonce_for, sign
 from tests.integration.api.custody.conftest import TRANSFER, USDC, Stage
 from tests.integration.keeper.conftest import KilledError
@@ -189,16 +190,7 @@ def test_evicted_while_it_is_being_signed__the_turn_is_not_written_and_nothing_i
     stage = stolen.stage
     stage.asked(stolen.key)
 
-    class Slow:
-        """A signer during whose signature the owner rotates."""
-
-        address = KEEPER.signer.address
-
-        def sign_transaction(self, transaction: dict[str, Any]) -> bytes:
-            stolen.rotate()
-            return KEEPER.signer.sign_transaction(transaction)
-
-    keeper = stage.keepers.keeper(signer=Slow(), outbox=stage.outbox())
+    keeper = stage.keepers.keeper(signer=rotating_signer(stolen), outbox=stage.outbox())
     keeper.run()
     assert (keeper.wire.sent, stage.keepers.txs(), stolen.paid(stolen.thief)) == ([], [], 0)
     keeper.run()
@@ -226,6 +218,50 @@ def test_evicted_between_signature_and_sending__its_bytes_stay_here_and_the_nonc
     assert hex_text(signed.raw) not in keeper.wire.sent
     assert (stolen.paid(stolen.thief), stolen.paid(own)) == (0, 40 * USDC)
     assert stage.states(stolen.key)[0] == "failed"
+
+
+def rotating_signer(stolen: Owned) -> Any:
+    """The keeper's, during whose first signature the owner rotates."""
+
+    class Slow:
+        address = KEEPER.signer.address
+        rotate = staticmethod(stolen.rotate)
+
+        def sign_transaction(self, transaction: dict[str, Any]) -> bytes:
+            self.rotate()
+            self.rotate = lambda: None  # type: ignore[method-assign, assignment]
+            return KEEPER.signer.sign_transaction(transaction)
+
+    return Slow()
+
+
+def test_evicted_while_another_request_is_signed__bytes_of_an_earlier_round_are_not_sent(stolen: Owned) -> None:
+    """What was signed before was looked up at the beginning of the round, and sent at its end."""
+    stage = stolen.stage
+    stage.asked(stolen.key, "60")
+    killed = stage.keeper(die_after="signed")
+    with pytest.raises(KilledError):
+        killed.run()
+    killed.die()
+    stage.asked(stolen.key, "40")
+    keeper = stage.keepers.keeper(signer=rotating_signer(stolen), outbox=stage.outbox())
+    keeper.run()
+    assert (len(stage.keepers.txs()), keeper.wire.sent, stolen.paid(stolen.thief)) == (1, [], 0)
+
+
+def test_evicted_between_commit_and_sending__its_bytes_are_not_sent(stolen: Owned, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage, send = stolen.stage, Sender._sent_new
+    stage.asked(stolen.key, "60")
+
+    def late(sender: Sender, *args: Any) -> bool:
+        monkeypatch.undo()
+        stolen.rotate()
+        return send(sender, *args)
+
+    monkeypatch.setattr(Sender, "_sent_new", late)
+    keeper = stage.keeper()
+    keeper.run()
+    assert (len(stage.keepers.txs()), keeper.wire.sent, stolen.paid(stolen.thief)) == (1, [], 0)
 
 
 def test_a_transfer_under_way_while_the_owner_rotates__is_refused_and_not_written(stolen: Owned) -> None:

@@ -10,6 +10,7 @@ import pytest
 from eth_account import Account
 from starlette.testclient import TestClient
 
+from api.areas.mandates.service.key_limits import MOST_OUTSTANDING
 from api.areas.mandates.service.paying import HOLDS_S
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
@@ -20,6 +21,8 @@ from core.chain.rpc import Rpc
 from core.db.engine import Database
 from core.mandate import queries as mandates
 from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY
+from core.payments import guard_signatures
+from core.payments.guard_signatures import Signed
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.mandates.stage import Stage, StageChain, reason
 from tests.integration.api.payments.shop import GAS, NETWORK, OTHER_PAGE, PAGE, PRICE, decoded, encoded
@@ -170,13 +173,27 @@ def test_lists_that_the_owner_did_not_sign__count_for_nothing(stage: Stage, depl
     assert "not those that its owner signed" in ask(stage, mandate_id, pay_to=AGENT.address).json()["detail"]
 
 
-def test_above_a_cap__the_vault_itself_refuses(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
-    call = ask(stage, working(stage, deployed, follower), amount_usdc="200.000001").json()
-    assert (call["check"]["ok"], call["check"]["reason"]) == (False, "OverPerTxCap")
-    assert deployed.send(AGENT, call["to"], call["data"]).status == 0
+def refused_by_check(answer: Any, why: str) -> None:
+    assert reason(answer) == (403, "server_guard")
+    assert f"The vault would refuse this payment: {why}." in answer.json()["detail"]
+    assert "guard_signature" not in answer.text
 
 
-def test_another_guard_than_the_factorys__signs_what_the_adapter_does_not_take(
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_above_a_cap__nothing_is_signed_and_nothing_counts(
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+    dry_run: bool,
+) -> None:
+    """A signature that the check said no to was out all the same, for a day on which the cap has room again."""
+    mandate_id = working(stage, deployed, follower)
+    limit(stage, per_day_usd="300")
+    refused_by_check(ask(stage, mandate_id, amount_usdc="200.000001", dry_run=dry_run), "OverPerTxCap")
+    assert ask(stage, mandate_id, amount_usdc="200", dry_run=dry_run).status_code == 200, "the refused one counts nothing"
+
+
+def test_another_guard_than_the_factorys__signs_nothing(
     paying: Deps,
     stage: Stage,
     deployed: DeployedChain,
@@ -185,8 +202,7 @@ def test_another_guard_than_the_factorys__signs_what_the_adapter_does_not_take(
     mandate_id = working(stage, deployed, follower)
     with TestClient(create_app(replace(paying, guard=STRANGER.signer)), base_url=BASE_URL) as client:
         stage.client = client
-        call = ask(stage, mandate_id).json()
-    assert (call["check"]["ok"], call["check"]["reason"]) == (False, "BadSignature")
+        refused_by_check(ask(stage, mandate_id), "BadSignature")
 
 
 @pytest.mark.parametrize(
@@ -279,6 +295,45 @@ def test_what_the_guard_signed__counts_until_it_is_mined(stage: Stage, deployed:
     limit(stage, per_day_usd="0.04")
     assert ask(stage, mandate_id).status_code == 200
     assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached")
+
+
+def signed_before(stage: Stage, deployed: DeployedChain, count: int) -> int:
+    """So many signatures of nothing that end before any other; the first deadline."""
+    ends_at = deployed.now + HOLDS_S // 2
+    with stage.database.write() as session:
+        for n in range(count):
+            one = Signed(TILL.lower(), "0x" + n.to_bytes(32).hex(), 0, ends_at + n)
+            guard_signatures.keep(session, int(stage.agent_id), one, 0, stage.clock.now)
+    return ends_at
+
+
+def test_a_mined_signature_after_many_others__counts_once(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    """The chain was asked about the first hundred alone: this one counted as spent and as outstanding."""
+    mandate_id = working(stage, deployed, follower)
+    limit(stage, per_day_usd="0.02")
+    signed_before(stage, deployed, 150)
+    call = ask(stage, mandate_id).json()
+    deployed.succeed(AGENT, call["to"], call["data"])
+    follower.catch_up()
+    assert ask(stage, mandate_id).status_code == 200
+
+
+@pytest.mark.parametrize("limits", [{}, {"per_day_usd": "1"}])
+def test_the_guard_signs__two_hundred_for_an_agent_at_a_time(
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+    limits: dict[str, str],
+) -> None:
+    mandate_id = working(stage, deployed, follower)
+    limit(stage, **limits)
+    ends_at = signed_before(stage, deployed, MOST_OUTSTANDING - 1)
+    assert ask(stage, mandate_id).status_code == 200
+    refused = ask(stage, mandate_id)
+    assert reason(refused) == (429, "rate_limited")
+    assert "200 is the most at a time" in refused.json()["detail"]
+    assert datetime.fromisoformat(refused.json()["service"]["retry_at"]) == datetime.fromtimestamp(ends_at + 1, UTC)
+    assert "guard_signature" not in refused.text
 
 
 def test_what_is_mined_and_not_in_the_record_yet__counts(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811

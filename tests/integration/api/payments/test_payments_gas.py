@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from httpx import Response
-from sqlalchemy import select
+from sqlalchemy import func, select, update
 
 from api.kernel.operation import Deps
 from api.kernel.payments.own_settler import MOST_GAS, OwnSettler
@@ -19,6 +19,7 @@ from core.db.engine import Database
 from core.mandate.chain import calldata
 from core.payments import settlements
 from core.payments.tables import X402Settlement
+from keeper.settlements import Settlements
 from tests.integration.api.payments.shop import GAS, NETWORK, PRICE, Shop, reason, said, shop_on
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.personas import DEPLOYER, OPERATOR, STRANGER
@@ -244,6 +245,48 @@ def test_a_revert_that_is_mined_late__counts_when_the_payer_comes_again(shop: Sh
     assert "is a contract, and reverted" in pay(shop, wallet).json()["detail"]
     assert [row.bars_payer for row in settlement_rows(shop)] == [True]
     assert 0 < used_today(shop) < GAS.most_wei(PRICE)
+
+
+def left_open(shop: Shop, monkeypatch: pytest.MonkeyPatch, wallets: list[str]) -> None:
+    """Their settlements are mined after the calls have ended."""
+    monkeypatch.setattr("api.kernel.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
+    shop.chain.rpc.call("evm_setAutomine", [False])
+    try:
+        assert [reason(pay(shop, wallet)) for wallet in wallets] == [(503, "settlement_pending")] * len(wallets)
+    finally:
+        shop.chain.rpc.call("evm_mine", [])
+        shop.chain.rpc.call("evm_setAutomine", [True])
+
+
+def job_of(shop: Shop) -> Settlements:
+    return Settlements(shop.chain.reader, shop.database, lambda session: None)
+
+
+AFTER = timedelta(minutes=2)
+
+
+def test_a_payer_that_never_comes_again__is_accounted_for_all_the_same(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that was reserved for it stayed used, and the payer stayed unbarred."""
+    left_open(shop, monkeypatch, [turncoat(shop)])
+    job = job_of(shop)
+    assert job.run(datetime.now(UTC)) == {"open": 0, "closed": 0}, "the call that sent it may still wait"
+    assert job.run(datetime.now(UTC) + AFTER) == {"open": 1, "closed": 1}
+    assert [(row.is_reverted, row.bars_payer) for row in settlement_rows(shop)] == [(True, True)]
+    assert 0 < used_today(shop) < GAS.most_wei(PRICE)
+    assert job.run(datetime.now(UTC) + AFTER) == {"open": 0, "closed": 0}
+
+
+def test_settlements_that_were_lost__hold_up_none_behind_them(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("keeper.settlements.A_RUN", 1)
+    left_open(shop, monkeypatch, [burner(shop, Tell.NUMBER, 2**255) for _ in range(2)])
+    with shop.database.write() as session:
+        first = select(func.min(X402Settlement.id)).scalar_subquery()
+        session.execute(update(X402Settlement).where(X402Settlement.id == first).values(tx_hash=b"\x77" * 32))
+    job = job_of(shop)
+    runs = [job.run(datetime.now(UTC) + AFTER)["closed"] for _ in range(4)]
+    assert runs == [0, 1, 0, 0]
+    assert [row.cost_wei is None for row in settlement_rows(shop)] == [True, False]
+    assert used_today(shop) > GAS.most_wei(PRICE), "what has no receipt counts in full"
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import secrets
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,10 +11,12 @@ from core.db.engine import Database
 from core.payments import queries as payments
 from core.payments import settlements
 from core.payments.queries import Identity
+from core.payments.rules import Cost
 from core.payments.settlements import Budget, Used
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 BUDGET = Budget(all_wei=70, contract_wei=30)
+COSTS_4 = Cost(4, is_reverted=False, bars_payer=False)
 
 
 def identity() -> Identity:
@@ -66,8 +69,8 @@ def test_a_receipt__takes_the_place_of_what_was_reserved_once(database: Database
     reserved = reserve(database, is_contract=True)
     assert reserved is not None
     with database.write() as session:
-        assert settlements.close(session, reserved, 4)
-        assert not settlements.close(session, reserved, 0)
+        assert settlements.close(session, reserved, COSTS_4)
+        assert not settlements.close(session, reserved, replace(COSTS_4, wei=0))
     assert used(database) == Used(4, 4)
 
 
@@ -77,5 +80,5 @@ def test_a_cost_after_midnight__is_of_the_day_that_reserved_it(database: Databas
     tomorrow = NOW + timedelta(days=1)
     assert reserve(database, now=tomorrow) is not None
     with database.write() as session:
-        settlements.close(session, reserved, 1)
+        settlements.close(session, reserved, replace(COSTS_4, wei=1))
     assert (used(database), used(database, tomorrow)) == (Used(1, 0), Used(10, 0))

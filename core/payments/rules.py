@@ -1,0 +1,32 @@
+"""Payments that a key of ours sent to settle, and what they cost us."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """A settlement that was sent and is not accounted for. Addresses in checksum form, hashes as 0x hex, `amount` in base units.
+
+    `claimed_block`: it cannot have been mined below. `valid_before`: unix seconds, exclusive; None: not known. `is_contract`: whether
+    the payer had code when it was judged.
+    """
+
+    id: int
+    tx_hash: str
+    token: str
+    payer: str
+    nonce: str
+    pay_to: str
+    amount: int
+    claimed_block: int
+    valid_before: int | None
+    is_contract: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """By the receipt. `is_reverted`: by the payer's doing; `bars_payer`: a contract's."""
+
+    wei: int
+    is_reverted: bool
+    bars_payer: bool

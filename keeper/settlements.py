@@ -1,0 +1,63 @@
+"""The slow job `settlements`: what payments that a key of ours settled cost, by the chain, where no call came to see the receipt.
+
+    open, the oldest first --A_RUN a run, on from where the last one ended--> receipt --> its cost in place of what was reserved
+
+Laws
+- Whoever never comes again is accounted for all the same; a payer that does is judged by its own call (api.kernel.payments.gas).
+- Unknown is never zero: what has no receipt goes on to count with the most that it can cost, and is looked for again each time round.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from sqlalchemy.orm import Session
+
+from core.chain.rpc import RpcUnreachableError
+from core.db.engine import Database
+from core.errors import OutsideError, text_of
+from core.mandate.chain.reader import VaultReader
+from core.payments import settlements
+from core.payments.chain import cost_of
+from core.payments.rules import Sent
+
+NAME = "settlements"
+EVERY_S = 60
+A_RUN = 100
+PATIENCE = timedelta(minutes=1)  # while the call that sent it still waits
+
+log = structlog.get_logger("keeper")
+
+
+class Settlements:
+    """Give `run` to a Job. `fence`: of the leader's epoch, called first in each transaction."""
+
+    def __init__(self, reader: VaultReader, database: Database, fence: Callable[[Session], None]) -> None:
+        self._reader = reader
+        self._database = database
+        self._fence = fence
+        self._seen_id = 0
+
+    def run(self, now: datetime) -> Mapping[str, Any]:
+        """How many were looked for, and how many of them are accounted for now. Errors: RpcUnreachableError, the database's."""
+        with self._database.read() as session:
+            sent = settlements.open_after(session, self._seen_id, now - PATIENCE, A_RUN)
+        closed = sum(map(self._is_closed, sent))
+        self._seen_id = sent[-1].id if len(sent) == A_RUN else 0
+        return {"open": len(sent), "closed": closed}
+
+    def _is_closed(self, one: Sent) -> bool:
+        """What a node refuses of one holds up no other."""
+        try:
+            cost = cost_of(self._reader, one)
+        except RpcUnreachableError:
+            raise
+        except OutsideError as error:
+            log.warning("settlement not looked at", settlement=one.id, error=text_of(error))
+            return False
+        if cost is None:
+            return False
+        with self._database.write() as session:
+            self._fence(session)
+            return settlements.close(session, one.id, cost)
