@@ -4,7 +4,7 @@
 
 A handler is `def name(call: ReadCall | WriteCall, caller: AgentCaller | OwnerCaller | ..., command: Command) -> Answer`. It raises
 Refusal (or a MandateError of a context's rules) and never commits: `perform` (api/kernel/pipeline.py) owns the transaction. Handler,
-caller and command are one generic type, so that mypy refuses a handler of another command or caller, and one that writes in a read.
+caller, command and answer are one generic type, so that mypy refuses a handler of another one, and one that writes in a read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -51,16 +51,38 @@ class File:
     content: bytes
 
 
+class AnswerBody(BaseModel):
+    """Base of every answer. A handler may set no field that is not declared, and OpenAPI still says that a version may add some.
+
+    What is left unset is left out: a field with a default is there only where it says something.
+    """
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra=lambda schema: schema.pop("additionalProperties", None))
+
+
+class Text(AnswerBody):
+    """An answer of another media type than JSON; a tool gets it as this object."""
+
+    text: str
+
+
+class Lines(AnswerBody):
+    """An answer that is streamed, line by line."""
+
+
+AnswerT = TypeVar("AnswerT", bound=BaseModel, covariant=True)
+
+
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """`body` is JSON: no Decimal, no float; {"text": ...} on a row of another media type. `headers` are added and not replayed.
+class Answer(Generic[AnswerT]):
+    """`body`: what is answered, as its type declares it. `headers` are added and not replayed.
 
     `lines` go out instead of the body: text of whole lines, made while it is sent, after the call's own session has ended.
     `file` makes what a read answers instead of the body, after its session has ended; it may raise Refusal. Its media type is one
     that the row names in `also_as`.
     """
 
-    body: Mapping[str, Any]
+    body: AnswerT | Mapping[str, Any]
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     lines: Iterator[str] | None = None
@@ -180,6 +202,7 @@ class Family(StrEnum):
 
 CallerT = TypeVar("CallerT", bound=Caller)
 CommandT = TypeVar("CommandT", bound=Command)
+BodyT = TypeVar("BodyT", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -205,7 +228,7 @@ class Operation:
     summary: str
     command: type[Command]
     answer: type[BaseModel]
-    handler: Callable[[Any, Any, Any], Answer]
+    handler: Callable[[Any, Any, Any], Answer[BaseModel]]
     family: Family = Family.CORE
     scope: str | None = None
     block: bool = True
@@ -243,23 +266,25 @@ def _required_in_body(command: type[Command], path: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Read(Operation, Generic[CallerT, CommandT]):
+class Read(Operation, Generic[CallerT, CommandT, BodyT]):
     """A GET: its handler gets a session that cannot write."""
 
     method: str = "GET"
     auth: Auth[CallerT]
     command: type[CommandT]
-    handler: Callable[[ReadCall, CallerT, CommandT], Answer]
+    answer: type[BodyT]
+    handler: Callable[[ReadCall, CallerT, CommandT], Answer[BodyT]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Write(Operation, Generic[CallerT, CommandT]):
+class Write(Operation, Generic[CallerT, CommandT, BodyT]):
     """A POST, or a PUT that replaces."""
 
     method: str = "POST"
     auth: Auth[CallerT]
     command: type[CommandT]
-    handler: Callable[[WriteCall, CallerT, CommandT], Answer]
+    answer: type[BodyT]
+    handler: Callable[[WriteCall, CallerT, CommandT], Answer[BodyT]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,13 +361,3 @@ class Outcome:
     media_type: str = "application/json"  # of another one the body is {"text": ...}, or there are lines
     lines: Iterator[str] | None = None
     file: File | None = None
-
-
-class Text(BaseModel):
-    """An answer of another media type than JSON; a tool gets it as this object."""
-
-    text: str
-
-
-class Lines(BaseModel):
-    """An answer that is streamed, line by line."""

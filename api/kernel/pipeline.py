@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any
 
 import structlog
+from pydantic import BaseModel
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -181,7 +182,7 @@ def _write(run: _Run) -> Outcome:
         return _answer_write(run, session)
 
 
-def _answer_read(run: _Run, session: ReadSession) -> Answer:
+def _answer_read(run: _Run, session: ReadSession) -> Answer[BaseModel]:
     _admit(run, session)
     command = _command(run)
     call = ReadCall(db=session, now=run.now, deps=run.deps, request_id=run.request_id, client=run.credentials.client)
@@ -238,9 +239,10 @@ def _outside(run: _Run) -> Iterator[None]:
         raise Refusal("temporarily_unavailable", "A part outside this service does not answer; send the call again later.") from error
 
 
-def _outcome(run: _Run, answer: Answer) -> Outcome:
+def _outcome(run: _Run, answer: Answer[BaseModel]) -> Outcome:
     file = None if answer.file is None else answer.file()
-    return Outcome(answer.status, answer.body, answer.headers, run.operation.media_type, answer.lines, file)
+    body = answer.body.model_dump(mode="json", exclude_unset=True) if isinstance(answer.body, BaseModel) else answer.body
+    return Outcome(answer.status, body, answer.headers, run.operation.media_type, answer.lines, file)
 
 
 def _refused(run: _Run, refusal: Refusal) -> Outcome:

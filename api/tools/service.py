@@ -4,14 +4,14 @@ from api.kernel.caller import Caller, Nobody
 from api.kernel.operation import Answer, Call
 from api.kernel.tool import Profile
 from api.tools import page
-from api.tools.schemas import ToolsQuery
+from api.tools.schemas import Connected, HelpPage, ToolsQuery
 
 
-def connect(call: Call, caller: Caller, command: ToolsQuery) -> Answer:
+def connect(call: Call, caller: Caller, command: ToolsQuery) -> Answer[Connected]:
     """Admits a message of the protocol; the MCP server answers it."""
     return Answer({"profile": command.profile})
 
 
-def show(call: Call, caller: Nobody, command: ToolsQuery) -> Answer:
+def show(call: Call, caller: Nobody, command: ToolsQuery) -> Answer[HelpPage]:
     """`page` is HTML."""
     return Answer({"page": page.html(call.deps.catalogue, call.deps.base_url, Profile(command.profile))})

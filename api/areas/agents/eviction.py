@@ -12,10 +12,10 @@ Laws
 - The answer is not kept for an Idempotency-Key: it holds secrets, and nobody replays it.
 """
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from api.areas.agents.access import held, owned
-from api.areas.agents.schemas import AgentPath, ConfirmWallet, Unlink
+from api.areas.agents.schemas import AgentPath, Confirmed, ConfirmWallet, Rotated, Unlink
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Refusal, WriteCall
 from api.kernel.sessions import evict
@@ -27,12 +27,12 @@ from core.identity.tables import Account
 from core.times import instant_text_or_none
 
 
-def rotate_key(call: WriteCall, caller: OwnerCaller, command: AgentPath) -> Answer:
+def rotate_key(call: WriteCall, caller: OwnerCaller, command: AgentPath) -> Answer[Rotated]:
     """Errors: Refusal not_found, not_owner."""
     return _evicted(call, caller, _held(call, caller, command.id))
 
 
-def undo_recovery(call: WriteCall, caller: OwnerCaller, command: AgentPath) -> Answer:
+def undo_recovery(call: WriteCall, caller: OwnerCaller, command: AgentPath) -> Answer[Rotated]:
     """Errors: Refusal not_found, not_owner; wrong_status when nobody recovered the agent since its owner last replaced the secrets."""
     agent = _held(call, caller, command.id)
     if not evictions.can_undo_recovery(agent):
@@ -41,7 +41,7 @@ def undo_recovery(call: WriteCall, caller: OwnerCaller, command: AgentPath) -> A
     return _evicted(call, caller, agent, unlinks=evictions.was_linked_since_recovery(agent))
 
 
-def unlink(call: WriteCall, caller: OwnerCaller, command: Unlink) -> Answer:
+def unlink(call: WriteCall, caller: OwnerCaller, command: Unlink) -> Answer[Rotated]:
     """Errors: Refusal not_found, not_owner, signature_invalid; wallet_not_linked when there is none to unlink."""
     subject = Subject(Purpose.UNLINK, agent_id=owned(call, caller, command.id).id)
     verify_wallet(call, subject, caller.wallet_address, command.signature, command.message)
@@ -51,7 +51,7 @@ def unlink(call: WriteCall, caller: OwnerCaller, command: Unlink) -> Answer:
     return _evicted(call, caller, agent, unlinks=True)
 
 
-def confirm_wallet(call: WriteCall, caller: OwnerCaller, command: ConfirmWallet) -> Answer:
+def confirm_wallet(call: WriteCall, caller: OwnerCaller, command: ConfirmWallet) -> Answer[Confirmed]:
     """Errors: Refusal not_found, not_owner; wallet_not_linked when the agent's wallet is another one, or none."""
     agent = _held(call, caller, command.id)
     linked = address_or_none(agent.wallet_address)
@@ -68,7 +68,7 @@ def _held(call: WriteCall, caller: OwnerCaller, agent_id: int) -> Account:
     return identity.lock_account(call.db, agent_id)
 
 
-def _evicted(call: WriteCall, caller: OwnerCaller, agent: Account, *, unlinks: bool = False) -> Answer:
+def _evicted(call: WriteCall, caller: OwnerCaller, agent: Account, *, unlinks: bool = False) -> Answer[Any]:
     evicted = evict(call, agent, unlinks=unlinks)
     evictions.settle_recovery(call.db, agent, call.now)
     identity.revoke_sessions(call.db, caller.account_id, call.now, but=caller.session_id)

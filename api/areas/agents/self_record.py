@@ -11,7 +11,7 @@ import hashlib
 from typing import Any
 
 from api.areas.agents.access import held
-from api.areas.agents.schemas import DeclareSelf, SeedPersona, SelfQuery
+from api.areas.agents.schemas import DeclareSelf, SeedPersona, SelfQuery, SelfRecord
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
 from api.kernel.scopes import require_named_scope
@@ -29,7 +29,7 @@ FIELDS = ("persona", "strategy", "progress", "next_steps")
 SIGN = "sign"
 
 
-def read(call: Call, caller: AgentCaller, command: SelfQuery) -> Answer:
+def read(call: Call, caller: AgentCaller, command: SelfQuery) -> Answer[SelfRecord]:
     """The caller's record, or that of the agent whose wallet is named. Errors: Refusal not_found."""
     if command.wallet is None:
         return Answer(_view(call, _account(call, caller.account_id)))
@@ -39,7 +39,7 @@ def read(call: Call, caller: AgentCaller, command: SelfQuery) -> Answer:
     return Answer(_view(call, agent))
 
 
-def declare(call: WriteCall, caller: AgentCaller, command: DeclareSelf) -> Answer:
+def declare(call: WriteCall, caller: AgentCaller, command: DeclareSelf) -> Answer[SelfRecord]:
     """Errors: Refusal agent_key_scope (a signature needs the scope sign), wallet_required, signature_invalid."""
     record = {name: getattr(command, name) for name in FIELDS}
     if not any(record.values()):
@@ -50,7 +50,7 @@ def declare(call: WriteCall, caller: AgentCaller, command: DeclareSelf) -> Answe
     return Answer(_view(call, _account(call, caller.account_id)))
 
 
-def seed_persona(call: WriteCall, caller: OwnerCaller, command: SeedPersona) -> Answer:
+def seed_persona(call: WriteCall, caller: OwnerCaller, command: SeedPersona) -> Answer[SelfRecord]:
     """Errors: Refusal not_found, not_owner."""
     agent = held(call, caller, command.id)
     record = dict.fromkeys(FIELDS) | {"persona": command.persona}

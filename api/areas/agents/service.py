@@ -6,7 +6,7 @@ Law: a figure of an area that records nothing is the text not_recorded, never ze
 from typing import Any, Final
 
 from api.areas.agents.access import held
-from api.areas.agents.schemas import SetScopes
+from api.areas.agents.schemas import Dashboard, Fleet, Scopes, SetScopes, Status
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, WriteCall
 from core.credits.ledger import writer as credit_ledger
@@ -25,12 +25,12 @@ NOT_RECORDED: Final = "not_recorded"
 # The key
 
 
-def scopes(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
+def scopes(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Scopes]:
     """Needs no scope: a key that may do nothing else may still read why."""
     return Answer(_scopes(caller.account_id, identity.live_key(call.db, caller.account_id)))
 
 
-def set_scopes(call: WriteCall, caller: OwnerCaller, command: SetScopes) -> Answer:
+def set_scopes(call: WriteCall, caller: OwnerCaller, command: SetScopes) -> Answer[Scopes]:
     """Replace scopes and limits whole: a limit that is left out is none."""
     agent = held(call, caller, command.id)
     granted = None if command.scopes is None else list[str](command.scopes)
@@ -53,7 +53,7 @@ def _grant(key: ApiKey) -> dict[str, Any]:
 # The fleet
 
 
-def mine(call: Call, caller: OwnerCaller, command: NoInput) -> Answer:
+def mine(call: Call, caller: OwnerCaller, command: NoInput) -> Answer[Fleet]:
     fleet = identity.agents_of_owner(call.db, caller.account_id)
     last_calls = identity.last_calls(call.db, [key.id for _, key in fleet])
     locked = safety.locked_agents(call.db, [agent.id for agent, _ in fleet])
@@ -82,7 +82,7 @@ def _status(agent_id: int, locked: set[int]) -> str:
 # What is known of an agent
 
 
-def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
+def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Status]:
     """The verified record: what the service's own books say, and nothing that the agent says of itself."""
     agent = identity.find_account(call.db, caller.account_id)
     assert agent is not None, "a key has an account"
@@ -101,7 +101,7 @@ def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
     )
 
 
-def dashboard(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
+def dashboard(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Dashboard]:
     agent = identity.find_account(call.db, caller.account_id)
     assert agent is not None, "a key has an account"
     counts = mandates.count_by_status(call.db, agent.id)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from api.areas.credits.schemas import LedgerQuery
+from api.areas.credits.schemas import CreditBalance, Ledger, LedgerQuery, Prices
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, Call, NoInput
 from api.kernel.pagination import page_of
@@ -21,7 +21,7 @@ SHARED_BY_ADDRESS = "reads a UTC day that the unowned agents of a network addres
 ENFORCED, NOT_YET = "enforced", "not_enforced_yet"
 
 
-def balance(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
+def balance(call: Call, caller: AgentCaller, command: NoInput) -> Answer[CreditBalance]:
     held = credit_ledger.load_balance(call.db, caller.account_id)
     free = free_reads_of(caller, call.deps.limits)
     taken, shared = credits.free_reads_of_day(call.db, free, call.now.date())
@@ -36,7 +36,7 @@ def balance(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
     )
 
 
-def ledger(call: Call, caller: AgentCaller, command: LedgerQuery) -> Answer:
+def ledger(call: Call, caller: AgentCaller, command: LedgerQuery) -> Answer[Ledger]:
     page = page_of(call, "credits.ledger", command)
     found = credits.entries_before(call.db, caller.account_id, page.before, page.limit + 1)
     shown, next_cursor = page.cut(found, lambda row: row.seq)
@@ -56,7 +56,7 @@ def _entry(row: CreditEntry) -> dict[str, Any]:
     }
 
 
-def prices(call: Call, caller: Nobody, command: NoInput) -> Answer:
+def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[Prices]:
     limits = call.deps.limits
     return Answer(
         {

@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import Any, NoReturn
 
 from api.areas.custody import room
-from api.areas.custody.schemas import TransferOut, TransfersQuery
+from api.areas.custody.schemas import StarterWallet, TransferAsked, TransferOut, Transfers, TransfersQuery
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
 from api.kernel.sessions import lock_caller
@@ -51,7 +51,7 @@ class _Funds:
     base_fee_wei: int
 
 
-def provision(call: WriteCall, caller: AgentCaller, command: NoInput) -> Answer:
+def provision(call: WriteCall, caller: AgentCaller, command: NoInput) -> Answer[StarterWallet]:
     """The account's wallet, made at the first call. Errors: Refusal tw_feature_disabled."""
     wallet, created = custody.find_wallet(call.db, caller.account_id), False
     if wallet is None:
@@ -60,7 +60,7 @@ def provision(call: WriteCall, caller: AgentCaller, command: NoInput) -> Answer:
     return Answer({"address": wallet.address, "chain_id": call.deps.chain_id, "created": created})
 
 
-def transfer(call: WriteCall, caller: AgentCaller, command: TransferOut) -> Answer:
+def transfer(call: WriteCall, caller: AgentCaller, command: TransferOut) -> Answer[TransferAsked]:
     """Ask for a transfer to the linked wallet.
 
     Errors: Refusal not_found, wallet_not_linked, wallet_waits, invalid_parameter, tw_feature_disabled, temporarily_unavailable,
@@ -81,7 +81,7 @@ def transfer(call: WriteCall, caller: AgentCaller, command: TransferOut) -> Answ
     return Answer({"transfer": _views(call, wallet, [asked], funds.used)[0], "available_usdc": left}, 202)
 
 
-def transfers(call: Call, caller: AgentCaller, command: TransfersQuery) -> Answer:
+def transfers(call: Call, caller: AgentCaller, command: TransfersQuery) -> Answer[Transfers]:
     """The wallet and its transfers, newest first. While no node answers the balance is null and the rest as the keeper has it."""
     wallet = _wallet(custody.find_wallet(call.db, caller.account_id))
     found = transfers_of(call.db, caller.account_id, command.cursor, command.limit + 1)

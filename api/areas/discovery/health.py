@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from api.areas.discovery.schemas import Live, Ready
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Call, NoInput
 from core.chain.reader import LATEST
@@ -43,11 +44,11 @@ class Part:
         return shown if self.jobs is None else shown | {"jobs": list(self.jobs)}
 
 
-def live(call: Call, caller: Nobody, command: NoInput) -> Answer:
+def live(call: Call, caller: Nobody, command: NoInput) -> Answer[Live]:
     return Answer({"status": "ok"})
 
 
-def ready(call: Call, caller: Nobody, command: NoInput) -> Answer:
+def ready(call: Call, caller: Nobody, command: NoInput) -> Answer[Ready]:
     """200 while every part is ok or degraded, 503 while one is down."""
     head, chain_part = _chain(call)
     checks: dict[str, Callable[[], Part]] = {

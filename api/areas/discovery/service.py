@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from api.areas.discovery.schemas import CatalogAnswer, Discovery
 from api.kernel.auth import Credential
 from api.kernel.caller import AgentCaller, Caller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Operation
@@ -23,7 +24,7 @@ INSTRUCTIONS = (
 )
 
 
-def catalog(call: Call, caller: Caller, command: NoInput) -> Answer:
+def catalog(call: Call, caller: Caller, command: NoInput) -> Answer[CatalogAnswer]:
     """Every call; with a credential, whether its caller may make it."""
     return Answer({"calls": [_call(one, caller) for one in call.deps.catalogue.operations], "tools": _tools(call)})
 
@@ -53,7 +54,7 @@ def _is_allowed(operation: Operation, caller: Caller) -> bool:
     return operation.auth.is_free
 
 
-def service(call: Call, caller: Nobody, command: NoInput) -> Answer:
+def service(call: Call, caller: Nobody, command: NoInput) -> Answer[Discovery]:
     """The machine-readable discovery document."""
     deps = call.deps
     return Answer(

@@ -9,7 +9,7 @@ Wrong codes are counted by network address over a sliding hour. Which part was w
 
 from datetime import timedelta
 
-from api.areas.identity.schemas import Recover
+from api.areas.identity.schemas import Recover, Recovered
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Refusal, WriteCall
 from api.kernel.sessions import evict, hash_of
@@ -20,7 +20,7 @@ from core.identity.tables import Account
 WINDOW = timedelta(hours=1)
 
 
-def recover(call: WriteCall, caller: Nobody, command: Recover) -> Answer:
+def recover(call: WriteCall, caller: Nobody, command: Recover) -> Answer[Recovered]:
     """Errors: Refusal auth_invalid, counted; rate_limited after too many of them, whatever the code."""
     _require_attempts_left(call)
     account = identity.lock_recoverable(call.db, hash_of(call, command.recovery_code))

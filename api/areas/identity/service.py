@@ -8,7 +8,20 @@ from datetime import timedelta
 from typing import Any
 
 from api.areas.identity.registration import admit_owned, admit_owner, admit_unowned, enrol
-from api.areas.identity.schemas import Connect, Link, Login, Nonce, Register, RegisterExternal
+from api.areas.identity.schemas import (
+    Connect,
+    Connected,
+    Done,
+    Link,
+    LoggedIn,
+    Login,
+    Nonce,
+    NonceIssued,
+    Register,
+    RegisteredExternal,
+    RegisterExternal,
+    WalletStatus,
+)
 from api.kernel.caller import BearerCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.sessions import lock_caller, open_owner_session
@@ -23,7 +36,7 @@ from core.times import instant_text, instant_text_or_none, whole_second
 RECOVERY_NAME_STEM = 60  # characters of the agent's name that its recovery name begins with
 
 
-def nonce(call: WriteCall, caller: Nobody, command: Nonce) -> Answer:
+def nonce(call: WriteCall, caller: Nobody, command: Nonce) -> Answer[NonceIssued]:
     """A text to sign; the same one again while more than half of its life is left."""
     purpose = Purpose(command.purpose)
     for name, only in (("record_sha256", Purpose.SELF), ("agent_id", Purpose.UNLINK)):
@@ -33,7 +46,7 @@ def nonce(call: WriteCall, caller: Nobody, command: Nonce) -> Answer:
     return Answer({"nonce": text.nonce, "message": text.message, "expires_at": time_text(text.expires_at)})
 
 
-def login(call: WriteCall, caller: Nobody, command: Login) -> Answer:
+def login(call: WriteCall, caller: Nobody, command: Login) -> Answer[LoggedIn]:
     """An owner's session; the first sign-in of a wallet makes its account.
 
     With `end_other_sessions` the wallet's signature ends every session from before, so that a stolen one cannot end this one first.
@@ -51,12 +64,12 @@ def login(call: WriteCall, caller: Nobody, command: Login) -> Answer:
     return Answer({"bearer_token": token, "expires_at": time_text(expires_at), "wallet_address": address})
 
 
-def logout(call: WriteCall, caller: OwnerCaller, command: NoInput) -> Answer:
+def logout(call: WriteCall, caller: OwnerCaller, command: NoInput) -> Answer[Done]:
     identity.revoke_session(call.db, caller.session_id, call.now)
     return Answer({"ok": True})
 
 
-def connect(call: WriteCall, caller: OwnerCaller | Nobody, command: Connect) -> Answer:
+def connect(call: WriteCall, caller: OwnerCaller | Nobody, command: Connect) -> Answer[Connected]:
     """A new agent: owned when its owner is signed in. A withheld welcome credit is no refusal."""
     if not isinstance(caller, OwnerCaller):
         return Answer(enrol(call, command.agent_name, is_welcome=admit_unowned(call)))
@@ -64,7 +77,7 @@ def connect(call: WriteCall, caller: OwnerCaller | Nobody, command: Connect) -> 
     return Answer(enrol(call, command.agent_name, owner_id=caller.account_id, is_welcome=is_welcome))
 
 
-def register(call: WriteCall, caller: Nobody, command: Register) -> Answer:
+def register(call: WriteCall, caller: Nobody, command: Register) -> Answer[Connected]:
     """A new unowned agent whose wallet is linked from the start; the answer is connect's (ADR 0040)."""
     address = command.wallet_address
     verify_wallet(call, Subject(Purpose.REGISTER), address, command.signature, command.message)
@@ -85,7 +98,7 @@ def _has_account(call: Call, address: str) -> Refusal:
     return Refusal("wallet_taken", detail)
 
 
-def register_external(call: WriteCall, caller: Nobody, command: RegisterExternal) -> Answer:
+def register_external(call: WriteCall, caller: Nobody, command: RegisterExternal) -> Answer[RegisteredExternal]:
     """A new unowned agent under another system's id, once per id; its recovery asks for recovery_agent_name too."""
     is_welcome = admit_unowned(call)
     if identity.external_id_is_taken(call.db, command.external_id):
@@ -99,7 +112,7 @@ def register_external(call: WriteCall, caller: Nobody, command: RegisterExternal
     return Answer({**made, "recovery_agent_name": recovery_name})
 
 
-def link(call: WriteCall, caller: BearerCaller, command: Link) -> Answer:
+def link(call: WriteCall, caller: BearerCaller, command: Link) -> Answer[WalletStatus]:
     """One wallet, one account; linking the same pair again changes nothing (decisions 63).
 
     A starter wallet pays the wallet of an agent without an owner at once. That of an owned agent waits, and the owner is told.
@@ -126,7 +139,7 @@ def _link(call: WriteCall, account: Account, address: str) -> None:
         alerts.add_of_agent(call.db, alerts.AGENT_WALLET_LINKED, account.owner_id, account.id, args, call.now)
 
 
-def wallet_status(call: Call, caller: BearerCaller, command: NoInput) -> Answer:
+def wallet_status(call: Call, caller: BearerCaller, command: NoInput) -> Answer[WalletStatus]:
     account = identity.find_account(call.db, caller.account_id)
     assert account is not None, "a token has an account"
     return Answer(_wallet_of(account))

@@ -1,14 +1,16 @@
 """Index, atoms and metered pages of the guides, as markdown (core spec 4.7)."""
 
+from typing import Any
+
 from api.areas.playbooks.schemas import AtomPath, PagePath
 from api.areas.playbooks.shelf import Page, shelf
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
-from api.kernel.operation import Answer, Call, NoInput, Refusal
+from api.kernel.operation import Answer, Call, NoInput, Refusal, Text
 from core.credits.rules.prices import PRICES
 from core.money import usdc_text_or_none
 
 
-def index(call: Call, caller: Nobody, command: NoInput) -> Answer:
+def index(call: Call, caller: Nobody, command: NoInput) -> Answer[Text]:
     """Every guide by its path, with what it costs."""
     price, limits = PRICES["playbook_read"], call.deps.limits
     shared = f"{limits.free_reads_per_owner_per_day} of an owner's agents together"
@@ -26,17 +28,17 @@ def _line(path: str, page: Page) -> str:
     return f"- [{page.title}]({path}): {page.summary}"
 
 
-def atom(call: Call, caller: Nobody, command: AtomPath) -> Answer:
+def atom(call: Call, caller: Nobody, command: AtomPath) -> Answer[Text]:
     return _found(shelf().atoms.get(command.atom_id))
 
 
-def read(call: Call, caller: AgentCaller | OwnerCaller | Nobody, command: PagePath) -> Answer:
+def read(call: Call, caller: AgentCaller | OwnerCaller | Nobody, command: PagePath) -> Answer[Text]:
     """A page of a playbook; it is charged by the kernel once it is found."""
     book = shelf().playbooks.get(command.pb)
     return _found(None if book is None else book.pages.get(command.path))
 
 
-def _found(page: Page | None) -> Answer:
+def _found(page: Page | None) -> Answer[Any]:
     if page is None:
         raise Refusal("not_found", "There is no such guide; GET /playbook lists every one.", next_calls=("playbooks.index",))
     return Answer({"text": page.text})

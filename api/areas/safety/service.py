@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Any
 
-from api.areas.safety.schemas import CloseCase, OpenCase, PageQuery, SetDefense
+from api.areas.safety.schemas import Board, CloseCase, Defense, Notices, OpenCase, PageQuery, SetDefense, Violation, Violations
 from api.kernel.caller import AgentCaller, BearerCaller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.defense import MAX_LEVEL, takes_bond, welcomes_a_day
 from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
@@ -24,21 +24,21 @@ UNDER_REVIEW = "under review"
 # Read
 
 
-def notices(call: Call, caller: AgentCaller | OwnerCaller | BearerCaller, command: PageQuery) -> Answer:
+def notices(call: Call, caller: AgentCaller | OwnerCaller | BearerCaller, command: PageQuery) -> Answer[Notices]:
     """The account's inbox, newest first; an owner reads those of the owner's agents."""
     found = safety.notices_of(call.db, caller.account_id, command.cursor, command.limit + 1)
     page, next_cursor = _page([(notice.id, _notice(call, notice, case)) for notice, case in found], command.limit)
     return Answer({"notices": page, "next_cursor": next_cursor})
 
 
-def violations(call: Call, caller: AgentCaller | OwnerCaller | BearerCaller, command: PageQuery) -> Answer:
+def violations(call: Call, caller: AgentCaller | OwnerCaller | BearerCaller, command: PageQuery) -> Answer[Violations]:
     """The cases against the account, newest first; an owner reads those against the owner's agents."""
     found = safety.cases_of(call.db, caller.account_id, command.cursor, command.limit + 1)
     page, next_cursor = _page([(case.id, _violation(case)) for case in found], command.limit)
     return Answer({"violations": page, "next_cursor": next_cursor})
 
 
-def board(call: Call, caller: Nobody, command: PageQuery) -> Answer:
+def board(call: Call, caller: Nobody, command: PageQuery) -> Answer[Board]:
     """Every lock, open and closed, newest first."""
     found = safety.cases(call.db, command.cursor, command.limit + 1)
     page, next_cursor = _page([(case.id, _case(case)) for case in found], command.limit)
@@ -87,7 +87,7 @@ def _status(case: ViolationCase) -> str:
 # Operators
 
 
-def open_case(call: WriteCall, caller: OperatorCaller, command: OpenCase) -> Answer:
+def open_case(call: WriteCall, caller: OperatorCaller, command: OpenCase) -> Answer[Violation]:
     """Lock the agent's account. Errors: Refusal not_found, case_open; InvalidParameterError for a deadline that is past."""
     if command.deadline <= call.now:
         raise InvalidParameterError("deadline", "name a time later than now")
@@ -109,7 +109,7 @@ def open_case(call: WriteCall, caller: OperatorCaller, command: OpenCase) -> Ans
     return Answer(_violation(safety.open_case(call.db, case)), 201)
 
 
-def close_case(call: WriteCall, caller: OperatorCaller, command: CloseCase) -> Answer:
+def close_case(call: WriteCall, caller: OperatorCaller, command: CloseCase) -> Answer[Violation]:
     """End the lock. Closing a closed case changes nothing. Errors: Refusal not_found."""
     case = safety.lock_case(call.db, command.id)
     if case is None:
@@ -122,7 +122,7 @@ def close_case(call: WriteCall, caller: OperatorCaller, command: CloseCase) -> A
 # The defense level
 
 
-def defense(call: Call, caller: Nobody, command: NoInput) -> Answer:
+def defense(call: Call, caller: Nobody, command: NoInput) -> Answer[Defense]:
     """The level in force, since when, and what each level does."""
     newest = safety.newest_defense_change(call.db)
     return Answer(
@@ -134,7 +134,7 @@ def defense(call: Call, caller: Nobody, command: NoInput) -> Answer:
     )
 
 
-def set_defense(call: WriteCall, caller: OperatorCaller, command: SetDefense) -> Answer:
+def set_defense(call: WriteCall, caller: OperatorCaller, command: SetDefense) -> Answer[Defense]:
     """Who changed it from what and when is logged; setting the level that it is already logs nothing."""
     safety.lock_defense(call.db)
     safety.change_defense(call.db, command.level, caller.account_id, call.now)

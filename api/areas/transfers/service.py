@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from api.areas.transfers.schemas import AgentBalances, ReportTransfer
+from api.areas.transfers.schemas import AgentBalances, Balances, ReportTransfer, TransferReported
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, Refusal, WriteCall
 from core.errors import InvalidParameterError
@@ -23,7 +23,7 @@ ALLOW_OVERDRAFT = "allow_overdraft"
 OF_THE_CHAIN = ("idle", "in_transit", "delivered")  # what facts of the chain move
 
 
-def report(call: WriteCall, caller: AgentCaller, command: ReportTransfer) -> Answer:
+def report(call: WriteCall, caller: AgentCaller, command: ReportTransfer) -> Answer[TransferReported]:
     """Take the report and move its amount into transit.
 
     Errors: Refusal duplicate_transfer, insufficient_idle, record_short, rate_limited.
@@ -47,7 +47,7 @@ def report(call: WriteCall, caller: AgentCaller, command: ReportTransfer) -> Ans
     return Answer({"recorded": True, "transfer": transfer_view(added), "balance": balance_view(claim.chain_id, claim.asset, balance)})
 
 
-def balances(call: Call, caller: AgentCaller | OwnerCaller, command: AgentBalances) -> Answer:
+def balances(call: Call, caller: AgentCaller | OwnerCaller, command: AgentBalances) -> Answer[Balances]:
     """Every asset that the agent ever reported or received, each the sum of its book. Errors: Refusal not_found, not_owner."""
     agent = identity.find_agent(call.db, int(command.id))
     if agent is None:

@@ -4,7 +4,7 @@ Each call that reaches the service writes one row (a policy change of the agent)
 """
 
 import threading
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel
 from sqlalchemy import func, select
@@ -49,7 +49,7 @@ class Gate:
 
 
 def operation(gate: Gate) -> Write[AgentCaller, Probe]:
-    def probe(call: WriteCall, caller: AgentCaller, command: Probe) -> Answer:
+    def probe(call: WriteCall, caller: AgentCaller, command: Probe) -> Answer[Any]:
         policies.log_change(call.db, caller.account_id, {"n": {"from": None, "to": command.n}}, call.now)
         match command.do:
             case "flag":

@@ -51,7 +51,7 @@ class Give(Command):
     amount_usdc: str
 
 
-def give(call: WriteCall, caller: AgentCaller, command: Give) -> Answer:
+def give(call: WriteCall, caller: AgentCaller, command: Give) -> Answer[Any]:
     return Answer({})
 
 

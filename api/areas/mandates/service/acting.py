@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from api.areas.mandates.answers import Ended, ExecuteBuilt, OneMandate
 from api.areas.mandates.schemas import ExecuteCall, MandatePath
 from api.areas.mandates.service.access import held_by_locked, is_on_board, named_to, not_found
 from api.areas.mandates.service.current import Current, current_by, current_of
@@ -40,7 +41,7 @@ INTEGER_KINDS = ("uint", "int")
 # Accept
 
 
-def accept(call: WriteCall, caller: AgentCaller, command: MandatePath) -> Answer:
+def accept(call: WriteCall, caller: AgentCaller, command: MandatePath) -> Answer[OneMandate]:
     """Accept a mandate that names the agent, or one of the open board. Accepting again changes nothing (decisions 25)."""
     found = mandates.find_mandate(call.db, command.id)
     mandate = None if found is None else mandates.lock_mandate(call.db, found.id)
@@ -75,7 +76,7 @@ def _require_designated(caller: AgentCaller, mandate: Mandate) -> None:
 # Building calls
 
 
-def execute_call(call: WriteCall, caller: AgentCaller, command: ExecuteCall) -> Answer:
+def execute_call(call: WriteCall, caller: AgentCaller, command: ExecuteCall) -> Answer[ExecuteBuilt]:
     """The vault's execute call, with what the vault would say to it. The call is there even when the answer is no, but for a payment.
 
     Checked as sent by the agent that the vault obeys (`check.agent`); `check.note` says so where the linked wallet is another.
@@ -249,7 +250,7 @@ def _members(kind: str, values: list[Any]) -> list[Any]:
 # The end
 
 
-def stop(call: WriteCall, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
+def stop(call: WriteCall, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[Ended]:
     """End the mandate: on paper at once, else by the calls that their sender sends. Nothing is said to have ended before the chain has it:
     a signature that is out can become a vault whatever the record knows, and `cancel_call` and `call` can each lose a race with it.
 

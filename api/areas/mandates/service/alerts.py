@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from api.areas.mandates.answers import Alerts
 from api.areas.mandates.schemas import AlertsQuery
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call
@@ -46,7 +47,7 @@ SAID_OF_AGENT = {
 UNSAID = {"message": None, "next_step": None}
 
 
-def alerts(call: Call, caller: OwnerCaller, command: AlertsQuery) -> Answer:
+def alerts(call: Call, caller: OwnerCaller, command: AlertsQuery) -> Answer[Alerts]:
     """The newest first. One that no longer holds stays, with `withdrawn_at`."""
     page = page_of(call, "mandates.alerts", command)
     found = alerts_of_owner(call.db, caller.account_id, page.before, page.limit + 1)

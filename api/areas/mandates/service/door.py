@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from api.areas.mandates.answers import Door
 from api.areas.mandates.schemas import CreateDraft
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Call, NoInput
@@ -11,7 +12,7 @@ DETAIL = "A mandate gives an agent a budget instead of a key. Nothing is charged
 NEXT = ("identity.connect", "identity.nonce", "mandates.board", "mandates.list")
 
 
-def door(call: Call, caller: Nobody, command: NoInput) -> Answer:
+def door(call: Call, caller: Nobody, command: NoInput) -> Answer[Door]:
     """402 without `accepts` and without PAYMENT-REQUIRED, and a header that says so: a client that pays 402s leaves it alone."""
     calls = next_items(NEXT, {}, call.deps.catalogue)
     block: dict[str, Any] = {"reason": "mandate_required", "error": "mandate_required", "retry_safe": False, "who_fixes": "owner"}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from api.areas.mandates.answers import Drafted
 from api.areas.mandates.schemas import AssignAgent, CreateDraft, DraftTerms, Propose, UpdateDraft
 from api.areas.mandates.service.access import agent_of_id, owned_locked
 from api.areas.mandates.service.policy import current_policy
@@ -62,7 +63,7 @@ class _Frozen:
     digest: str
 
 
-def create(call: WriteCall, caller: OwnerCaller, command: CreateDraft) -> Answer:
+def create(call: WriteCall, caller: OwnerCaller, command: CreateDraft) -> Answer[Drafted]:
     if command.agent_id is not None and command.open_board:
         raise InvalidParameterError("open_board", "a draft names its agent or stands on the open board; send one of the two")
     agent = None if command.agent_id is None else designated(call, caller, command.agent_id)
@@ -79,7 +80,7 @@ def create(call: WriteCall, caller: OwnerCaller, command: CreateDraft) -> Answer
     return _answer(call, mandate, agent, status=201)
 
 
-def propose(call: WriteCall, caller: AgentCaller, command: Propose) -> Answer:
+def propose(call: WriteCall, caller: AgentCaller, command: Propose) -> Answer[Drafted]:
     """A draft for the agent's owner, who edits it and signs it or lets it be; the agent's policy is asked when the mandate is accepted.
 
     Errors: Refusal not_owner, agent_owner_mismatch.
@@ -111,7 +112,7 @@ def _owner_of(call: Call, caller: AgentCaller) -> Account:
     return owner
 
 
-def update(call: WriteCall, caller: OwnerCaller, command: UpdateDraft) -> Answer:
+def update(call: WriteCall, caller: OwnerCaller, command: UpdateDraft) -> Answer[Drafted]:
     """Replace a draft whole. Its agent stays, unless the draft now opens to any agent."""
     mandate = owned_locked(call, caller, command.id)
     _require_draft(mandate, "an update")
@@ -124,7 +125,7 @@ def update(call: WriteCall, caller: OwnerCaller, command: UpdateDraft) -> Answer
     return _answer(call, mandate, agent)
 
 
-def assign(call: WriteCall, caller: OwnerCaller, command: AssignAgent) -> Answer:
+def assign(call: WriteCall, caller: OwnerCaller, command: AssignAgent) -> Answer[Drafted]:
     """Designate the agent of a draft; its terms are frozen anew, since they name the agent's wallet.
 
     Errors: InvalidParameterError when the functions that the draft names would come to other rules than when it was written.
@@ -143,7 +144,7 @@ def assign(call: WriteCall, caller: OwnerCaller, command: AssignAgent) -> Answer
     return _answer(call, mandate, agent)
 
 
-def _answer(call: Call, mandate: Mandate, agent: Account | None, status: int = 200) -> Answer:
+def _answer(call: Call, mandate: Mandate, agent: Account | None, status: int = 200) -> Answer[Any]:
     return Answer({"mandate": mandate_view(call, mandate), "notice": agent_notice(mandate, agent)}, status=status)
 
 

@@ -10,6 +10,7 @@ whatever is true (to stop, to remove the agent) is built even when the chain can
 
 from typing import Any
 
+from api.areas.mandates.answers import AgentCall, DeployCall, DepositCall, StopCall, WithdrawCall
 from api.areas.mandates.schemas import DeployQuery, DepositQuery, MandatePath, SetAgentQuery, WithdrawQuery
 from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.current import Current, current_of
@@ -68,7 +69,7 @@ def nothing_to_send(call: Call, to: str | None, reason: str, what_happens: str, 
 # Creating and funding
 
 
-def deploy_call(call: Call, caller: OwnerCaller, command: DeployQuery) -> Answer:
+def deploy_call(call: Call, caller: OwnerCaller, command: DeployQuery) -> Answer[DeployCall]:
     """The call that makes the vault of the signed terms, at an address that follows from their digest alone.
 
     fund none: an empty vault. approve: two calls, the owner's approval of the vault-to-be and the creation that takes the
@@ -125,7 +126,7 @@ def _authorized(call: Call, mandate: Mandate, vault: str, signature: str | None)
     return _creation(call, mandate, funding) | documents
 
 
-def deposit_call(call: Call, caller: OwnerCaller, command: DepositQuery) -> Answer:
+def deposit_call(call: Call, caller: OwnerCaller, command: DepositQuery) -> Answer[DepositCall]:
     """Approval and deposit, in order. The vault takes no more than what is missing to the budget."""
     mandate = owned(call, caller, command.id)
     current = _require_signed(call, mandate)
@@ -154,7 +155,7 @@ def cancel_terms_call(call: Call, mandate: Mandate, current: Current) -> dict[st
 # The agent
 
 
-def set_agent_call(call: Call, caller: OwnerCaller, command: SetAgentQuery) -> Answer:
+def set_agent_call(call: Call, caller: OwnerCaller, command: SetAgentQuery) -> Answer[AgentCall]:
     """Without agent_wallet: remove the agent, which pauses. With it: set the agent, which resumes, until the end date."""
     mandate = owned(call, caller, command.id)
     current = current_of(call, mandate)
@@ -183,7 +184,7 @@ def _agent_call(call: Call, mandate: Mandate, current: Current, wallet: str | No
 # Leaving
 
 
-def stop_call(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
+def stop_call(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[StopCall]:
     """The vault's stop call; of signed terms without a vault in the record also `cancel_call`, since either can lose a race."""
     mandate = owned(call, caller, command.id)
     current = current_of(call, mandate)
@@ -215,7 +216,7 @@ def _stop_call(call: Call, mandate: Mandate, current: Current, by: StoppedBy) ->
     return built(call, vault, calldata.stop(by.value)) | {"reason": None, "what_happens": what, "locked_until": None}
 
 
-def withdraw_call(call: Call, caller: OwnerCaller, command: WithdrawQuery) -> Answer:
+def withdraw_call(call: Call, caller: OwnerCaller, command: WithdrawQuery) -> Answer[WithdrawCall]:
     """USDC of the vault to `to` (default: the owner's wallet); without an amount all that is not owed as a fee.
 
     Errors: InvalidNumberError; RpcError of a short ledger while the chain cannot be asked.

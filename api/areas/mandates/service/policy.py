@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from api.areas.mandates.answers import Policy
 from api.areas.mandates.schemas import AgentPath, ReplacePolicy
 from api.areas.mandates.service.access import agent_of_id
 from api.kernel.caller import AgentCaller, OwnerCaller
@@ -18,14 +19,14 @@ from core.times import instant_text
 CHANGES_SHOWN: Final = 10
 
 
-def read(call: Call, caller: AgentCaller | OwnerCaller, command: AgentPath) -> Answer:
+def read(call: Call, caller: AgentCaller | OwnerCaller, command: AgentPath) -> Answer[Policy]:
     """The policy with its last changes. An agent reads its own, an owner those of the owner's agents."""
     agent = agent_of_id(call, command.id)
     _require_own(caller, agent)
     return Answer(_answer(call, agent))
 
 
-def replace(call: WriteCall, caller: OwnerCaller, command: ReplacePolicy) -> Answer:
+def replace(call: WriteCall, caller: OwnerCaller, command: ReplacePolicy) -> Answer[Policy]:
     agent = agent_of_id(call, command.id)
     _require_own(caller, agent)
     lock_owner(call, caller)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from api.areas.mandates.answers import Approvals, Events, Mandates, Offers, OpenBoard, OwnStatus, Steps, WholeMandate
 from api.areas.mandates.schemas import BoardQuery, ListQuery, MandatePath, OffersQuery, PageQuery
 from api.areas.mandates.service.access import readable_by
 from api.areas.mandates.service.current import Current, current_by
@@ -23,7 +24,7 @@ from api.areas.mandates.service.views import (
     vault_agent,
 )
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
-from api.kernel.operation import Answer, Call, NoInput, Refusal
+from api.kernel.operation import Answer, Call, Lines, NoInput, Refusal
 from api.kernel.pagination import Page, page_of
 from core.chain.abi import signatures_by_selector
 from core.chain.signatures import recovered_address
@@ -54,7 +55,7 @@ APPROVALS_SHOWN = 200
 # One mandate
 
 
-def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
+def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[WholeMandate]:
     mandate = readable_by(call, caller, command.id)
     standing = standing_of(call, mandate)
     current = current_by(call, mandate, standing.reading, standing.now)
@@ -153,7 +154,7 @@ def _locks(standing: Standing, current: Current) -> dict[str, Any]:
 # The record
 
 
-def steps(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer:
+def steps(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer[Steps]:
     mandate = readable_by(call, caller, command.id)
     page, next_cursor = _steps(call, mandate, command)
     return Answer({"steps": page, "next_cursor": next_cursor} | reading_of(call, mandate).data_issue)
@@ -167,7 +168,7 @@ def _steps(call: Call, mandate: Mandate, command: PageQuery) -> tuple[list[dict[
     return [*pinned, *steps], None if place is None else page.cursor(place)
 
 
-def ledger(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer:
+def ledger(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer[Events]:
     """The raw book, newest first, reversed rows and reversals included."""
     mandate = readable_by(call, caller, command.id)
     page = page_of(call, "mandates.ledger", command)
@@ -176,14 +177,14 @@ def ledger(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) ->
     return Answer({"events": [event_view(row) for row in shown], "next_cursor": next_cursor} | reading_of(call, mandate).data_issue)
 
 
-def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
+def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[Lines]:
     """The whole book to be verified by anyone, as a stream of canonical JSON lines: the terms, each row, the head (docs/verify.md)."""
     mandate = readable_by(call, caller, command.id)
     found = mandate_record.opening(call.db, mandate, call.deps.contracts["factory"])
     return Answer({}, lines=mandate_record.chunks(call.deps.database, found))
 
 
-def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer:
+def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[Approvals]:
     """Reported actions above the owner's asking line, the newest. They are shown; nothing waits for an approval yet (decisions 50)."""
     mandate = readable_by(call, caller, command.id)
     rows = above_asking_line(call, mandate, APPROVALS_SHOWN)
@@ -204,7 +205,7 @@ def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePat
 # Lists
 
 
-def list_own(call: Call, caller: AgentCaller | OwnerCaller, command: ListQuery) -> Answer:
+def list_own(call: Call, caller: AgentCaller | OwnerCaller, command: ListQuery) -> Answer[Mandates]:
     statuses = None if command.status is None else (command.status,)
     of_caller = mandates.mandates_of_owner if isinstance(caller, OwnerCaller) else mandates.mandates_of_agent
     page = page_of(call, "mandates.list", command)
@@ -212,7 +213,7 @@ def list_own(call: Call, caller: AgentCaller | OwnerCaller, command: ListQuery) 
     return Answer(_shown(call, page, found, "mandates", with_card=False))
 
 
-def offers(call: Call, caller: AgentCaller, command: OffersQuery) -> Answer:
+def offers(call: Call, caller: AgentCaller, command: OffersQuery) -> Answer[Offers]:
     """Mandates that wait for the agent, with their clauses. Errors: Refusal not_owner for another agent's offers."""
     if command.id != str(caller.account_id):
         raise Refusal("not_owner", f"These are the offers of agent {command.id}; read your own.")
@@ -221,7 +222,7 @@ def offers(call: Call, caller: AgentCaller, command: OffersQuery) -> Answer:
     return Answer(_shown(call, page, found, "offers", with_card=True))
 
 
-def board(call: Call, caller: Nobody, command: BoardQuery) -> Answer:
+def board(call: Call, caller: Nobody, command: BoardQuery) -> Answer[OpenBoard]:
     """Mandates that any agent may accept."""
     page = page_of(call, "mandates.board", command)
     found = mandates.open_board(call.db, call.now, page.before, page.limit + 1)
@@ -240,7 +241,7 @@ def _card_by(call: Call, mandate: Mandate, reading: Reading[MandateState]) -> di
     return _card(call, mandate, vault_agent(mandate, reading.said, is_known=reading.short is None))
 
 
-def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer:
+def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnStatus]:
     """The agent's own id and data, and what it holds (agent_status)."""
     held = mandates.mandates_of_agent(call.db, caller.account_id, mandates.LIVE, None, ACTIVE_SHOWN)
     held += mandates.ended_mandates_of_agent(call.db, caller.account_id, ENDED_SHOWN)

@@ -3,6 +3,7 @@
 import uuid
 from typing import Any
 
+from api.areas.mandates.answers import EventStored, RefusalStored
 from api.areas.mandates.schemas import ReportEvent, ReportRefusal
 from api.areas.mandates.service.access import named_to, named_to_locked
 from api.areas.mandates.service.limits_now import Standing, allowed_addresses, refusals_left, standing_of
@@ -50,7 +51,7 @@ def event_view(row: LedgerRow) -> dict[str, Any]:
 # Events
 
 
-def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer:
+def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[EventStored]:
     """Store a report: 200, or 202 with `violation` true and its codes when it breaks a rule."""
     kind, payload = agent_kind(command.kind), _payload(command)
     refuse_reserved_keys(payload)
@@ -118,7 +119,7 @@ def _judgement(standing: Standing) -> Judgement:
     )
 
 
-def _stored(standing: Standing, row: LedgerRow, violation: Violation | None, notice: str | None) -> Answer:
+def _stored(standing: Standing, row: LedgerRow, violation: Violation | None, notice: str | None) -> Answer[Any]:
     codes = [] if violation is None else list(violation.codes)
     body: dict[str, Any] = {"mandate_id": standing.mandate.public_id, "recorded": True, "violation": bool(codes), "codes": codes}
     body |= standing.reading.data_issue | ({} if notice is None else {"notice": notice})
@@ -149,7 +150,7 @@ def _refused_after_stop(call: WriteCall, mandate: Mandate, command: ReportEvent,
 # Refusals
 
 
-def refusal(call: WriteCall, caller: AgentCaller, command: ReportRefusal) -> Answer:
+def refusal(call: WriteCall, caller: AgentCaller, command: ReportRefusal) -> Answer[RefusalStored]:
     """Store a refused attempt: one row for each transaction; one that the record has already is answered, not written again."""
     mandate = named_to_locked(call, caller, command.id)
     _require_signed(mandate)
@@ -182,6 +183,6 @@ def _require_reports_left(call: Call, mandate: Mandate) -> None:
         )
 
 
-def _refusal_answer(mandate: Mandate, row: LedgerRow, *, is_new: bool) -> Answer:
+def _refusal_answer(mandate: Mandate, row: LedgerRow, *, is_new: bool) -> Answer[Any]:
     shown = row.payload["refusal"]
     return Answer({"mandate_id": mandate.public_id, "recorded": True, "is_new": is_new, "refusal": shown, "event": event_view(row)})

@@ -1,5 +1,6 @@
 """Terms, their signature, and calling a mandate off before it has a vault (wallet spec 2.9, 5.5; decisions 37, 48)."""
 
+from api.areas.mandates.answers import Ended, OneMandate, Terms
 from api.areas.mandates.schemas import MandatePath, SignTerms
 from api.areas.mandates.service.access import owned, owned_locked
 from api.areas.mandates.service.current import current_of
@@ -18,7 +19,7 @@ from core.mandate.rules.lock import StoppedBy
 from core.mandate.rules.terms import rules_to_json, terms_to_json
 
 
-def terms(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
+def terms(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[Terms]:
     """What the owner's wallet signs: typed_data goes to eth_signTypedData_v4 as it stands, typed_data_parts to ethers.
 
     `notice`: to be read before signing.
@@ -42,7 +43,7 @@ def terms(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
     )
 
 
-def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer:
+def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer[OneMandate]:
     """Hand in the signature of the frozen terms."""
     mandate = owned_locked(call, caller, command.id)
     next_status(Status(mandate.status), Move.SIGN, MoveFacts(market_mode=MarketMode(mandate.market_mode)))
@@ -62,7 +63,7 @@ def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer:
     return Answer({"mandate": mandate_view(call, mandate)})
 
 
-def cancel(call: WriteCall, caller: OwnerCaller, command: MandatePath) -> Answer:
+def cancel(call: WriteCall, caller: OwnerCaller, command: MandatePath) -> Answer[Ended]:
     """Drop a draft at once. Of signed terms the answer has the calls that end them on chain, and nothing has ended before one is mined."""
     mandate = owned_locked(call, caller, command.id)
     current = current_of(call, mandate)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from api.areas.mandates.answers import AllStatements, CloseAllPlan, Statement
 from api.areas.mandates.exports.figures import caution
 from api.areas.mandates.exports.files import exported, exported_all
 from api.areas.mandates.schemas import AllWeeksQuery, MandatePath, WeekQuery
@@ -42,7 +43,7 @@ BATCH_HAPPENS = (
 MANDATES_READ = 500  # at a time
 
 
-def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer:
+def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer[Statement]:
     mandate = owned(call, caller, command.id)
     week = _week(command.week, call.now)
     [statement] = _weeks_of(call, [mandate], week)
@@ -57,7 +58,7 @@ def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer:
     return Answer({}, file=lambda: exported(command.format, found, head, _caution(call, found["market_mode"])))
 
 
-def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> Answer:
+def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> Answer[AllStatements]:
     """Every mandate of the owner that was signed before the week's end."""
     week = _week(command.week, call.now)
     whole = all_mandates_json(_weeks_of(call, _signed(call, caller, week.end_at), week), week, call.now)
@@ -125,7 +126,7 @@ def _about(mandate: Mandate) -> StatementOf:
     )
 
 
-def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer:
+def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[CloseAllPlan]:
     """How the owner leaves, step by step. While the chain cannot be asked the plan says so and knows no positions."""
     mandate = owned(call, caller, command.id)
     if mandate.status in ("draft", "cancelled"):

@@ -9,6 +9,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from api.areas.mandates.answers import UnwindBuilt
 from api.areas.mandates.schemas import UnwindCall
 from api.areas.mandates.service.access import party_of
 from api.areas.mandates.service.current import Current, current_of
@@ -107,7 +108,7 @@ def _unwind_data(adapter: str, units: int) -> str:
     return calldata.unwind([calldata.Call(adapter, 0, calldata.adapter_sell(units))])
 
 
-def unwind_call(call: Call, caller: AgentCaller | OwnerCaller, command: UnwindCall) -> Answer:
+def unwind_call(call: Call, caller: AgentCaller | OwnerCaller, command: UnwindCall) -> Answer[UnwindBuilt]:
     """The vault's unwind of one position, whole. Only the owner can send it; an agent hands it to its owner.
 
     `check` is the call as the owner would send it now, at the latest block; `gas` is null when it would revert. What
