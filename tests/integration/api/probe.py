@@ -15,6 +15,7 @@ from api.kernel.caller import AgentCaller
 from api.kernel.fields import PublicId, Usdc
 from api.kernel.operation import Answer, Area, Catalogue, Command, Family, Refusal, Write, WriteCall
 from api.kernel.refusals import REASONS
+from api.kernel.tool import Tool
 from core.db.engine import Database
 from core.errors import InvalidNumberError, OutsideError
 from core.identity import policies
@@ -32,7 +33,7 @@ class Probe(Command):
 
 class Probed(BaseModel):
     n: int | None = None
-    amount: str | None = None
+    amount: int | None = None
     violation: bool | None = None
 
 
@@ -48,7 +49,7 @@ class Gate:
         assert self.opened.wait(10)
 
 
-def operation(gate: Gate) -> Write[AgentCaller, Probe]:
+def operation(gate: Gate, tool: Tool | None = None) -> Write[AgentCaller, Probe, Probed]:
     def probe(call: WriteCall, caller: AgentCaller, command: Probe) -> Answer[Any]:
         policies.log_change(call.db, caller.account_id, {"n": {"from": None, "to": command.n}}, call.now)
         match command.do:
@@ -80,13 +81,14 @@ def operation(gate: Gate) -> Write[AgentCaller, Probe]:
         handler=probe,
         refuses=("wrong_status",),
         idempotent=True,
+        tool=tool,
         also=(202,),
     )
 
 
-def catalogue(gate: Gate) -> Catalogue:
+def catalogue(gate: Gate, tool: Tool | None = None) -> Catalogue:
     """The product's areas, and the probe beside them."""
-    area = Area(name="probe", about="Tests of the pipeline.", operations=(operation(gate),))
+    area = Area(name="probe", about="Tests of the pipeline.", operations=(operation(gate, tool),))
     return Catalogue((*areas(), area), REASONS)
 
 

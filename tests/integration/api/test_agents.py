@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from api.areas.agents.routes import OPERATIONS as AGENTS
-from api.areas.safety.routes import OPERATIONS as SAFETY
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
+from api.areas.agents.operations import AREA as AGENTS
+from api.areas.safety.operations import AREA as SAFETY
 from api.kernel import auth
 from api.kernel.operation import Operation
 from core.db.engine import Database
@@ -171,7 +171,9 @@ def test_dashboard__counts_each_stage_apart_for_tasks_and_mining(client: TestCli
     assert (body["credit_balance"], body["mandates"]) == (10, {})
 
 
-@pytest.mark.parametrize("operation", [one for one in (*AGENTS, *SAFETY) if one.method == "GET"], ids=lambda one: one.key)
+@pytest.mark.parametrize(
+    "operation", [one for one in (*AGENTS.operations, *SAFETY.operations) if one.method == "GET"], ids=lambda one: one.key
+)
 def test_an_answer__has_the_fields_that_openapi_shows(
     client: TestClient, owner: dict[str, str], operator: dict[str, str], operation: Operation
 ) -> None:

@@ -14,7 +14,6 @@ from api.catalogue import catalogue
 from api.kernel import http
 from api.kernel.operation import Deps
 from api.kernel.workers import CALLS, CALLS_OF_ONE, LARGE_BYTES, MOST_WAITING
-from api.main import routed
 from api.tools import endpoint
 from core.db.engine import Database
 from tests.integration.api.conftest import Limit, TestClient
@@ -141,7 +140,7 @@ def test_a_large_message__reaches_the_event_loop_without_its_arguments(limited: 
     arguments = {"agent_name": "quant", "more": [1.5] * 15_000}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "agent_connect", "arguments": arguments}}
     assert client.post("/mcp", json={**call, "method": "tools/list"}).status_code == 413
-    name = next(name for name, entry in endpoint.entries_of(routed(catalogue())).items() if entry.operation.method == "POST")
+    name = next(name for name, entry in endpoint.entries_of(catalogue()).items() if entry.operation.method == "POST")
     headers = {"Accept": "application/json, text/event-stream"}
     answer = client.post("/mcp", json={**call, "params": {"name": name, "arguments": arguments}}, headers=headers)
     assert "more: leave it out" in answer.text

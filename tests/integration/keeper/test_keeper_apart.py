@@ -11,7 +11,6 @@ from sqlalchemy.exc import OperationalError
 from core.blocks.tables import Vault
 from core.chain.abi import function, hex_bytes, hex_text
 from core.chain.abi_text import call_by_signature
-from core.keeper import intents as intent_rows
 from core.keeper import intents as rows
 from core.keeper.intents import NewIntent, NewVaultMark
 from core.keeper.tables import KeeperEnded
@@ -19,6 +18,7 @@ from core.keeper.views import watched_vaults
 from core.mandate.chain import calldata
 from core.mandate.tables import Mandate
 from core.money import UsdcE6
+from keeper import tick
 from keeper.last_resort import FALLEN_S, UNKNOWN_S
 from keeper.sender import SECOND_AFTER_BLOCKS
 from keeper.swallowed import SWALLOWED_BLOCKS
@@ -145,7 +145,7 @@ def test_a_vault_that_ended__drops_out_at_the_next_tick_when_the_database_failed
         monkeypatch.undo()
         raise OperationalError("insert", {}, Exception("connection lost"))
 
-    monkeypatch.setattr(intent_rows, "add_ended", lost)
+    monkeypatch.setattr(tick, "add_ended", lost)
     with pytest.raises(OperationalError):
         keeper.run()
     keeper.run()

@@ -176,7 +176,7 @@ def test_the_cases__are_the_documents_reasons() -> None:
 
 def test_the_reasons_that_no_tool_meets__are_those_that_no_tool_declares() -> None:
     tools = {row.key for row in catalogue().tools(Profile.FULL).values()}
-    met = {reason for operation in routed(catalogue()) if operation.key in tools for reason in reasons_of(operation)}
+    met = {reason for operation in routed(catalogue()) if operation.key in tools for reason in reasons_of(operation, catalogue())}
     assert set(DOCUMENT) - met == NOT_BY_TOOL
 
 

@@ -25,7 +25,7 @@ from tests.integration.api.mandates.stage import Stage
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "4"))
 CHECKS = [status_code_conformance, content_type_conformance, response_schema_conformance]
 UNAVAILABLE = 503  # a route that needs the chain says so; the document declares it
-SCHEMA = schemathesis.openapi.from_dict(document(routed(catalogue()), NAME, VERSION, "http://testserver"))
+SCHEMA = schemathesis.openapi.from_dict(document(routed(catalogue()), catalogue(), NAME, VERSION, "http://testserver"))
 BY_KEY = {one.ok().definition.raw["operationId"]: one.ok() for one in SCHEMA.get_all_operations()}
 
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from api.areas.mandates.routes import OPERATIONS
 
+from api.areas.mandates.operations import AREA
 from api.kernel import auth
 from api.kernel.operation import Operation
 from core.blocks.tables import ChainBlock
@@ -131,7 +131,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "mandates.execute_call": {"target": ADAPTER, "function": "buy(uint256)", "args": ["1"], "amount_usdc": "1.000000"},
 }
 QUERIES = {"mandates.deposit_call": {"amount_usdc": "1.000000"}}
-OF_ONE = [one for one in OPERATIONS if "/mandates/{id}" in one.path and one.key not in WITHOUT_STATE]
+OF_ONE = [one for one in AREA.operations if "/mandates/{id}" in one.path and one.key not in WITHOUT_STATE]
 
 
 @pytest.mark.parametrize("operation", OF_ONE, ids=lambda one: one.key)

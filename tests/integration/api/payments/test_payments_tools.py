@@ -20,10 +20,10 @@ from x402.mcp import wrap_mcp_client_with_payment
 from x402.mechanisms.evm.exact import register_exact_evm_client
 from x402.mechanisms.evm.signers import EthAccountSigner
 
-from api.catalogue import catalogue
 from api.kernel.operation import Deps
 from api.kernel.tool import Profile, Tool, ToolKind
 from api.main import create_app
+from tests.integration.api.changed import catalogue_with
 from tests.integration.api.payments.shop import PAGE, PRICE, Shop, shop_on, usdc_where_stock_clients_know_it
 from tests.integration.api.serving import served
 from tests.integration.chain_fixtures import DeployedChain
@@ -33,12 +33,12 @@ ARGUMENTS = {"pb": "agent", "path": "loop.md"}
 
 
 @pytest.fixture
-def tooled(deployed: DeployedChain, deps: Deps, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+def tooled(deployed: DeployedChain, deps: Deps) -> Iterator[Shop]:
     """A shop whose page is a tool too; its USDC stands where Base Sepolia has it, which the stock client knows."""
     usdc_where_stock_clients_know_it(deployed)
     tool = Tool(TOOL, "Read a page", ToolKind.READ, Profile.CONNECTOR)
-    monkeypatch.setitem(catalogue().by_key, "playbooks.read", replace(catalogue().by_key["playbooks.read"], tool=tool))
-    opened = shop_on(deployed, replace(deps, clock=lambda: datetime.now(UTC)))
+    with_tool = catalogue_with("playbooks.read", tool=tool)
+    opened = shop_on(deployed, replace(deps, catalogue=with_tool, clock=lambda: datetime.now(UTC)))
     with opened.client:
         yield opened
 

@@ -2,15 +2,14 @@
 
 import json
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient as AnyClient
 from structlog.testing import capture_logs
 
-from api.catalogue import catalogue
-from api.kernel.operation import Deps, Operation
+from api.kernel.operation import Deps
 from api.kernel.tool import Profile, Tool, ToolKind
 from api.main import create_app
 from core.db.engine import Database
@@ -264,11 +263,10 @@ def test_the_call_after_the_last__is_refused_by_result_and_the_message_by_status
 
 
 @pytest.fixture
-def probed(deps: Deps, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> AnyClient:
+def probed(deps: Deps, gate: Gate) -> AnyClient:
     """An application whose probe is a tool."""
-    row = replace(probe.ROW, tool=Tool("probe", "Probe", ToolKind.WRITE, Profile.FULL))
-    monkeypatch.setitem(cast("dict[str, Operation]", catalogue().by_key), row.key, row)
-    return AnyClient(create_app(replace(deps, catalogue=probe.catalogue(gate))), base_url="http://testserver")
+    tool = Tool("probe", "Probe", ToolKind.WRITE, Profile.FULL)
+    return AnyClient(create_app(replace(deps, catalogue=probe.catalogue(gate, tool))), base_url="http://testserver")
 
 
 def test_a_defect__is_a_result_with_the_request_id(probed: AnyClient) -> None:
