@@ -1,8 +1,8 @@
-"""The keeper's process: settings in, one tick a block out. `python -m keeper.main run | once | status`
+"""The keeper's process: settings in, one tick a block out. `python -m keeper.main run | once | work | status`
 
-It leads or waits to lead; leading, it judges every vault each tick, runs the slow jobs beside it, and says how it is (row
-`leader`). An outside failure makes it try again at the next tick, never end; a tick that hangs ends it (core.watchdog). Without
-a signer it is a dry run and logs what it would send.
+It leads or waits to lead; leading, it judges every vault each tick and says how it is (row `leader`). The slow jobs of the contexts
+have a process of their own, without keys (`work`, keeper.worker). An outside failure makes it try again at the next tick, never end;
+a tick that hangs ends it (core.watchdog). Without a signer it is a dry run and logs what it would send.
 """
 
 import os
@@ -35,21 +35,22 @@ from core.mandate.chain.reader import VaultReader
 from core.settings import Settings
 from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
-from keeper import status
+from keeper import funds, status
 from keeper.drafts import Caps
+from keeper.funds import Funds
 from keeper.market import GWEI
 from keeper.metrics import Metrics
 from keeper.observe import Observer
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
 from keeper.precedence import Precedence
 from keeper.requests.opened import Requests, RequestsPlace, opened, request_signers, share_of
-from keeper.schedule import Schedule
+from keeper.schedule import Job, Schedule
 from keeper.sender import Sender
 from keeper.signers import PREFIXES, KeyPlace, plain_variable, signers_of
 from keeper.signing import SignerRefusedError, require_allowed, require_gas_key
-from keeper.slow_jobs import Place, jobs_of
 from keeper.state import Role
 from keeper.tick import Tick, TickReport
+from keeper.worker import Worker
 
 NAME = "keeper"
 HEAD_POLL_S = 0.2
@@ -315,21 +316,12 @@ class Keeper:
         return Caps(settings.keeper_max_fee_gwei * GWEI, settings.keeper_stop_max_fee_gwei * GWEI)
 
     def _started_jobs(self) -> Schedule:
-        fence = self._leadership.fence_beside
-        place = Place(
-            database=self._database,
-            reader=self._reader,
-            signers=self._signers,
-            fence=fence,
-            max_fee_wei=self._caps.stops_wei,
-            gas_a_day_wei=self._settings.custody_gas_wei_per_day,
-            mark_retention_days=self._settings.keeper_mark_retention_days,
-            intent_retention_days=self._settings.keeper_intent_retention_days,
-        )
+        """Of the keeper's own accounts; the jobs of the contexts are the worker's."""
+        balances = Funds(self._reader, self._database, self._signers, self._caps.stops_wei, self._settings.custody_gas_wei_per_day)
         schedule = Schedule(
             database=self._database,
-            jobs=jobs_of(place),
-            fence=fence,
+            jobs=(Job(funds.NAME, funds.EVERY_S, balances.run),),
+            fence=self._leadership.fence_beside,
             epoch=lambda: self._leadership.epoch,
             holder=self._leadership.holder,
             clock=now_utc,
@@ -388,6 +380,26 @@ def run() -> None:
         server.close()
     log.info("stopped")
     sys.exit(keeper.exit_code)
+
+
+@app.command()
+def work() -> None:
+    """Run the slow jobs, without keys, until SIGTERM: one worker works, others wait to take over."""
+    settings = read_settings()
+    with refusals():
+        worker = Worker(
+            settings.database_url,
+            list(settings.rpc_urls),
+            settings.deployment().contracts,
+            now_utc,
+            settings.keeper_mark_retention_days,
+            settings.keeper_intent_retention_days,
+        )
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: worker.end())
+    worker.run()
+    log.info("stopped")
+    sys.exit(worker.exit_code)
 
 
 @app.command()

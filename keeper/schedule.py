@@ -1,4 +1,4 @@
-"""Slow jobs beside the tick, in the leader's process alone. Which jobs there are: keeper.slow_jobs.
+"""Slow jobs beside a loop, in the leader's process alone. The keeper runs `balances`, the worker the jobs of the contexts (keeper.areas).
 
     the lead is gained --> runs that ended with their process are marked as failed --> each job is due every_s after its last start
     due --> row "under way" --> run --> row: ok, failed or skipped, with what it did
@@ -26,6 +26,7 @@ from core.db.engine import Database
 from core.db.leadership import LeadershipLostError
 from core.errors import MandateError, OutsideError, text_of
 from core.jobs import queries as rows
+from core.mandate.chain.reader import VaultReader
 
 ERROR_CHARACTERS = 300
 
@@ -46,6 +47,17 @@ class Job:
     name: str
     every_s: int
     run: Callable[[datetime], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What the jobs of contexts work with. `fence`: of the leader's epoch, to be called first in each writing transaction."""
+
+    database: Database
+    reader: VaultReader
+    fence: Callable[[Session], None]
+    mark_retention_days: int
+    intent_retention_days: int
 
 
 class Schedule:
@@ -111,8 +123,8 @@ class Schedule:
         """Last starts by job, after what earlier processes left was put in order."""
         with self._database.write() as session:
             self._fence(session)
-            rows.forget_others(session, [job.name for job in self._jobs])
-            abandoned = rows.end_abandoned(session, now)
+            names = [job.name for job in self._jobs]
+            abandoned = [ended for name in names for ended in rows.end_abandoned(session, now, name)]
             last_starts = {run.name: run.started_at for run in rows.last_runs(session)}
         for name in abandoned:
             log.warning("job ended with its process", job=name)

@@ -39,7 +39,7 @@ TEST_PHRASE = "test test test test test test test test test test test junk"
 PERSONAS = ("deployer", "owner", "agent", "keeper", "guard", "operator", "stranger")
 # Further accounts of the phrase: who settles payments sends its own transactions, so that nobody else may.
 SETTLER_NUMBER, TREASURY_NUMBER, GAS_NUMBER = 7, 8, 9
-PROCESSES = ("indexer", "keeper", "api")
+PROCESSES = {"indexer": ("indexer.main",), "keeper": ("keeper.main", "run"), "worker": ("keeper.main", "work"), "api": ("api.main",)}
 MINT_SELECTOR = keccak(b"mint(address,uint256)")[:4]  # MockUSDC's, which anyone may call
 OWNER_USDC = 100_000
 AGENT_USDC = 100  # for calls that cost something
@@ -168,10 +168,8 @@ class Stack:
         self.say(f"contracts  {len(contracts)} deployed, factory {contracts['factory']}")
         self._fund(contracts)
         self._write_facts(url, contracts)
-        for name in PROCESSES:
-            self._child(
-                name, [sys.executable, "-m", f"{name}.main", *(["run"] if name == "keeper" else [])], self._environment(url)
-            ).start()
+        for name, command in PROCESSES.items():
+            self._child(name, [sys.executable, "-m", *command], self._environment(url)).start()
         self._wait_until_ready()
         (self.directory / "stack.json").write_text(json.dumps(self.facts, indent=2) + "\n")
         self.say(

@@ -34,11 +34,9 @@ def end(session: WriteSession, run_id: int, outcome: str, error: str | None, did
     return session.execute(written).one_or_none() is not None
 
 
-def end_abandoned(session: WriteSession, now: datetime, name: str | None = None) -> list[str]:
-    """Runs under way (of one job, or of all) whose process is gone failed; the names of their jobs."""
-    statement = update(JobRun).where(JobRun.outcome.is_(None))
-    if name is not None:
-        statement = statement.where(JobRun.name == name)
+def end_abandoned(session: WriteSession, now: datetime, name: str) -> list[str]:
+    """Runs under way of a job whose process is gone failed; the job's name for each."""
+    statement = update(JobRun).where(JobRun.outcome.is_(None), JobRun.name == name)
     return list(session.scalars(statement.values(ended_at=now, outcome=FAILED, error=ENDED_WITH_ITS_PROCESS).returning(JobRun.name)))
 
 

@@ -48,10 +48,11 @@ class LastRun:
         age_s = self.age_s(now)
         if age_s >= LATE_PERIODS * self.every_s:
             hangs = "was started and has not ended" if self.outcome is None else "has not run"
-            return f"The job {self.name} {hangs} for {age_s} s, it is due every {self.every_s} s; look at the keeper's log and restart it."
+            due = f"it is due every {self.every_s} s"
+            return f"The job {self.name} {hangs} for {age_s} s, {due}; see that `python -m keeper.main work` runs, and its log."
         if self.failures >= FAILED_RUNS:
             return (
-                f"The job {self.name} failed its last {self.failures} runs ({self.error or 'no reason kept'}); the keeper's log says more."
+                f"The job {self.name} failed its last {self.failures} runs ({self.error or 'no reason kept'}); the worker's log says more."
             )
         attention = self.did.get(ATTENTION)
         return None if attention is None else str(attention)

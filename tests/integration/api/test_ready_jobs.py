@@ -81,7 +81,7 @@ def test_a_job_that_failed_its_last_three_runs__makes_it_degraded(
     part = keeper(client)
     assert part["status"] == status
     if status == "degraded":
-        assert part["note"] == "The job prune failed its last 3 runs (no node answered); the keeper's log says more."
+        assert part["note"] == "The job prune failed its last 3 runs (no node answered); the worker's log says more."
 
 
 def test_a_balance_that_is_too_low__makes_it_degraded_and_says_what_to_send(client: TestClient, database: Database, clock: Clock) -> None:

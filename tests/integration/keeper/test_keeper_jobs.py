@@ -274,13 +274,6 @@ def test_start__a_run_longer_than_its_period__is_never_doubled(database: Databas
     assert most == [0]
 
 
-def test_start__forgets_jobs_that_exist_no_more(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
-    gone, leadership = Job("gone", 3_600, doing()), lead()
-    schedule(leadership, gone).run(gone)
-    schedule(leadership, Job("job", 3_600, doing())).start()
-    wait_until(lambda: [run.name for run in runs(database)] == ["job"])
-
-
 def test_a_run_is_no_sign_of_the_tick(database: Database, lead: Lead, schedule: Callable[..., Schedule]) -> None:
     leadership, job = lead(), Job("job", 60, doing())
     before = leadership._sign_at

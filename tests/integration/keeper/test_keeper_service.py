@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from core.db import leader
 from core.db.leader import leader_row
 from core.jobs import queries as jobs
 from core.jobs.rules import ATTENTION, LastRun
@@ -82,9 +83,9 @@ def test_run__a_remote_signer_that_lies__sends_nothing(stage: Stage, start: Star
 def test_run__jobs_and_metrics__are_there_at_once(stage: Stage, start: Start, remote: tuple[FakeRemoteSigner, dict[str, str]]) -> None:
     port = free_port()
     start("run", **remote[1], KEEPER_METRICS_PORT=str(port))
-    wait_until(lambda: len(ended(stage)) == 3)
+    wait_until(lambda: len(ended(stage)) == 1)
     runs = ended(stage)
-    assert {name: run.outcome for name, run in runs.items()} == {"balances": "ok", "prune": "ok", "settlements": "ok"}
+    assert {name: run.outcome for name, run in runs.items()} == {"balances": "ok"}
     assert ATTENTION not in runs["balances"].did
     shown = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=5, trust_env=False).text
     for line in (
@@ -99,11 +100,39 @@ def test_run__jobs_and_metrics__are_there_at_once(stage: Stage, start: Start, re
         assert line in shown
 
 
-def test_run__killed_while_a_job_is_under_way__the_next_process_records_it_as_failed(stage: Stage, start: Start) -> None:
+def test_work__runs_the_jobs_of_the_contexts_without_a_key_and_forgets_others(stage: Stage, start: Start) -> None:
+    with stage.database.write() as session:
+        jobs.begin(session, "of an older version", 3_600, 0, "a process that was killed", stage.now())
+    process = start("work")
+    wait_until(lambda: len(ended(stage)) == 2)
+    assert {name: run.outcome for name, run in ended(stage).items()} == {"prune": "ok", "settlements": "ok"}
+    process.terminate()
+    said, _ = process.communicate(timeout=WITHIN_S)
+    assert process.returncode == 0, said
+
+
+def test_work__beside_another_worker__waits_and_takes_over(stage: Stage, start: Start) -> None:
+    first = start("work")
+    wait_until(lambda: len(ended(stage)) == 2)
+    start("work")
+    with stage.database.read() as session:
+        before = leader.leader_row(session, "worker")
+    first.kill()
+    assert before is not None
+
+    def has_taken_over() -> bool:
+        with stage.database.read() as session:
+            now = leader.leader_row(session, "worker")
+        return now is not None and now.epoch > before.epoch
+
+    wait_until(has_taken_over)
+
+
+def test_work__killed_while_a_job_is_under_way__the_next_process_records_it_as_failed(stage: Stage, start: Start) -> None:
     with stage.database.write() as session:
         jobs.begin(session, "prune", 3_600, 0, "a process that was killed", stage.now())
-    start("run")
-    wait_until(lambda: "balances" in ended(stage))
+    start("work")
+    wait_until(lambda: "settlements" in ended(stage))
     run = ended(stage)["prune"]
     assert (run.outcome, run.error) == ("failed", "ended with its process")
 

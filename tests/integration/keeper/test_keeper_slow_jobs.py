@@ -22,8 +22,8 @@ from core.keeper import queue as outbox_queue
 from core.keeper.tables import GasDay, KeeperIntent, KeeperTx, Outbox, VaultMark
 from core.mandate.chain.reader import VaultReader
 from core.payments.tables import GuardSignature
+from keeper.areas.retention import Prune
 from keeper.funds import STOP_GAS, Funds
-from keeper.prune import Prune
 from keeper.schedule import JobSkippedError
 from keeper.state import Role
 from tests.integration.chain_fixtures import DeployedChain, free_port

@@ -19,7 +19,7 @@ from core.db.engine import Database
 from core.mandate.chain import calldata
 from core.payments import settlements
 from core.payments.tables import X402Settlement
-from keeper.settlements import Settlements
+from keeper.areas.payments import Settlements
 from tests.integration.api.payments.shop import GAS, NETWORK, PRICE, Shop, reason, said, shop_on
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.personas import DEPLOYER, OPERATOR, STRANGER

@@ -25,12 +25,13 @@ from core.custody.views import drop_finished_requests
 from core.db.engine import Database, WriteSession
 from core.identity import queries as identity
 from core.identity.calls import drop_idempotency_records
-from core.jobs import queries as jobs
+from core.jobs import queries as job_runs
 from core.keeper import retention
 from core.keeper.gas import drop_gas_days
 from core.keeper.retention import MarkRow
 from core.payments.guard_signatures import drop_guard_signatures
 from core.times import start_of_day
+from keeper.schedule import Job, Place
 
 NAME = "prune"
 EVERY_S = 3_600
@@ -40,6 +41,10 @@ IDEMPOTENCY_DAYS = 90
 RUN_DAYS = 7
 DROPS_OF_DAYS = (drop_gas_days, drop_free_reads)
 COUNTS_DAYS = 30  # far longer than a request may wait, or the record be behind
+
+
+def jobs(place: Place) -> tuple[Job, ...]:
+    return (Job(NAME, EVERY_S, Prune(place.database, place.fence, place.mark_retention_days, place.intent_retention_days).run),)
 
 
 class Thinning:
@@ -91,13 +96,13 @@ class Prune:
             "sign_in_texts": self._all(lambda session: identity.sweep_nonces(session, now, self._batch)),
             "day_figures": sum(self._all(partial(drop, before=counts_before.date(), limit=self._batch)) for drop in DROPS_OF_DAYS),
             "guard_signatures": self._all(lambda session: drop_guard_signatures(session, int(counts_before.timestamp()), self._batch)),
-            "job_runs": self._all(lambda session: jobs.drop_old_runs(session, runs_before, self._batch)),
+            "job_runs": self._all(lambda session: job_runs.drop_old_runs(session, runs_before, self._batch)),
         }
 
     def _thin_marks(self, before: datetime) -> tuple[int, int]:
         """(dropped, id of the last judgement that was looked at)."""
         with self._database.read() as session:
-            up_to_id, dropped = int(jobs.last_done(session, NAME).get("marks_up_to_id", 0)), 0
+            up_to_id, dropped = int(job_runs.last_done(session, NAME).get("marks_up_to_id", 0)), 0
         thinning = Thinning()
         for _ in range(MOST_BATCHES):
             with self._database.write() as session:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from core.keeper.retention import MarkRow
-from keeper.prune import Thinning
+from keeper.areas.retention import Thinning
 
 A, B = b"a" * 20, b"b" * 20
 DAY = datetime(2026, 11, 21, tzinfo=UTC)

@@ -21,6 +21,7 @@ from core.mandate.chain.reader import VaultReader
 from core.payments import settlements
 from core.payments.chain import cost_of
 from core.payments.rules import Sent
+from keeper.schedule import Job, Place
 
 NAME = "settlements"
 EVERY_S = 60
@@ -28,6 +29,10 @@ A_RUN = 100
 PATIENCE = timedelta(minutes=1)  # while the call that sent it still waits
 
 log = structlog.get_logger("keeper")
+
+
+def jobs(place: Place) -> tuple[Job, ...]:
+    return (Job(NAME, EVERY_S, Settlements(place.reader, place.database, place.fence).run),)
 
 
 class Settlements:
