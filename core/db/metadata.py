@@ -17,7 +17,8 @@ def contexts() -> list[str]:
 
 
 def import_tables() -> None:
-    """Load the tables of all contexts, and with them the foreign keys between them."""
+    """Load the tables of all contexts, and with them the foreign keys between them; and the database's own, `leader`."""
+    import_module("core.db.leader")
     for context in contexts():
         import_module(f"core.{context}.tables")
 

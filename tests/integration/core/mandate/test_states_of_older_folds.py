@@ -4,7 +4,9 @@ import json
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 from sqlalchemy import text
 
 from core.db import migrate
@@ -18,19 +20,6 @@ from tests.integration.core.rows import BLOCK_A, CHAIN, NOW, add_mandate, signed
 
 WEEK, LATER = timedelta(days=7), NOW + timedelta(days=400)
 HELD = 64  # payments, or refusals, that a state of version 3 remembered
-AS_BEFORE_0004 = """
-drop table mandate_undo; drop table owed_note; drop table keeper_ended; drop table replaced_terms;
-drop table signed_resource; drop index ix_x402_payment_open;
-alter table x402_payment drop column valid_before; alter table x402_payment drop column failures;
-drop index ix_vault_mark_vault_id; drop index ix_mandate_unvaulted; alter table vault drop column is_of_replaced_terms;
-alter table mandate drop column ends_in_block;
-drop index uq_owner_alert_of_agent; alter table custodial_transfer drop column generation;
-drop table outbox_queue; drop table outbox_count; drop table gas_day; alter table keeper_tx drop column cost_wei;
-drop table x402_settlement; drop table x402_gas_day; drop table x402_payer; drop table guard_signature;
-drop table free_read_pool; drop index ix_custodial_wallet_key_version_account_id; drop index ix_transfer_report_watched;
-alter table account drop column generation, drop column recovered_generation, drop column wallet_generation, drop column wallet_payable_at;
-update alembic_version set version_num = '0003'
-"""
 STATES = """
 select 'head' as at, state from mandate_head where mandate_id = :id
 union all select starts_at::text, state from mandate_week where mandate_id = :id
@@ -83,11 +72,26 @@ def make_older(database: Database, mandate: int, payments: int, **wrong: Any) ->
             session.execute(text(SET.format(table=table)), {"changed": changed, "id": mandate})
 
 
-def rewind(database: Database) -> None:
-    """To the tables of migration 0003."""
-    with database.write() as session:
-        for statement in AS_BEFORE_0004.split(";"):
-            session.execute(text(statement))
+COLUMNS = "select table_name, column_name from information_schema.columns where table_schema = 'public'"
+FILLED = ("account", "mandate", "mandate_event", "mandate_head", "mandate_week")  # in the order of their foreign keys
+
+
+def rewind(database_url: str) -> None:
+    """The same rows in a database of migration 0003."""
+    with psycopg.connect(database_url.replace("+psycopg", "")) as connection:
+        rows = {table: connection.execute(f"select to_jsonb(one) from {table} one").fetchall() for table in FILLED}
+        connection.execute("drop schema public cascade")
+        connection.execute("create schema public")
+    migrate.upgrade(database_url, "0003")
+    with psycopg.connect(database_url.replace("+psycopg", "")) as connection:
+        known = connection.execute(COLUMNS).fetchall()
+        for table in FILLED:
+            columns = ", ".join(f'"{column}"' for of, column in known if of == table)
+            for (row,) in rows[table]:
+                one = f"jsonb_populate_record(null::{table}, %s)"
+                connection.execute(f"insert into {table} ({columns}) overriding system value select {columns} from {one}", (Jsonb(row),))
+            if (table, "id") in known:
+                connection.execute(f"select setval(pg_get_serial_sequence('{table}', 'id'), 1000000)")
 
 
 @pytest.mark.parametrize("payments", [2, 42])
@@ -98,7 +102,7 @@ def test_a_book_that_told_of_no_more_than_was_remembered__keeps_its_states_in_he
     before = states(database, mandate)
     assert len(before) == 3
     make_older(database, mandate, payments)
-    rewind(database)
+    rewind(database_url)
     migrate.upgrade(database_url)
     assert states(database, mandate) == before
 
@@ -107,7 +111,7 @@ def test_a_book_that_told_of_more__is_folded_again_when_it_is_read(database: Dat
     payments = HELD + 1
     mandate = fill(database, "m_aaaaaaaaaa", payments)
     make_older(database, mandate, payments, fees_network_usdc_e6=2 * payments * 1_000_000)
-    rewind(database)
+    rewind(database_url)
     migrate.upgrade(database_url)
     assert {state["version"] for state in states(database, mandate).values()} == {3}
     with database.read() as session:
@@ -121,7 +125,7 @@ def test_a_row_that_comes_late_over_the_weeks_border__counts_once_in_either_book
 ) -> None:
     mandate = fill(database, "m_aaaaaaaaaa", payments)
     make_older(database, mandate, payments)
-    rewind(database)
+    rewind(database_url)
     migrate.upgrade(database_url)
     with database.write() as session:
         mandate_ledger.append(session, mandate, fee(payments, ReportedBy.AGENT, 2), LATER)
@@ -136,7 +140,7 @@ def test_what_the_migration_leaves__is_no_fault_and_is_folded_again_at_the_next_
     """The auditor once wrote it down as findings of every upgrade: one more row healed the head, and never the weeks."""
     mandate = fill(database, "m_aaaaaaaaaa", HELD + 1)
     make_older(database, mandate, HELD + 1)
-    rewind(database)
+    rewind(database_url)
     migrate.upgrade(database_url)
     with database.read() as session:
         assert mandate_refold.older_books(session) == [mandate]
@@ -151,7 +155,7 @@ def test_what_the_migration_leaves__is_no_fault_and_is_folded_again_at_the_next_
 def test_one_more_row_of_such_a_book__heals_its_weeks_as_well(database: Database, database_url: str) -> None:
     mandate = fill(database, "m_aaaaaaaaaa", HELD + 1)
     make_older(database, mandate, HELD + 1)
-    rewind(database)
+    rewind(database_url)
     migrate.upgrade(database_url)
     with database.write() as session:
         mandate_ledger.append(session, mandate, fee(HELD + 1, ReportedBy.AGENT, 9), LATER)
@@ -169,7 +173,7 @@ def test_terms_that_the_record_alone_had_stopped__are_signed_again_in_ledger_and
         for table in ("mandate_head", "mandate_week"):
             session.execute(text(SET.format(table=table)), {"changed": said, "id": mandate})
         session.execute(text("update mandate set status = 'stopped', ended_at = :now where id = :id"), {"now": NOW, "id": mandate})
-    rewind(database)
+    rewind(database_url)
     migrate.upgrade(database_url)
     with database.write() as session:
         assert mandate_refold.older_books(session) == [mandate]
