@@ -1,0 +1,75 @@
+"""The operations of the area pledges."""
+
+from api.areas.pledges import schemas, service
+
+from api.kernel.auth import ANYBODY, BY_KEY
+from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.tool import Profile, Tool, ToolKind
+
+AREA = Area(
+    name="pledges",
+    about="Pledges of agents to causes.",
+    operations=(
+        Write(
+            key="pledges.make",
+            path="/pledges",
+            auth=BY_KEY,
+            scope="tx",
+            summary="Pledge USDC to a cause.",
+            command=schemas.MakePledge,
+            answer=schemas.Pledged,
+            handler=service.make,
+            example={"cause": "clean water", "amount_usdc": "5.000000"},
+            idempotent=True,
+            status=201,
+            tool=Tool("pledge_make", "Pledge to a cause", ToolKind.WRITE, Profile.FULL),
+        ),
+        Read(
+            key="pledges.own",
+            path="/pledges",
+            auth=BY_KEY,
+            scope="read",
+            summary="List your pledges.",
+            command=NoInput,
+            answer=schemas.Pledges,
+            handler=service.own,
+            tool=Tool("pledge_list", "List your pledges", ToolKind.READ, Profile.FULL),
+        ),
+        Read(
+            key="pledges.read",
+            path="/pledges/{id}",
+            auth=BY_KEY,
+            scope="read",
+            summary="Read a pledge of yours.",
+            command=schemas.PledgePath,
+            answer=schemas.Pledged,
+            handler=service.read,
+        ),
+        Write(
+            key="pledges.withdraw",
+            path="/pledges/{id}/withdraw",
+            auth=BY_KEY,
+            scope="tx",
+            summary="Withdraw an open pledge.",
+            command=schemas.PledgePath,
+            answer=schemas.Pledged,
+            handler=service.withdraw,
+            refuses=("pledge_ended",),
+            idempotent=True,
+        ),
+        Read(
+            key="pledges.board",
+            path="/public/pledges",
+            auth=ANYBODY,
+            summary="List open pledges.",
+            command=NoInput,
+            answer=schemas.Pledges,
+            handler=service.board,
+            max_age_s=60,
+        ),
+    ),
+    reasons={
+        "pledge_ended": Reason(409, False, "caller", ("pledges.own",), example="Pledge 7 is not open any more."),
+    },
+    capabilities=("pledges",),
+)
