@@ -2,8 +2,8 @@
 
 Laws
 - A reason's status, retry_safe, who_fixes and default next calls stand in REASONS and nowhere else.
-- A next call is callable as written: its ids are filled and its body is valid, or it is left out (decisions 3, 57).
-- The body is {"detail": sentence, ..., "service": {...}}; which refusals carry `service` is decisions 1.
+- A next call is callable as written: its ids are filled and its body is valid, or it is left out (docs/rules.md#next-calls).
+- The body is {"detail": sentence, ..., "service": {...}}; which refusals carry `service` is said in docs/rules.md#refusal-block.
 """
 
 import re
@@ -21,7 +21,7 @@ from core.errors import InvalidNumberError, InvalidParameterError, MandateError,
 LAST_RESORT = "discovery.catalog"
 PAYABLE_HEADER = "X-Payable"  # none: a 402 where nothing can be paid
 ALWAYS_WITH_BLOCK = (401, 402, 429)
-SCOPE_REFUSAL = "agent_key_scope"  # carries the block on every route (decisions 70)
+SCOPE_REFUSAL = "agent_key_scope"  # carries the block on every route (docs/rules.md#scope-refusals)
 SEGMENTS = "path"  # the placeholder that stands for several segments
 
 _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -38,7 +38,7 @@ class Reason:
 
 
 REASONS: Mapping[str, Reason] = {
-    # wallet spec 7
+    # docs/rules.md#wallet-reasons
     "auth_required": Reason(401, False, "caller", ("identity.connect",)),
     "auth_invalid": Reason(401, False, "caller", ("identity.connect",)),
     "scope_denied": Reason(403, False, "owner", ("agents.scopes",)),
@@ -59,7 +59,7 @@ REASONS: Mapping[str, Reason] = {
     "rate_limited": Reason(429, True, "caller"),
     "temporarily_unavailable": Reason(503, True, "service", ("discovery.ready",)),
     "schema_not_applied": Reason(503, True, "service", ("discovery.ready",)),
-    # decisions 5, 38, 54, 63, 66 and the edge
+    # docs/rules.md#other-reasons, and the edge
     "agent_key_scope": Reason(403, False, "owner", ("agents.scopes",)),
     "secret_field_refused": Reason(400, False, "caller"),
     "duplicate_transfer": Reason(409, False, "caller"),
@@ -80,7 +80,7 @@ REASONS: Mapping[str, Reason] = {
     "method_not_allowed": Reason(405, False, "caller"),
     "body_too_large": Reason(413, False, "caller"),
     "unsupported_media_type": Reason(415, False, "caller"),
-    # payments of reads (core spec 7.3, 8; decisions 4, 17, 69)
+    # payments of reads (docs/rules.md#kinds-of-402)
     "payment_required": Reason(402, False, "caller", ("identity.connect", "credits.prices")),
     "credit_insufficient": Reason(402, True, "agent", ("credits.balance", "credits.prices")),
     "payment_invalid": Reason(402, False, "caller", ("credits.prices",)),

@@ -6,6 +6,6 @@ from api.kernel.operation import Command
 
 
 class ToolsQuery(Command):
-    """Which tools are shown (core spec 4.10); values as in api.catalog.Profile."""
+    """Which tools are shown (docs/mcp.md#profiles); values as in api.catalog.Profile."""
 
     profile: Literal["connector", "claw", "full"] = "connector"

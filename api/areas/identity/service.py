@@ -1,4 +1,4 @@
-"""Sign-in, registration and wallet link (core spec 4.1, 5; decisions 8, 55, 59, 62 to 64, 66).
+"""Sign-in, registration and wallet link (docs/identity.md).
 
 Secrets leave in the answer that makes them and are kept as hashes alone.
 """
@@ -99,7 +99,7 @@ def register_external(call: Call, caller: Nobody, command: RegisterExternal) -> 
 
 
 def link(call: Call, caller: BearerCaller, command: Link) -> Answer:
-    """One wallet, one account; linking the same pair again changes nothing (decisions 63).
+    """One wallet, one account; linking the same pair again changes nothing (docs/rules.md#one-wallet-per-account).
 
     A starter wallet pays the wallet of an agent without an owner at once. That of an owned agent waits, and the owner is told.
     Errors: Refusal signature_invalid, auth_invalid, account_has_wallet, wallet_taken.

@@ -1,4 +1,4 @@
-"""The record as people read it: rows of the book as steps, in groups (wallet spec 2.4).
+"""The record as people read it: rows of the book as steps, in groups (docs/rules.md#steps).
 
 Laws
 - Every row that counts is shown; three kinds of doubles are shown once: an agent's refusal report that the chain proved

@@ -61,7 +61,7 @@ def test_every_tool_that_the_catalogue_names__is_of_the_specification() -> None:
     assert SERVED_TOOLS <= TOOLS
 
 
-# decisions 57 and 65, and added-routes.tsv on connect
+# docs/rules.md#catalogue-and-discovery, docs/rules.md#bearer-tokens, and added-routes.tsv on connect
 WIDENED = {
     "GET /agent/catalog": Auth.OPTIONAL,
     "POST /auth/agent/connect": Auth.NONE_OR_OWNER,
