@@ -123,6 +123,10 @@ def findings(file: Path) -> list[str]:
     return found
 
 
+def test_decisions__are_numbered_without_gaps() -> None:
+    assert sorted(file.name[:4] for file in (ROOT / "docs" / "decisions").iterdir()) == [f"{n:04}" for n in range(1, len(decisions()) + 1)]
+
+
 def test_every_citation__leads_somewhere() -> None:
     exempt = UNDER_WAY | {f"tests/architecture/{Path(__file__).name}"}
     files = [file for file in tracked() if str(file.relative_to(ROOT)) not in exempt and file.name != "routes.py"]

@@ -64,7 +64,7 @@ def connect(call: Call, caller: OwnerCaller | Nobody, command: Connect) -> Answe
 
 
 def register(call: Call, caller: Nobody, command: Register) -> Answer:
-    """A new unowned agent whose wallet is linked from the start; the answer is connect's (ADR 0040)."""
+    """A new unowned agent whose wallet is linked from the start; the answer is connect's (ADR 0005)."""
     address = command.wallet_address
     verify_wallet(call, Subject(Purpose.REGISTER), address, command.signature, command.message)
     made = enrol(call, command.agent_name, is_welcome=admit_unowned(call))

@@ -7,7 +7,7 @@ Laws
 - A reorg is not a move: the rows of the lost block are reversed and the status is folded anew from what is left, so a
   fold may well show an earlier status than before. The table binds callers, not the fold's history.
 - On testnet the table says what may be asked for, and the chain's row moves the status: a stop or a cancellation of signed terms is asked
-  for by a call that the owner sends, and an end of terms without money is said once its block is safe (docs/decisions/0076).
+  for by a call that the owner sends, and an end of terms without money is said once its block is safe (docs/decisions/0003).
 - Signed terms without a vault are cancelled by time too: from endsAt on, by a safe block, no vault can be made of them.
 - When the owner may stop (the day after the end) is a question of time, not of status: core/mandate/rules/lock.py.
 
