@@ -18,7 +18,7 @@ def text_of(error: BaseException, most: int = 500) -> str:
 
 
 class InvalidNumberError(MandateError):
-    """A number breaks its rule: wrong form, too many decimals (decisions 11), out of its range. `got` is what was sent."""
+    """A number breaks its rule: wrong form, too many decimals (docs/rules.md#numbers), out of its range. `got` is what was sent."""
 
     def __init__(self, field: str, got: str, rule: str) -> None:
         super().__init__(f"{field}: {rule} (got {got!r})")

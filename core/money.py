@@ -16,7 +16,7 @@ UnixSeconds = NewType("UnixSeconds", int)
 
 USDC_E6_PER_USDC = 1_000_000
 BPS_ONE = 10_000
-MAX_ABS_USDC_E6 = 10**12 * USDC_E6_PER_USDC  # wallet spec 2.10: within plus or minus 1e12 USDC, inclusive
+MAX_ABS_USDC_E6 = 10**12 * USDC_E6_PER_USDC  # inclusive; docs/rules.md#numbers
 
 _AMOUNT = re.compile(r"-?\d{1,13}(\.\d{1,6})?", re.ASCII)
 
@@ -25,7 +25,7 @@ def usdc_e6_from_text(text: str, field: str = "amount_usdc") -> UsdcE6:
     """Read an amount of USDC as written: `"12.5"` is 12_500_000.
 
     Form: `-?digits(1..13)[.digits(1..6)]`, ASCII, within plus or minus 1e12 inclusive. Exact, nothing is rounded.
-    Errors: InvalidNumberError. Source: wallet spec 2.10, decisions 11.
+    Errors: InvalidNumberError. Source: docs/rules.md#numbers.
     """
     if not _AMOUNT.fullmatch(text):
         raise InvalidNumberError(field, text, "write a decimal with at most 6 decimals, such as 12.500000")

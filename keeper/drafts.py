@@ -9,7 +9,7 @@ Laws
 - Stops come first, and in small turns: each is signed, committed and sent before the next is drafted.
 - What waits too long at the lowest nonce is offered again, dearer, and so is what pays less than the base fee. What nobody needs
   any more is replaced by a transfer of nothing, so that its nonce holds nothing up; so is a request whose next offer is not paid for, once
-  it holds others up. No budget of gas bars that transfer (docs/decisions/0046). Where the key is too dry for that and the node has
+  it holds others up. No budget of gas bars that transfer (docs/decisions/0019). Where the key is too dry for that and the node has
   no such bytes, it is given up, and its nonce is free.
 - `mark` is believed by the contract, `enforceStopLine` is not: a stop that too few nodes agree to goes by the latter alone, and seldom
   on the word of a node whose last ones were in vain (keeper.witness). No single node's word takes a pending stop back.

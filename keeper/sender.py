@@ -7,9 +7,9 @@
 Laws
 - What is sent was committed before, and each commit is fenced: a leader that lost its lead writes and sends nothing more.
 - `already known`, `nonce too low` and the like are no verdicts: what a node refuses is looked for by its hash.
-- No nonce below what is pending stays empty: our bytes go there again, or a transfer of nothing (docs/decisions/0046).
+- No nonce below what is pending stays empty: our bytes go there again, or a transfer of nothing (docs/decisions/0019).
 - All of an advance is asked of one node, but for nonces, fees, and a stop that it refuses: there its word is one of several
-  (docs/decisions/0069). A stop's bytes go to every other node of the pool as well, and a node that took bytes
+  (docs/decisions/0020). A stop's bytes go to every other node of the pool as well, and a node that took bytes
   and has no block with them a few blocks later rests while others are asked.
 - Stops go first, a few at a time, so that neither a crash nor a bad one holds the others up.
 - A request whose asker was evicted is not signed, and bytes of it that were signed are sent no more, whichever round signed them: that it

@@ -5,7 +5,7 @@ import spectral from "@stoplight/spectral-core";
 import rulesets from "@stoplight/spectral-rulesets";
 
 const DOCUMENT = new URL("../docs/openapi.json", import.meta.url);
-// The door answers 402 to everybody: the specification wants it so, and there is no success to declare.
+// The door answers 402 to everybody: that is its purpose, and there is no success to declare.
 const DOOR = /mandate-wallet(\/|~1)door/;
 const ABOUT_THE_DOOR = ["operation-2xx-response", "operation-success-response"];
 const SEVERITIES = ["error", "warning", "information", "hint"];

@@ -2,9 +2,9 @@
 
 Laws
 - An agent's key makes an AgentCaller, an owner's signed session an OwnerCaller, connect's token a BearerCaller.
-- A BearerCaller proves the agent's account for wallet registration only; it is never an owner (decisions 8).
-- An operator acts on operators' routes only; a wallet that makes an operator makes no owner (decisions 56).
-- `account_id` of an owner never leaves the service: not in an answer, a log or a token (decisions 9).
+- A BearerCaller proves the agent's account for wallet registration only; it is never an owner (docs/rules.md#bearer-tokens).
+- An operator acts on operators' routes only; a wallet that makes an operator makes no owner (docs/rules.md#operators).
+- `account_id` of an owner never leaves the service: not in an answer, a log or a token (docs/rules.md#addresses-and-ids).
 """
 
 from dataclasses import dataclass

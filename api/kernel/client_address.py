@@ -1,7 +1,7 @@
 """Where a call comes from, as limits count it.
 
 X-Forwarded-For is believed from configured proxies only, right to left: the first address that is no trusted proxy is the
-client. IPv6 counts by /64, since one subscriber has at least that (decisions 19).
+client. IPv6 counts by /64, since one subscriber has at least that (docs/rules.md#client-address).
 """
 
 from collections.abc import Sequence

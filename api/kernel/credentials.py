@@ -1,7 +1,7 @@
 """What came with a call, who that proves the caller to be, and which of it a route takes.
 
 Laws
-- Each credential that is sent must be valid, on every route: an invalid one is 401, never ignored (decisions 64). So are two of one
+- Each credential that is sent must be valid, on every route (docs/rules.md#two-credentials): an invalid one is 401. So are two of one
   header: whose call it is would be somebody's guess.
 - Of several valid ones the route's kind decides.
 - A token of connect is no owner session, an owner session no token of connect, a key neither.

@@ -1,4 +1,4 @@
-"""Protection levels 0 to 3: what each does to registrations, and to posts and claims (core spec 5.5, decisions 66).
+"""Protection levels 0 to 3: what each does to registrations, and to posts and claims (docs/identity.md#defense-levels).
 
     level                              0       1       2       3
     welcome credits to unowned agents  3       1       none    none     a UTC day and network address

@@ -1,4 +1,4 @@
-"""Answers that may be kept: of operations that name `max_age_s` (decisions 71).
+"""Answers that may be kept: of operations that name `max_age_s` (docs/rules.md#cached-answers).
 
     no credential sent    Cache-Control: public, max-age=N
     one sent              Cache-Control: private, no-cache      the answer may be the caller's alone: ask again each time

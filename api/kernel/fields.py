@@ -1,7 +1,7 @@
 """Field types of commands. Each reads what a caller wrote, exactly, and says in a sentence what to write instead.
 
 Laws
-- A fraction of a JSON body keeps its literal text (JsonDecimal): no binary float on the way (decisions 11).
+- A fraction of a JSON body keeps its literal text (JsonDecimal): no binary float on the way (docs/rules.md#numbers).
 - Path and query values arrive as QueryText; only those may be numbers written as text.
 """
 

@@ -8,7 +8,7 @@
 Laws
 - The answer is written in the transaction of the write; a refused or failed write keeps nothing, so its key is free again.
 - Scope: the caller, the operation and the ids of its path. HTTP and tool calls share it.
-- The hash is over the parsed command: "1.0" and 1.000000 are one body. Source: wallet spec 2.17, decisions 20, 21.
+- The hash is over the parsed command: "1.0" and 1.000000 are one body. Source: docs/rules.md#idempotency.
 """
 
 import hashlib

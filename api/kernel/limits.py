@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Figures that the specification names and settings may change (decisions 16, 18, 53)."""
+    """Figures that the specification names and settings may change (docs/rules.md#figures-in-settings)."""
 
     daily_calls: int = 2_000  # calls a key and UTC day, plan Free
     daily_calls_plus: int = 5_000
@@ -33,7 +33,7 @@ class Limits:
     free_reads_per_owners_address_per_day: int = 3_000  # of it, the agents of all owners that signed up from a network address
     free_reads_per_address_per_day: int = 300  # of it, the unowned agents of a network address together
     open_transfer_reports: int = 20  # an account; each is looked up on the chain again and again
-    # The specification names these without a figure (decisions 18); GET /prices shows them.
+    # The specification names these without a figure (docs/rules.md#figures-in-settings); GET /prices shows them.
     new_account_payout_credits_per_day: int = 200
     rooms_payout_credits_per_day: int = 1_000
     rooms_payout_credits_per_person_per_day: int = 100

@@ -4,7 +4,7 @@
 
 Laws
 - A key is proven and its call counted by one statement that commits at once, before anything else: whatever becomes of the
-  call, it is counted once, and a call over the ceiling reaches no service (decisions 16, 67).
+  call, it is counted once, and a call over the ceiling reaches no service (docs/rules.md#calls-per-day).
 - What follows is one transaction, committed here and nowhere else; a refusal undoes it, unless it says `keeps_write` (law 8).
   A GET reads one read-only snapshot.
 - A read that has a price is charged when its answer is ready (api/kernel/payments/metering.py), a refused one never. Where a

@@ -1,4 +1,4 @@
-"""The daily ceiling: every call with a valid key counts, in one Postgres row a key and UTC day (decisions 16, 67).
+"""The daily ceiling: every call with a valid key counts, in one Postgres row a key and UTC day (docs/rules.md#calls-per-day).
 
     calls of today   0 ........... ceiling-1 | ceiling
     the next call    is served               | rate_limited until 00:00 UTC
@@ -17,7 +17,7 @@ from core.times import next_day
 
 
 def ceilings(limits: Limits) -> Mapping[str, int]:
-    """Calls a key and UTC day, by the plan of its account (core spec 8)."""
+    """Calls a key and UTC day, by the plan of its account (docs/rules.md#calls-per-day)."""
     return {"free": limits.daily_calls, "plus": limits.daily_calls_plus, "pro": limits.daily_calls_pro}
 
 

@@ -2,8 +2,8 @@
 
 Laws
 - A reason's status, retry_safe, who_fixes and default next calls are declared once, here or in the one area that refuses with it.
-- A next call is callable as written: its ids are filled and its body is valid, or it is left out (decisions 3, 57).
-- The body is {"detail": sentence, ..., "service": {...}}; which refusals carry `service` is decisions 1.
+- A next call is callable as written: its ids are filled and its body is valid, or it is left out (docs/rules.md#next-calls).
+- The body is {"detail": sentence, ..., "service": {...}}; which refusals carry `service` is said in docs/rules.md#refusal-block.
 """
 
 import re
@@ -19,7 +19,7 @@ from core.errors import InvalidNumberError, InvalidParameterError, MandateError,
 LAST_RESORT = "discovery.catalog"
 PAYABLE_HEADER = "X-Payable"  # none: a 402 where nothing can be paid
 ALWAYS_WITH_BLOCK = (401, 402, 429)
-SCOPE_REFUSAL = "agent_key_scope"  # carries the block on every route (decisions 70)
+SCOPE_REFUSAL = "agent_key_scope"  # carries the block on every route (docs/rules.md#scope-refusals)
 SEGMENTS = "path"  # the placeholder that stands for several segments
 
 _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")

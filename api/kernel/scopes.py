@@ -1,4 +1,4 @@
-"""What a key may do: scopes narrow relative to full access, they never widen (core spec 5.3, decisions 5, 41, 60)."""
+"""What a key may do: scopes narrow relative to full access, they never widen (docs/identity.md#scopes)."""
 
 from api.kernel.caller import AgentCaller, Caller
 from api.kernel.operation import Family, Operation, Refusal

@@ -1,7 +1,7 @@
 """No wallet route takes a secret: a body with a secret-like field name, at any depth, is refused before anything reads it.
 
 Names count, not values; case, dashes, dots, spaces and underscores do not (apiKey, API-KEY and api_key are one name).
-Source: wallet spec 1.5, decisions 27.
+Source: docs/rules.md#secret-fields.
 """
 
 import re

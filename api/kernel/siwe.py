@@ -3,7 +3,7 @@
 Laws
 - What comes back is our text, or one that the client built by EIP-4361 around our nonce (wagmi and RainbowKit do). Its fields
   decide, not its bytes: our domain, URI and chain, the wallet, the newest nonce issued to this wallet for this purpose, Issued At
-  within five minutes, not expired. A text about a record holds the record's hash (decisions 55).
+  within five minutes, not expired. A text about a record holds the record's hash (docs/rules.md#sign-in-messages).
 - A text over 2 KB is refused before anything reads it.
 - A nonce is used once: of two calls with one, one signs in.
 - While more than half of a nonce's life is left, asking again returns the same text: nobody can void a text that the

@@ -6,7 +6,7 @@
 
 Laws
 - Each well-formed message enters the pipeline once. So every credential that is sent is checked, and every message that
-  comes with a key counts (decisions 64, 67).
+  comes with a key counts (docs/rules.md#two-credentials, docs/rules.md#calls-per-day).
 - A message that is refused before the server sees it is answered with the refusal's HTTP status and a JSON-RPC error whose
   `data` is the refusal's body.
 - A large message reaches the MCP server without what is long in its arguments: the server reads it on the event loop.

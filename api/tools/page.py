@@ -9,7 +9,7 @@ from api.kernel.operation import Catalogue, Operation
 from api.kernel.tool import Profile
 from api.kernel.viewer import WIDTH
 
-# The page runs nothing and loads nothing; no site may frame it (decisions 71).
+# The page runs nothing and loads nothing; no site may frame it (docs/rules.md#cached-answers).
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     "Referrer-Policy": "no-referrer",

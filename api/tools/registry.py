@@ -2,7 +2,7 @@
 
 Laws
 - A tool takes the fields of its twin's command, those of the path included, and what the header Idempotency-Key is to
-  the twin in the argument `idempotency_key`. Keys and sessions come in HTTP headers, never in arguments (wallet spec 1.5).
+  the twin in the argument `idempotency_key`. Keys and sessions come in HTTP headers, never in arguments (docs/rules.md#secret-fields).
 - What a tool declares as its answer admits a refusal too: clients hold `structuredContent` to it even where `isError` is true.
 - All four hints stand on each tool: what is left out would read as destructive and open.
 """

@@ -8,7 +8,7 @@ from api.kernel.operation import Command
 
 
 class ToolsQuery(Command):
-    """Which tools are shown (core spec 4.10); values as in api.kernel.tool.Profile."""
+    """Which tools are shown (docs/mcp.md#profiles); values as in api.kernel.tool.Profile."""
 
     profile: Literal["connector", "claw", "full"] = "connector"
 

@@ -1,7 +1,7 @@
 """The MCP server: lists the tools of a profile, and makes a tool's call through the one pipeline.
 
 Laws
-- A tool's call is its twin's call: the same operation, fields, credentials, ceiling and idempotency scope (decisions 21).
+- A tool's call is its twin's call: the same operation, fields, credentials, ceiling and idempotency scope (docs/rules.md#tools).
 - Whatever the pipeline answers is the tool's result, structured and as text: a refusal is `isError` with the body that the
   route would answer. Protocol errors are left for what is no call of ours: an unknown tool is -32602.
 - What HTTP says beside a body stands in `_meta`: of the result `service/status` and `service/headers` (ceiling, replay), and

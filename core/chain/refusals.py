@@ -9,7 +9,7 @@ Laws
   sent (known, underpriced, a nonce that was used), logs of too long a range, and what not every chain has (OPTIONAL).
 - Heads, receipts, counts and balances are asked for rightly. A node that refuses them has an expired key, lacks the method or the state.
 - Words are matched, since codes say nothing: -32000 is a revert here and an expired key there. Words that are not known are the node's.
-Source: docs/decisions/0071.
+Source: docs/decisions/0016.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Agent policies: one row an agent, replaced whole, each change logged (wallet spec 2.15)."""
+"""Agent policies: one row an agent, replaced whole, each change logged (docs/rules.md#policy)."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,7 +17,7 @@ def find_policy(session: Session, agent_id: int) -> AgentPolicy | None:
 
 
 def accepts_mandates(session: Session, agent_id: int) -> bool:
-    """False until the owner says otherwise (wallet spec 2.15)."""
+    """False until the owner says otherwise (docs/rules.md#policy)."""
     policy = find_policy(session, agent_id)
     return policy is not None and policy.accepts_mandates
 

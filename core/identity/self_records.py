@@ -1,4 +1,4 @@
-"""What agents declare of themselves: versions that are only added (core spec 2.11)."""
+"""What agents declare of themselves: versions that are only added (docs/identity.md#the-self-record)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -130,8 +130,9 @@ class KeeperTx(Base):
 
 
 class VaultMark(Base):
-    """The keeper's judgement of a vault at one block, sent or not (decisions 49); the newest is the one written last, since a height
-    is a node's word."""
+    """The keeper's judgement of a vault at one block, sent or not (docs/rules.md#when-marks-are-sent).
+
+    The newest is the one written last, since a height is a node's word."""
 
     __tablename__ = "vault_mark"
     __table_args__ = (Index("ix_vault_mark_vault_block_number", "vault", "block_number"), Index("ix_vault_mark_vault_id", "vault", "id"))

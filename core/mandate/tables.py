@@ -54,7 +54,7 @@ class Mandate(Base):
     on_floor: Mapped[str] = mapped_column(Text)  # keep, close
     chain_id: Mapped[int]
     strategy: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
-    # Frozen at each write of the draft, so that reading the terms writes nothing (decisions 48).
+    # Frozen at each write of the draft, so that reading the terms writes nothing (docs/rules.md#frozen-drafts).
     terms: Mapped[dict[str, Any]]  # MandateTerms, camelCase keys, integers as strings
     rules: Mapped[list[Any]] = mapped_column(JSONB)  # [{target, selector, recipient_word, kind}]
     guard_targets: Mapped[list[Any]] = mapped_column(JSONB)

@@ -65,7 +65,7 @@ def _pending(row: RevertedTx, parent_hash: bytes, ts: int, mandate_id: int | Non
     )
 
 
-NOTED_STATUSES = ("signed", "working", "stopped")  # wallet spec 6.3: whose books get the factory's events
+NOTED_STATUSES = ("signed", "working", "stopped")  # whose records get the factory's events; docs/rules.md#factory-notes
 
 
 def mandates_to_note(session: Session, chain_id: int, before: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Transfer reports: what an agent says it moved, and what the chain makes of it (wallet spec 2.16, 3.3).
+"""Transfer reports: what an agent says it moved, and what the chain makes of it (docs/transfers.md).
 
                     seen at `safe`, as reported
     reported <-> seen ------------------------------> confirmed
@@ -22,7 +22,7 @@ from enum import StrEnum
 from core.times import DAY_S
 
 UNSEEN_FAILS_AFTER_S = 3_600
-RESTORED_WITHIN_S = DAY_S  # wallet spec 3.3: within a day
+RESTORED_WITHIN_S = DAY_S  # docs/transfers.md#when-a-report-moves
 USDC = "USDC"
 
 
@@ -34,7 +34,7 @@ class Direction(StrEnum):
 
 
 class State(StrEnum):
-    """`seen` is ours: outside it reads `reported`, which is what the specification calls everything before confirmed."""
+    """`seen` is ours: outside it reads `reported`, as everything does before it is confirmed."""
 
     REPORTED = "reported"
     SEEN = "seen"

@@ -1,4 +1,4 @@
-"""The transfer book of agent wallets: four-state balances, each the sum of a signed column (wallet spec 2.16).
+"""The transfer book of agent wallets: four-state balances, each the sum of a signed column (docs/transfers.md#the-four-states).
 
 One row is one posting. Amounts are base units of the asset with six decimals. A constraint on balances would block the
 unwind of a deposit that was spent in between: negative is allowed, and shown.

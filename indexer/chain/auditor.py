@@ -10,7 +10,7 @@ Laws
 - USDC may be sent to a vault by anybody: a balance above the book's cash is explained, one below it is a finding.
 - It works beside the loop and never for it: between two pieces of work it rests at least as long as the last one took.
 - It repairs nothing. Findings are rows; a rebuild or a person closes them.
-Source: design law 7; research/indexer.md section 4.
+Source: law 7 of docs/architecture.md; docs/decisions/0018.
 """
 
 import random

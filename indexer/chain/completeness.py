@@ -9,7 +9,7 @@ Laws
 - What a vault's events leave open (continuity.py) is found wherever the node has the state of the range's two ends; where it
   has not, gaps between the events are found still. A node that says that no vault stands where there are events of one contradicts itself.
 - A bloom is asked only where it can answer: in a block so full that strangers' bits are likely to look like ours, it proves
-  nothing, and nothing is concluded (docs/decisions/0065).
+  nothing, and nothing is concluded (docs/decisions/0015).
 - Receipts are believed as at the tip. What they do not explain either is a contradiction: nothing is written, and the node
   that gave the range rests. So does one that left a log out, also when its receipts had it.
 """

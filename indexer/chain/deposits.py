@@ -8,7 +8,7 @@ Laws
 - What is wrong with one report, or with what it points at, is its own trouble: it is looked at again later, the others now.
 - One report is one transaction, fenced: its step and its book together, or neither.
 - A confirmed report is not asked for again: a reorg finds it by its block, in the transaction of the unwind.
-Source: wallet spec 2.16, 3.3; core/transfers/rules.py.
+Source: docs/transfers.md; core/transfers/rules.py.
 """
 
 from collections.abc import Mapping, Sequence

@@ -7,7 +7,7 @@ log, however many mandates the owner has.
     the block's transaction:  who is owed which notes  ->  then slices of BOOKS_A_SLICE, a transaction each  ->  nothing is owed
 
 What became of a mandate after the block changes nothing: who is owed was written down with the block.
-Source: wallet spec 6.3 and 6.4; the guard's events are ours beside it.
+Source: docs/rules.md#factory-notes; the guard's events are beside it.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ NOTED_EVENTS = (
     RoleGranted,
     RoleRevoked,
 )
-ALERTED_EVENTS = (KeeperProposed, KeeperProposalCancelled, KeeperChanged, RoleGranted)  # the first four of wallet spec 6.3
+ALERTED_EVENTS = (KeeperProposed, KeeperProposalCancelled, KeeperChanged, RoleGranted)  # docs/rules.md#factory-notes
 
 BOOKS_A_SLICE = 1_000
 

@@ -5,7 +5,7 @@
 Laws
 - What a range leaves open is written down in the range's own transaction; a kill at any point loses none of it.
 - When the first vault is met, attempts further back than LOOK_BACK blocks before the finalized block are not reconstructed
-  (wallet spec 8). After a pause of the indexer nothing is left out, however long it was.
+  (docs/reverts.md#what-is-not-seen). After a pause of the indexer nothing is left out, however long it was.
 """
 
 from datetime import datetime

@@ -2,7 +2,7 @@
 
 The raw row stands since the block was written; this fills in the reason and appends the refusal to the mandate's book.
 What can't be reproduced (an earlier transaction of the same block was in the way, out of gas) reads as `unknown`.
-Source: wallet spec 2.11, decisions 52.
+Source: docs/reverts.md.
 """
 
 import time

@@ -65,15 +65,3 @@ def test_every_make_target_explains_itself() -> None:
     targets = re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE)
 
     assert [target for target in targets if not re.search(rf"^{target}:.*## ", makefile, re.MULTILINE)] == []
-
-
-def test_links_between_pages_lead_somewhere() -> None:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    broken = [
-        f"{page.relative_to(ROOT)} -> {target}"
-        for page in pages
-        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
-        if "://" not in target and not (page.parent / target).exists()
-    ]
-
-    assert broken == []

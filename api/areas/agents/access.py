@@ -1,4 +1,4 @@
-"""Whose agent it is. Agents are public: an unknown one is not_found, another owner's not_owner (decisions 26)."""
+"""Whose agent it is. Agents are public: an unknown one is not_found, another owner's not_owner (docs/rules.md#parties-only)."""
 
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Call, Refusal, WriteCall

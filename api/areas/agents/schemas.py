@@ -1,4 +1,4 @@
-"""Commands and answers of an agent's own pages and of its owner's (core spec 2.8, 2.11, 4.1, 5.3; decisions 44, 59 to 61)."""
+"""Commands and answers of an agent's own pages and of its owner's (docs/identity.md)."""
 
 from typing import Annotated, Any, Literal
 

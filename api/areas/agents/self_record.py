@@ -1,4 +1,4 @@
-"""What an agent says of itself, and its wallet's word that it was the agent who said it (core spec 2.11, decisions 59).
+"""What an agent says of itself, and its wallet's word that it was the agent who said it (docs/identity.md#the-self-record).
 
 Laws
 - A record is replaced whole; every version is kept. The owner's persona is a seed: it shows until the agent declares one.

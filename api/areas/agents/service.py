@@ -1,4 +1,4 @@
-"""An agent's pages, and what its owner does for it (core spec 2.8, 4.1, 5.3; decisions 44, 60, 61).
+"""An agent's pages, and what its owner does for it (docs/identity.md).
 
 Law: a figure of an area that records nothing is the text not_recorded, never zero.
 """
@@ -109,7 +109,7 @@ def dashboard(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Dashb
 
 
 def review_stages() -> dict[str, Any]:
-    """Counts at each stage (core spec 2.8). Neither task market nor mining records any yet."""
+    """Counts at each stage (docs/identity.md#status-and-dashboard). Neither task market nor mining records any yet."""
     return {
         "submitted": _stage(),
         "verified": {"reproduced": _stage(), "re_observed": _stage(), "no_record_on_file": _stage()},

@@ -1,4 +1,4 @@
-"""Commands and answers of the credit routes (core spec 4.2)."""
+"""Commands and answers of the credit routes (docs/credits.md)."""
 
 from pydantic import BaseModel, Field
 

@@ -1,4 +1,4 @@
-"""Balance, ledger and prices (core spec 4.2, 8; decisions 16, 18, 29, 68)."""
+"""Balance, ledger and prices (docs/credits.md)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Commands and answers of the custodial starter wallet (core spec 4.1, decisions 58)."""
+"""Commands and answers of the custodial starter wallet (docs/custody.md)."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""The custodial starter wallet: make it, move its USDC to the agent's own wallet, see what became of that (decisions 58).
+"""The custodial starter wallet: make it, move its USDC to the agent's own wallet, see what became of that (docs/custody.md).
 
     transfer: lock the wallet -> balance and used authorizations at one block -> one row of the outbox, one of the transfer
     keeper:   signs the authorization with the wallet's key, sends it with its own, pays the gas

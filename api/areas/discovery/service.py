@@ -1,4 +1,4 @@
-"""What this service offers, generated from the catalogue (core spec 4.1, decisions 57, 72)."""
+"""What this service offers, generated from the catalogue (docs/rules.md#catalogue-and-discovery)."""
 
 from typing import Any
 
@@ -87,7 +87,7 @@ def _tools(call: Call) -> dict[str, Any]:
 
 
 def _rate_limits(call: Call) -> dict[str, Any]:
-    """The figures of both tables of the specification; the enforced one says so (decisions 16)."""
+    """The figures that are published; the enforced ones say so (docs/rules.md#calls-per-day)."""
     limits = call.deps.limits
     return {
         "calls_per_key_and_utc_day": {

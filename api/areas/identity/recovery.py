@@ -1,4 +1,4 @@
-"""A lost key is replaced by the recovery code, once a code (core spec 4.1, decisions 61).
+"""A lost key is replaced by the recovery code, once a code (docs/identity.md#recover).
 
     before   key A   code A   bearer A   a wallet that waits   scopes, limits, credits, linked wallet, the day's count
     after    key B   code B   bearer B   none                  the same

@@ -7,7 +7,7 @@
 
 Counted in Postgres under the address's lock, in the transaction that registers: two calls at once cannot both be the last.
 That lock is taken before any other, so that no two calls wait for each other.
-Source: core spec 5.4, 5.5, 8; decisions 62, 66; docs/decisions/0082.
+Source: docs/identity.md#how-many, docs/rules.md#registering; docs/decisions/0006.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Commands and answers of sign-in and registration (core spec 2.2, 4.1)."""
+"""Commands and answers of sign-in and registration (docs/identity.md)."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Sign-in, registration and wallet link (core spec 4.1, 5; decisions 8, 55, 59, 62 to 64, 66).
+"""Sign-in, registration and wallet link (docs/identity.md).
 
 Secrets leave in the answer that makes them and are kept as hashes alone.
 """
@@ -78,7 +78,7 @@ def connect(call: WriteCall, caller: OwnerCaller | Nobody, command: Connect) -> 
 
 
 def register(call: WriteCall, caller: Nobody, command: Register) -> Answer[Connected]:
-    """A new unowned agent whose wallet is linked from the start; the answer is connect's (ADR 0040)."""
+    """A new unowned agent whose wallet is linked from the start; the answer is connect's (ADR 0005)."""
     address = command.wallet_address
     verify_wallet(call, Subject(Purpose.REGISTER), address, command.signature, command.message)
     made = enrol(call, command.agent_name, is_welcome=admit_unowned(call))
@@ -113,7 +113,7 @@ def register_external(call: WriteCall, caller: Nobody, command: RegisterExternal
 
 
 def link(call: WriteCall, caller: BearerCaller, command: Link) -> Answer[WalletStatus]:
-    """One wallet, one account; linking the same pair again changes nothing (decisions 63).
+    """One wallet, one account; linking the same pair again changes nothing (docs/rules.md#one-wallet-per-account).
 
     A starter wallet pays the wallet of an agent without an owner at once. That of an owned agent waits, and the owner is told.
     Errors: Refusal signature_invalid, auth_invalid, account_has_wallet, wallet_taken.

@@ -21,7 +21,7 @@ class Known(Open):
 
 
 class MandateView(Known):
-    """Wallet spec 2.1. `status` draft, signed, working, stopped, settled or cancelled."""
+    """A mandate. `status` draft, signed, working, stopped, settled or cancelled."""
 
     id: str
     public_id: str
@@ -117,7 +117,7 @@ class Step(Open):
 
 
 class WholeMandate(Open):
-    """Wallet spec 2.2 to 2.8."""
+    """A mandate with its clauses, limits, progress, lock and newest steps."""
 
     mandate: MandateView
     clauses: list[Clause]
@@ -174,7 +174,7 @@ class PolicyChange(Open):
 
 
 class Policy(Open):
-    """Wallet spec 2.15."""
+    """What the owner allows the agent beside the terms; replaced whole."""
 
     agent_id: str
     assets: list[str]
@@ -357,7 +357,7 @@ class Batch(Open):
 
 
 class CloseAllPlan(Known):
-    """Wallet spec 2.18."""
+    """The steps by which the owner leaves, in order."""
 
     mandate_id: str
     steps: list[PlanStep]
@@ -378,7 +378,7 @@ class Alerts(Open):
 
 
 class Statement(Known):
-    """Wallet spec 2.12."""
+    """A week of a mandate in figures that balance."""
 
     mandate_id: str
     agent_id: str | None

@@ -1,4 +1,4 @@
-"""Commands of the mandate wallet: path, query and body of each route, merged. Names are those of wallet spec 2 and 4.
+"""Commands of the mandate wallet: path, query and body of each route, merged. Rules: docs/rules.md#mandates.
 
 Amounts are read into USDC base units (fields.Usdc); shapes that depend on one another are judged by the domain.
 """
@@ -50,7 +50,7 @@ class OffersQuery(AgentPath, Paged):
 
 
 class ReplacePolicy(AgentPath):
-    """The whole policy: what is left out is set to its default (wallet spec 2.15)."""
+    """The whole policy: what is left out is set to its default (docs/rules.md#policy)."""
 
     assets: Words = Field(default_factory=list)
     venues: Words = Field(default_factory=list)
@@ -105,7 +105,7 @@ class Goal(Command):
 
 
 class Propose(Command):
-    """`title` is the purpose (decisions 43)."""
+    """`title` is the purpose (docs/rules.md#policy)."""
 
     agent_id: AccountIdText
     title: Annotated[str, Field(min_length=1, max_length=2000)]
@@ -183,7 +183,7 @@ class UnwindCall(MandatePath):
 
 
 class ReportEvent(MandatePath):
-    """Wallet spec 2.10. Kinds and payload are judged by the domain, so that a break is stored and flagged."""
+    """See docs/rules.md#reports-of-agents. Kinds and payload are judged by the domain, so that a break is stored and flagged."""
 
     kind: Annotated[str, Field(max_length=32, description="move, buy, sell, fee, resolve or note")]
     amount_usdc: Usdc | None = None

@@ -1,4 +1,4 @@
-"""Commands of the playbook routes (core spec 4.7). Their answers are text/markdown."""
+"""Commands of the playbook routes. Their answers are text/markdown."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Index, atoms and metered pages of the guides, as markdown (core spec 4.7)."""
+"""Index, atoms and metered pages of the guides, as markdown (docs/payments.md)."""
 
 from typing import Any
 

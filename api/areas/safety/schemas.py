@@ -1,4 +1,4 @@
-"""Commands and answers of cases, notices and the defense level (core spec 4.1, 5.5, 6.4)."""
+"""Commands and answers of cases, notices and the defense level (docs/identity.md#cases-and-notices)."""
 
 from typing import Annotated, Literal
 

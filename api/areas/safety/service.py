@@ -1,4 +1,4 @@
-"""Cases, notices and the defense level (core spec 5.5, 6.4; decisions 53, 56, 65, 66; ADR 0039).
+"""Cases, notices and the defense level (docs/identity.md#cases-and-notices; ADR 0005).
 
 open   a lock: one notice in the agent's inbox, a row on the public board, status locked, Review Status under review
 close  the lock ends: status active, the review state clears; the notice and the row stay and say closed

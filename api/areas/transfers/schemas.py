@@ -1,4 +1,4 @@
-"""Commands and answers of transfer reports (wallet spec 2.16, 4)."""
+"""Commands and answers of transfer reports (docs/transfers.md)."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""An agent reports a transfer of its own wallet; the deposit watcher holds it against the chain (wallet spec 2.16, 3.3)."""
+"""An agent reports a transfer of its own wallet; the deposit watcher holds it against the chain (docs/transfers.md)."""
 
 from typing import Any
 

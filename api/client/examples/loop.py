@@ -9,7 +9,7 @@ Laws
 - No action without knowing what is left: a limit of None is unknown, and unknown is no permission.
 - What was sent is reported, with its hash: a success as what it was, a revert as the refusal that the contract gave.
 - A report carries a key made of the hash, so that telling it twice writes it once.
-Source: wallet spec 4.2.
+Source: docs/agents.md#the-loop.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""How a metered read is paid: one function decides and charges, last, when the answer is ready (decisions 17).
+"""How a metered read is paid: one function decides and charges, last, when the answer is ready (docs/rules.md#paid-reads).
 
     a free read of today's -> credits -> a payment in USDC -> 402
 

@@ -1,4 +1,4 @@
-"""The payable 402: what a call costs, and the forms of payment that it takes (x402 v2; decisions 4, 69).
+"""The payable 402: what a call costs, and the forms of payment that it takes (x402 version 2; docs/rules.md#kinds-of-402).
 
 Body and header PAYMENT-REQUIRED carry the same `accepts`: first `exact`, an EIP-3009 authorization that any x402 client signs,
 then `vault`, the adapter's event of a vault, which signs nothing.

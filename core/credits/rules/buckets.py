@@ -7,7 +7,7 @@
 Laws
 - Credits are integers. No bucket is ever below zero; a debt stands in a bucket of its own, `owed`.
 - Each function answers signed deltas of one posting; what they do not sum to is the counter account's.
-Source: core spec 5.4, 5.5, 8; decisions 29.
+Source: docs/credits.md#buckets.
 """
 
 from dataclasses import dataclass, fields

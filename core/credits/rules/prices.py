@@ -1,6 +1,6 @@
 """Every fee of the service. A price that is charged is read from here and nowhere else; GET /prices shows it all.
 
-`credits` or `usdc_e6` None: the fee can't be paid that way. Source: core spec 5.7, 8; decisions 18, 68.
+`credits` or `usdc_e6` None: the fee can't be paid that way. Source: docs/credits.md#prices, docs/rules.md#figures-in-settings.
 """
 
 from collections.abc import Mapping

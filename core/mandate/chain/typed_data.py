@@ -127,7 +127,7 @@ def typed_data_parts(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def terms_typed_data(terms: MandateTerms, factory: str, chain_id: int, version: int = 2) -> dict[str, Any]:
-    """What the owner's wallet shows. Wallet spec 2.9; version 1 leaves out the caps."""
+    """What the owner's wallet shows. docs/rules.md#terms; version 1 leaves out the caps."""
     domain = _domain(TERMS_DOMAIN_NAME, str(version), chain_id, factory)
     return typed_data(domain, "MandateTerms", TERMS_FIELDS[version], terms_message(terms))
 

@@ -6,7 +6,7 @@
 Laws
 - Until then the mandate stays what it was: a reorg can bring back the signature's power, and the owner must not think it gone.
 - Both take the mandates by rising id, as every writer does. Nothing here commits.
-Source: MandateVaultFactory.createVault, which makes no vault of terms that were cancelled or are past endsAt; docs/decisions/0076.
+Source: MandateVaultFactory.createVault, which makes no vault of terms that were cancelled or are past endsAt; docs/decisions/0003.
 """
 
 from datetime import UTC, datetime

@@ -6,7 +6,7 @@ Laws
   refused, so that no payload can pass for a chain row.
 - An amount is a magnitude; only a resolve may be negative.
 - `fact` names the report in the book (`report:{fact}`, `refusal:{fact}`): a UUID, or what an idempotency key stands for.
-Source: wallet spec 2.8, 2.10, 2.11; decisions 20, 42, 54.
+Source: docs/rules.md#reports-of-agents, docs/rules.md#refused-attempts, docs/rules.md#stop-requests.
 """
 
 from collections.abc import Mapping
@@ -87,7 +87,7 @@ def refusal_note(report: RefusalReport, *, fact: str, now: datetime) -> NewRow:
 
 
 def after_stop_note(*, kind: Kind, amount_usdc_e6: UsdcE6 | None, tx_hash: str | None, why: str | None, fact: str, now: datetime) -> NewRow:
-    """The note of a paper report after a stop: refused by the service itself, so it is confirmed (wallet spec 2.8)."""
+    """The note of a paper report after a stop: refused by the service itself, so it is confirmed."""
     attempted: dict[str, Any] = {"kind": kind.value}
     if amount_usdc_e6 is not None:
         attempted["amount_usdc"] = usdc_text(amount_usdc_e6)

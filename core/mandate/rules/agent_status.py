@@ -1,4 +1,4 @@
-"""agent_status of GET /mandate-wallet/agents/me: what the agent holds and what ended (wallet spec 2.8)."""
+"""agent_status of GET /mandate-wallet/agents/me: what the agent holds and what ended (docs/rules.md#after-a-stop)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

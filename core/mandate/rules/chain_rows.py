@@ -4,7 +4,7 @@ Laws
 - A row depends on its event alone, never on the rows before it: a rescan gives the same rows.
 - `cash_delta_usdc_e6` is what the log moved of the vault's own USDC. X402Paid moves none: the call's Executed has it.
 - Amounts in payloads are text with six decimals; addresses, hashes and selectors stand as the event has them.
-Source: decisions, "Chain events and the book"; wallet spec 2.11, 6.2, 6.3.
+Source: docs/rules.md#rows, docs/rules.md#refused-attempts, docs/rules.md#factory-notes.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ def row_from_event(event: ev.ChainEvent, ref: ev.LogRef, keeper: str, owner: str
     """The row of one log; None when the book has no row for it (AdapterListed, AdapterDelisted, a first keeper).
 
     `agent` is the agent that the chain named last before this log, or None; `usdc` is the vault's token. A factory event
-    (wallet spec 6.3) gives the same note for every mandate that it concerns; which those are is the caller's to say.
+    (docs/rules.md#factory-notes) gives the same note for every mandate that it concerns; which those are is the caller's to say.
     """
     content = _content(event, Parties(keeper, owner, agent, usdc))
     if content is None:
@@ -94,7 +94,7 @@ def revert_note(
     """The note of a reverted call from the vault's agent (present or past) to the vault.
 
     `at`: the block's time in unix seconds. `reason`: the Solidity error's name, or `unknown`; one outside the contract
-    refusals of wallet spec 7 reads as unknown and stays beside it as `contract_error`. `attempted`: what the call data
+    docs/rules.md#refused-attempts reads as unknown and stays beside it as `contract_error`. `attempted`: what the call data
     asked for, {target, selector, amount_usdc}. `proves_event_id`: the seq of the agent's own report of this transaction.
     """
     recorded = reason_as_recorded(reason)
@@ -126,7 +126,7 @@ def revert_note(
 
 
 def mark_note(*, worth_usdc_e6: int, as_of_block: int, source: str, now: datetime) -> NewRow:
-    """A judgement that the keeper did not send to the chain (decisions 49): a row of the record by keeper."""
+    """A judgement that the keeper did not send to the chain (docs/rules.md#when-marks-are-sent): a row of the record by keeper."""
     mark = {"worth_usdc": usdc_text(worth_usdc_e6), "as_of_block": as_of_block, "evidence": None, "source": source}
     return NewRow(
         kind=Kind.NOTE,
@@ -233,7 +233,7 @@ def _control(event: Any, parties: Parties) -> _Content:
 
 
 def _factory(event: Any) -> _Content | None:
-    """A keeper that replaces the zero address is the first one, not a change (wallet spec 6.3)."""
+    """A keeper that replaces the zero address is the first one, not a change (docs/rules.md#factory-notes)."""
     if isinstance(event, ev.KeeperChanged | ev.GuardChanged) and _is_first(event):
         return None
     payload = {"factory": True, "event": type(event).__name__, "args": _factory_args(event)}

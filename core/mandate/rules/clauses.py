@@ -8,7 +8,7 @@ Laws
 - Who enforces is one of three names. What nobody enforces yet says so in its sentence and is stored_pending.
 - A term that version 1 did not sign backs nothing: its clause then has no source and is stored_pending.
 
-Source: wallet spec 2.2; decisions 6, 15, 50.
+Source: docs/rules.md#clauses.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -260,7 +260,7 @@ def card_header(
     """{identity, who, strategy}, each {text_en, params} (strategy null without one).
 
     who.params.wallet is the wallet that acts: with a vault (`of_vault`) the one that it obeys on chain, null for nobody or not known;
-    before there is one the signed terms' agent, else the wallet on file. The zero address names nobody. Source: wallet spec 2.2.
+    before there is one the signed terms' agent, else the wallet on file. The zero address names nobody. Source: docs/rules.md#clauses.
     """
     wallet = agent_wallet(terms_agent, wallet_on_file) if of_vault is None else of_vault.wallet
     name = None if agent_id is None else agent_name or f"agent-{agent_id}"

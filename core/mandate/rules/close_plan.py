@@ -1,4 +1,4 @@
-"""The close-all plan (wallet spec 2.18): how the owner leaves, step by step. A plan sends nothing.
+"""The close-all plan (docs/rules.md#leaving): how the owner leaves, step by step. A plan sends nothing.
 
     stop (unless stopped)  ->  one step a position  ->  withdraw
 

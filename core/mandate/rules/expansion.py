@@ -12,7 +12,7 @@ Laws
 - A list that was stored still expands, with whatever pins it has; what may be written today is checked in target_checks.py.
 - An address without code is refused by the API, which can look: no chain is read here.
 
-Source: decision 48, RuleLib.requireSound, "Targets that are not plain contracts".
+Source: docs/rules.md#allowed-targets, RuleLib.requireSound.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

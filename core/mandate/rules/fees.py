@@ -1,8 +1,8 @@
-"""The block of fees (wallet spec 2.5): by class, the agent's own, and two net figures that are never summed.
+"""The block of fees (docs/rules.md#fees): by class, the agent's own, and two net figures that are never summed.
 
 Laws
 - A fee without a known payload.fee_kind is unclassified, never folded into venue.
-- realized_total is everything that was paid: every class, unclassified included, and the agent's fee (decisions 40).
+- realized_total is everything that was paid: every class, unclassified included, and the agent's fee.
 - net_after_fees_est = worth + withdrawn - deposited - reserved. Fees that left the vault are out of worth already.
 - net_after_fees_realized = resolves - fees - payouts.
 """

@@ -5,7 +5,7 @@ Laws
 - An empty list stands for this service alone: its host, its payee. So a host that is listed without payees may be paid only by
   paying this service, and a stranger's payee must be named, the agent's own wallet included.
 - A host is named with its port, unless that is the scheme's own. A resource beyond this service is named by https.
-Source: design of the terms (guardTargetsHash), wallet spec 2.2.
+Source: guardTargetsHash of contracts/libraries/TermsLib.sol; docs/payments.md#a-vault-pays.
 """
 
 from collections.abc import Mapping, Sequence

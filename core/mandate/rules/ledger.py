@@ -7,7 +7,7 @@ sends) and paper.py (what a row of a paper mandate does to its cash).
 Laws
 - Nothing in the book is changed. A correction is a row with `reverses_id`; a reversed row and its reversal count for
   nothing in the fold.
-- `cash_delta_usdc_e6` alone moves cash. On testnet only chain rows carry one (decisions, "Chain events and the book").
+- `cash_delta_usdc_e6` alone moves cash. On testnet only chain rows carry one (docs/rules.md#rows).
 - The book passes each new row through `priced` under the head's lock: the delta of a paper report and of a
   withdrawal depends on the cash that is there.
 - Every fold gives the same state whether rows come one by one or all at once.

@@ -3,11 +3,11 @@
 Laws
 - A status only ever moves along a line of the table. Everything not in it is refused with WrongStatusError.
 - stopped, settled and cancelled are final for the agent; nothing leads back to signed or working.
-- A pause is a flag beside the status, never a status (wallet spec 3.2).
+- A pause is a flag beside the status, never a status (docs/rules.md#pause).
 - A reorg is not a move: the rows of the lost block are reversed and the status is folded anew from what is left, so a
   fold may well show an earlier status than before. The table binds callers, not the fold's history.
 - On testnet the table says what may be asked for, and the chain's row moves the status: a stop or a cancellation of signed terms is asked
-  for by a call that the owner sends, and an end of terms without money is said once its block is safe (docs/decisions/0076).
+  for by a call that the owner sends, and an end of terms without money is said once its block is safe (docs/decisions/0003).
 - Signed terms without a vault are cancelled by time too: from endsAt on, by a safe block, no vault can be made of them.
 - When the owner may stop (the day after the end) is a question of time, not of status: core/mandate/rules/lock.py.
 
@@ -20,7 +20,7 @@ Laws
              |                     |                    '------------- settle (after the end) -----'
              '-- cancel --> cancelled <-- cancel (without a vault)
 
-Source: wallet spec 3.1, decisions 25, 36, 37; MandateVault.Status.
+Source: docs/rules.md#lifecycle, docs/rules.md#accepting; MandateVault.Status.
 """
 
 from collections.abc import Callable, Mapping

@@ -16,7 +16,7 @@ Laws
 - A limit of a mandate that does not work is null, never a number somebody could act on.
 
 The same sequences run through the contract and through this model must agree. Worked numbers: docs/limits.md.
-Source: MandateVault._requireExecutable, SpendWindowLib, wallet spec 2.3 and 2.8, decisions 13, 15, 40, 51.
+Source: MandateVault._requireExecutable, SpendWindowLib, docs/rules.md#limits-in-a-read, docs/rules.md#after-a-stop.
 """
 
 from bisect import bisect_right
@@ -76,7 +76,7 @@ def left_today_usdc_e6(window: SpendWindow, cap_usdc_e6: int, now: int) -> UsdcE
     """What may still leave the vault in the 24 hours that end now.
 
     Units: USDC base units. Window (now - 86400, now]: start exclusive, end inclusive.
-    Errors: none; an exhausted cap is 0. Source: MandateVault.remaining; wallet spec 2.3.
+    Errors: none; an exhausted cap is 0. Source: MandateVault.remaining; docs/limits.md#the-rolling-day.
     """
     return UsdcE6(max(0, cap_usdc_e6 - window.spent_usdc_e6(now)))
 
@@ -309,7 +309,7 @@ def limits_block(facts: LimitsFacts, now: int) -> dict[str, Any]:
 
     `allowed` is what was signed, empty caps as the budget. `used` is null with a basis while the agent could not act:
     mandate_not_working unless the status is working, mandate_ended from ends_at on; and with data_issue while the ledger is short.
-    Source: wallet spec 2.3 and 2.8.
+    Source: docs/rules.md#limits-in-a-read.
     """
     return {"allowed": _allowed(facts.terms), "used": _used(facts, now), "breaches": _breaches(facts)}
 

@@ -10,9 +10,9 @@ Laws
     --------------[-----------------------[-------------->  time
     both may stop     neither may stop        both may stop, the owner may withdraw
 
-- `now` is the latest block's time; for a paper mandate, the clock (decisions 46).
+- `now` is the latest block's time; for a paper mandate, the clock.
 
-Source: MandateVault.lock, stop and _timeLock; wallet spec 2.7, 2.8, 3.1; decisions 37, 46.
+Source: MandateVault.lock, stop and _timeLock; docs/rules.md#lock-and-settle-grace.
 """
 
 from collections.abc import Mapping
@@ -107,7 +107,7 @@ def lock_of(facts: LockFacts, now: int) -> Lock:
 
 
 def lock_to_json(lock: Lock) -> dict[str, Any]:
-    """{withdrawable, reason, until, message}. Source: wallet spec 2.7."""
+    """{withdrawable, reason, until, message}. Source: docs/rules.md#lock-and-settle-grace."""
     return {
         "withdrawable": lock.withdrawable,
         "reason": lock.reason,
@@ -175,7 +175,7 @@ def chain_state(*, has_vault: bool, stopped: bool, settled: bool, agent: str | N
 
 
 def how_to_act(status: Status, *, paused: bool, is_past_end: bool, is_paper: bool = False, was_set: bool = True) -> str:
-    """One sentence for the agent. `was_set`: the vault had an agent once. Source: wallet spec 2.8 and 4.2."""
+    """One sentence for the agent. `was_set`: the vault had an agent once. Source: docs/rules.md#after-a-stop."""
     if status in (Status.STOPPED, Status.SETTLED, Status.CANCELLED):
         return f"The mandate is {status}. The agent cannot act."
     if status is Status.DRAFT:
@@ -194,7 +194,7 @@ def how_to_act(status: Status, *, paused: bool, is_past_end: bool, is_paper: boo
 
 
 def settle_note(status: Status, *, agent_fee_bps: int, has_vault: bool) -> str | None:
-    """What a stopped mandate still waits for; None when it is not stopped. Source: wallet spec 2.8."""
+    """What a stopped mandate still waits for; None when it is not stopped. Source: docs/rules.md#after-a-stop."""
     if status is not Status.STOPPED:
         return None
     if not has_vault:

@@ -6,7 +6,7 @@ Laws
   stays, and is flagged).
 - A resolve gives a paper position's cost and result back, less what its sells brought already. Together they bring
   exactly cost + result, never less than 0. A position costs no more than what was paid for it.
-- A paper stop voids what is open: each position's unreturned cost comes back (wallet spec 2.8).
+- A paper stop voids what is open: each position's unreturned cost comes back (docs/rules.md#after-a-stop).
 - On testnet a row without a block moves no cash. A withdrawal takes own cash first; what goes beyond it was donated.
 
 | paper row | cash |

@@ -1,4 +1,4 @@
-"""The block of progress in a mandate read (wallet spec 2.6, 2.8): worth, result, rules and what comes next.
+"""The block of progress in a mandate read (docs/progress.md): worth, result, rules and what comes next.
 
 Laws
 - worth_est = cash + positions_est; leave_now_est = cash + positions_est - exit_cost_est. Estimates are labelled est.

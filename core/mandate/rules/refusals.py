@@ -5,7 +5,7 @@ Laws
 - An agent's report says source agent; only a receipt of a reverted call makes it chain (core/mandate/rules/ledger.py).
 - One row per transaction and mandate: the hash, lower case, names the attempt.
 
-Source: wallet spec 2.11 and 7.
+Source: docs/rules.md#refused-attempts.
 """
 
 import re
@@ -17,9 +17,9 @@ from typing import Final
 from core.errors import InvalidNumberError, InvalidParameterError
 from core.money import UsdcE6, usdc_text
 
-REFUSAL_REPORTS_PER_DAY: Final = 60  # per mandate and UTC day; wallet spec 8
+REFUSAL_REPORTS_PER_DAY: Final = 60  # per mandate and UTC day; docs/rules.md#refused-attempts
 
-# What a count of reverted calls leaves out; said beside the count of a mandate. Wallet spec 2.11 and 8, docs/reverts.md.
+# What a count of reverted calls leaves out; said beside the count of a mandate. See docs/reverts.md#what-is-not-seen.
 NOT_SEEN: Final = (
     "The block scan finds plain transactions from the agent's wallet, present or past, to the vault. Not seen: calls that a smart account "
     "or another contract makes, calls to an adapter or venue past the vault, and attempts more than 2,000 blocks before the scan first saw "
@@ -49,7 +49,7 @@ MEANINGS: Final[Mapping[RefusalReason, str]] = {
     RefusalReason.SERVER_GUARD: "a relay guard refused the attempt before any chain call",
 }
 
-# Clause of wallet spec 2.2 that a reason touches, by key: a refusal cites it.
+# Clause (docs/rules.md#clauses) that a reason touches, by key: a refusal cites it.
 CLAUSE_KEYS: Final[Mapping[RefusalReason, str]] = {
     RefusalReason.TARGET_NOT_ALLOWED: "markets",
     RefusalReason.OVER_PER_TX_CAP: "per_action",

@@ -1,10 +1,10 @@
 """What an agent wrote into a payload, read with care: nothing it may contain breaks the fold.
 
-A target (wallet spec 2.10) is {kind contract, chain_id, address}, {address}, or a bare address; it stands in
+A target (docs/rules.md#report-payloads) is {kind contract, chain_id, address}, {address}, or a bare address; it stands in
 payload.target, or in payload.detail.target (the tool form). Anything else is a TargetFault.
 
-Shapes (decisions 39): position = {id, name, qty, cost_usdc, target}; mark = {position_id, worth_usdc, at}; marks = a list
-of those; next_at = text. A number that cannot be read counts as 0, and the reader is told (wallet spec 2.6, data_issue).
+Shapes: position = {id, name, qty, cost_usdc, target}; mark = {position_id, worth_usdc, at}; marks = a list
+of those; next_at = text. A number that cannot be read counts as 0, and the reader is told (data_issue).
 """
 
 from collections.abc import Mapping

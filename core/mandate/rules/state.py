@@ -103,7 +103,7 @@ class MandateState:
     received_usdc_e6: int = 0
     withdrawn_usdc_e6: int = 0  # of the mandate's own cash
     paid_out_usdc_e6: int = 0
-    donated_usdc_e6: int = 0  # withdrawn beyond own cash: came from outside the mandate (decisions, donations are never gain)
+    donated_usdc_e6: int = 0  # withdrawn beyond own cash: came from outside the mandate (docs/rules.md#progress)
     # result
     resolved_usdc_e6: int = 0
     fees_tools_usdc_e6: int = 0
@@ -158,7 +158,7 @@ class MandateState:
 
     @property
     def realized_usdc_e6(self) -> int:
-        """Sum of resolve minus sum of fee minus sum of payout (wallet spec 2.6)."""
+        """Sum of resolve minus sum of fee minus sum of payout (docs/rules.md#progress)."""
         return self.resolved_usdc_e6 - self.fees_usdc_e6 - self.paid_out_usdc_e6
 
     @property

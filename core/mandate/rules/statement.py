@@ -1,4 +1,4 @@
-"""The statement of a week (wallet spec 2.12), from the rows of the book alone.
+"""The statement of a week (docs/statements.md), from the rows of the book alone.
 
 The identity of a statement, to the last micro-USDC:
 

@@ -1,6 +1,6 @@
 """What each row of the book is called as a step: kind, code, note, target and params.
 
-Source: wallet spec 2.4; decisions, "Chain events and the book". Clause numbers are those of wallet spec 2.2: 1 budget,
+Source: docs/rules.md#steps, docs/rules.md#rows. Clause numbers are those of docs/rules.md#clauses: 1 budget,
 2 per_action, 3 per_day, 4 stop_line, 5 markets, 6 asking, 7 at_stop, 8 period, 9 agent_fee, 10 your_floors.
 """
 

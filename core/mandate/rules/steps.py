@@ -1,4 +1,4 @@
-"""The record as people read it: rows of the book as steps, in groups (wallet spec 2.4).
+"""The record as people read it: rows of the book as steps, in groups (docs/rules.md#steps).
 
 Laws
 - Every row that counts is shown; three kinds of doubles are shown once: an agent's refusal report that the chain proved
@@ -12,7 +12,7 @@ Laws
 - `why` comes from the agent's own events only.
 - A consent is a reported action above the owner's asking line. Nothing waits for it and nobody can answer it yet, so it is
   pending while the mandate lives: pinned on top of the newest page, newest first, beside the action's own step
-  (docs/decisions/0052).
+  (docs/decisions/0014).
 - A cursor is the place of the last group shown: new rows never shift a page.
 """
 

@@ -7,7 +7,7 @@ Laws
   `parse_targets` and checked in target_checks.py, and what a list means on chain is made in expansion.py.
 - A pin ties the receiver to the vault only on a word that the full signature makes a static `address`.
 
-Source: wallet spec 2.1, decision 44, "Targets that are not plain contracts".
+Source: docs/rules.md#allowed-targets.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 Names equal the EIP-712 struct `MandateTerms` (domain name `Mandate Wallet`, version `2`) in snake_case; amounts are
 USDC base units, times unix seconds, addresses checksum strings, hashes 0x lower-case hex. Hashing stands in
-core/mandate/chain/typed_data.py. Source: contracts/libraries/TermsLib.sol, wallet spec 2.9.
+core/mandate/chain/typed_data.py. Source: contracts/libraries/TermsLib.sol, docs/rules.md#terms.
 
 Laws
 - What the owner left empty is signed as what it means: an empty cap as the budget, an empty approval line as 0.
@@ -99,7 +99,7 @@ def terms_from_draft(draft: TermsDraft, *, issued_at: int, nonce: int, allowed_t
 
     `issued_at`: unix seconds; ends_at = issued_at + horizon_days * 86400, exclusive. Hashes: 0x lower-case hex.
     Errors: InvalidNumberError, InvalidParameterError, naming the API's field and its rule.
-    Source: wallet spec 2.1 and 2.9; TermsLib.stopFloorOf, MandateVaultFactory's bounds (BadTerms).
+    Source: docs/rules.md#fields-of-a-mandate; TermsLib.stopFloorOf, MandateVaultFactory's bounds (BadTerms).
     """
     budget = _amount(draft.budget_usdc_e6, "budget_usdc", MAX_ABS_USDC_E6)
     approval_above = draft.approval_above_usdc_e6
@@ -141,7 +141,7 @@ def stop_floor_usdc_e6(budget_usdc_e6: int, stop_floor_bps: int) -> UsdcE6:
 def agent_fee_bps(payout_rule: Mapping[str, Any] | None) -> int:
     """The agent's share of a realised gain, 0..10000 bps. None is the default, 1000.
 
-    Errors: InvalidParameterError on another kind or an unknown key, InvalidNumberError on bps. Source: wallet spec 2.1.
+    Errors: InvalidParameterError on another kind or an unknown key, InvalidNumberError on bps. Source: docs/rules.md#fields-of-a-mandate.
     """
     rule = {} if payout_rule is None else dict(payout_rule)
     kind = rule.pop("kind", SHARE_OF_VERIFIED_GAIN)
@@ -156,7 +156,7 @@ def agent_fee_bps(payout_rule: Mapping[str, Any] | None) -> int:
 def address_from_text(text: object, field: str) -> str:
     """Read an address in any case and return its checksum form; the zero address is none.
 
-    Errors: InvalidParameterError. Source: decisions 10.
+    Errors: InvalidParameterError. Source: docs/rules.md#addresses-and-ids.
     """
     if not isinstance(text, str) or not _ADDRESS.fullmatch(text):
         raise InvalidParameterError(field, "write an address: 0x and 40 hex digits")

@@ -18,7 +18,7 @@ Laws
 | over_daily_cap | amount + what left in (now - 24 h, now] > per-day cap; this transaction counted once |
 | over_budget | amount > the mandate's own cash, unless the chain has the transaction already |
 
-Source: wallet spec 2.10; decisions 20, 39, 44, 54; the order of MandateVault._requireExecutable.
+Source: docs/rules.md#reports-of-agents, docs/rules.md#report-payloads; the order of MandateVault._requireExecutable.
 """
 
 from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ RULE_OF_CODE: Mapping[str, str] = {
     "mandate_ended": "period",
 }
 
-# The clause (wallet spec 2.2) that a code breaks.
+# The clause (docs/rules.md#clauses) that a code breaks.
 CLAUSE_OF_CODE: Mapping[str, int] = {
     "over_budget": 1,
     "mandate_not_working": 1,

@@ -35,7 +35,7 @@ class IsoWeek:
 def week_from_text(text: str, now: datetime, field: str = "week") -> IsoWeek:
     """Read `2026-W5` or `2026-W05`. A week that has not begun is refused.
 
-    Errors: InvalidParameterError. Source: wallet spec 4, decisions 14.
+    Errors: InvalidParameterError. Source: docs/rules.md#weeks-and-days.
     """
     matched = _WEEK.fullmatch(text)
     if matched is None:

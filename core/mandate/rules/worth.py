@@ -6,7 +6,7 @@ Sources of the positions' part, the first that there is:
   cost        what the chain saw leave for targets and not come back (or what reported positions cost)
   cash        nothing is out
 
-A paper mandate's positions are void once it ended. Source: wallet spec 2.6, 2.8; decisions 39, 49.
+A paper mandate's positions are void once it ended. Source: docs/rules.md#progress, docs/rules.md#after-a-stop.
 """
 
 from dataclasses import dataclass

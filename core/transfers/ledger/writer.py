@@ -1,7 +1,7 @@
 """The transfer book of agent wallets: the only writer of transfer_entry, transfer_head and transfer_balance.
 
 An amount is in one of four states: idle, reserved, in transit, delivered. An entry moves signed amounts between them, for
-one chain and asset; a balance is the sum of its entries and may be negative (wallet spec 2.16).
+one chain and asset; a balance is the sum of its entries and may be negative (docs/transfers.md#the-four-states).
 
 Laws
 - A fact (base_key) stands once an account; after its reversal it may come back as the next incarnation.

@@ -1,4 +1,4 @@
-"""What each credential gets on each route, as the catalogue and decisions 26, 64, 67 say; `python -m tests.integration.api.matrix`
+"""What each credential gets on each route, as the catalogue and docs/rules.md#two-credentials say; `python -m tests.integration.api.matrix`
 writes docs/credential-matrix.md. test_credential_matrix.py holds the service to it.
 """
 
@@ -55,7 +55,7 @@ def expected(row: Operation, who: Who) -> str:
 
 
 def _kind_seen(takes: set[str], who: Who) -> str | None:
-    """Of several credentials the route's kind decides, a key before a session (decisions 64)."""
+    """Of several credentials the route's kind decides, a key before a session (docs/rules.md#two-credentials)."""
     return next((kind for kind in ("key", "owner", "bearer", "operator") if kind in takes & who.kinds), None)
 
 

@@ -1,4 +1,4 @@
-"""The discovery document and the catalogue: what a program that knows nothing reads first (decisions 16, 57, 72)."""
+"""The discovery document and the catalogue: what a program that knows nothing reads first (docs/rules.md#catalogue-and-discovery)."""
 
 from api.catalogue import catalogue
 from tests.integration.api.conftest import Limit, TestClient

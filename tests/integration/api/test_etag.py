@@ -1,4 +1,4 @@
-"""What may be kept, by whom, and for how long (decisions 71)."""
+"""What may be kept, by whom, and for how long (docs/rules.md#cached-answers)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The same write sent twice is written once (wallet spec 2.17, decisions 20, 21)."""
+"""The same write sent twice is written once (docs/rules.md#idempotency)."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -1,4 +1,4 @@
-"""Each call with a key is counted once, whatever becomes of it, and over processes and restarts (decisions 16, 67)."""
+"""Each call with a key is counted once, whatever becomes of it, and over processes and restarts (docs/rules.md#calls-per-day)."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing

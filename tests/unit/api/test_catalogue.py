@@ -65,7 +65,7 @@ def test_every_tool_that_the_catalogue_names__is_of_the_specification() -> None:
     assert SERVED_TOOLS <= TOOLS
 
 
-# decisions 57 and 65, and added-routes.tsv on connect
+# docs/rules.md#next-calls, and added-routes.tsv on connect
 WIDENED = {
     "GET /agent/catalog": auth.ANYBODY_OR_KEY_OR_OWNER,
     "POST /auth/agent/connect": auth.ANYBODY_OR_OWNER,

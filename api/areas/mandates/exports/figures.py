@@ -83,7 +83,7 @@ def said(value: Any) -> str:
 
 
 def caution(market_mode: str, chain_id: int, *, is_local: bool) -> str:
-    """What money a statement of this mode is about (decisions 31)."""
+    """What money a statement of this mode is about (docs/rules.md#simulated-money-says-so)."""
     if market_mode == "paper":
         return "PAPER: no money moved. Every figure follows the agent's own reports."
     place = "a local chain" if is_local else "a public test network"

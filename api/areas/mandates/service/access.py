@@ -1,4 +1,4 @@
-"""Who may see or move a mandate. One that the caller is no party to does not exist for the caller (decisions 26)."""
+"""Who may see or move a mandate. One that the caller is no party to does not exist for the caller (docs/rules.md#parties-only)."""
 
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Call, Refusal, WriteCall

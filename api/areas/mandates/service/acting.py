@@ -1,4 +1,4 @@
-"""What an agent does by the API: accept, build a call, ask for the end. Nothing here sends (wallet spec 4.2, 5.4)."""
+"""What an agent does by the API: accept, build a call, ask for the end. Nothing here sends (docs/agents.md#the-loop)."""
 
 import uuid
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ INTEGER_KINDS = ("uint", "int")
 
 
 def accept(call: WriteCall, caller: AgentCaller, command: MandatePath) -> Answer[OneMandate]:
-    """Accept a mandate that names the agent, or one of the open board. Accepting again changes nothing (decisions 25)."""
+    """Accept a mandate that names the agent, or one of the open board. Accepting again changes nothing (docs/rules.md#accepting)."""
     found = mandates.find_mandate(call.db, command.id)
     mandate = None if found is None else mandates.lock_mandate(call.db, found.id)
     if mandate is None:

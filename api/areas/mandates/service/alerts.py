@@ -1,4 +1,4 @@
-"""What an owner should know of besides the record of one mandate (wallet spec 6.4)."""
+"""What an owner should know of besides the record of one mandate (docs/record.md#alerts)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The door: what a mandate is and how to come by one, for a caller that knows nothing yet. Nothing is charged (decisions 4)."""
+"""The door: what a mandate is and how to get one, for a caller that knows nothing yet. It charges nothing (docs/rules.md#kinds-of-402)."""
 
 from typing import Any
 

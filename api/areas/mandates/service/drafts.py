@@ -1,4 +1,4 @@
-"""Drafts: written by the owner, each write freezing the terms that would be signed (wallet spec 2.1, 2.9, decisions 48)."""
+"""Drafts: written by the owner, each write freezing the terms that would be signed (docs/rules.md#frozen-drafts)."""
 
 import secrets
 from collections.abc import Mapping, Sequence

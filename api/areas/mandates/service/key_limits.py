@@ -1,4 +1,4 @@
-"""What the owner lets an agent's key build, in USD: a call, and a UTC day (core spec 5.3, decisions 54).
+"""What the owner lets an agent's key build, in USD: a call, and a UTC day (docs/identity.md#limits-in-usd).
 
     per order   the call's amount_usdc                                   at most per_order_usd
     per day     what left the agent's mandates since 00:00 UTC

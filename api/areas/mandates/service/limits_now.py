@@ -1,4 +1,4 @@
-"""The limits as the ledger has them now: one place for reads, built calls and the judging of reports (decisions 51)."""
+"""The limits as the ledger has them now: one place for reads, built calls and the judging of reports (docs/rules.md#limits-in-a-read)."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -67,7 +67,7 @@ def standing_of(call: Call, mandate: Mandate) -> Standing:
 
 
 def limits_view(standing: Standing) -> dict[str, Any]:
-    """The block {allowed, used, breaches} of wallet spec 2.3."""
+    """The block {allowed, used, breaches} of docs/rules.md#limits-in-a-read."""
     state = standing.state
     facts = LimitsFacts(
         status=standing.status,

@@ -1,4 +1,6 @@
-"""Calls that the owner's wallet signs and sends: vault, deposits, agent, stop, withdrawal. Nothing here sends (wallet spec 1.3).
+"""Calls that the owner's wallet signs and sends: vault, deposits, agent, stop, withdrawal.
+
+Nothing here sends (docs/rules.md#who-signs-and-sends).
 
 A call is {to, data, value, chain_id}: `value` is in wei and always the number 0. A text would do for JSON-RPC, and a library that
 tests it for truth (viem) would encode it as a byte 0, which no node takes. Where nothing can be sent now, `data` is null and

@@ -1,4 +1,4 @@
-"""Agents and their policy: one an agent, replaced whole by the owner, each change logged (wallet spec 2.15)."""
+"""Agents and their policy: one an agent, replaced whole by the owner, each change logged (docs/rules.md#policy)."""
 
 import json
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ def current_policy(call: Call, agent_id: int) -> Mapping[str, Any]:
 
 
 def _require_own(caller: AgentCaller | OwnerCaller, agent: Account) -> None:
-    """Errors: Refusal not_owner (decisions 26)."""
+    """Errors: Refusal not_owner (docs/rules.md#parties-only)."""
     own = agent.id if isinstance(caller, AgentCaller) else agent.owner_id
     if own is None or own != caller.account_id:
         raise Refusal("not_owner", f"Agent {agent.id} is not yours; its policy is its owner's to read and to replace.")

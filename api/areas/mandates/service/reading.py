@@ -1,4 +1,4 @@
-"""Reads: one mandate whole, lists, the record in steps and as the raw book (wallet spec 2.2 to 2.8, decisions 45)."""
+"""Reads: one mandate whole, lists, the record in steps and as the raw ledger (docs/rules.md#the-record-of-a-mandate)."""
 
 from typing import Any
 
@@ -185,7 +185,7 @@ def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) 
 
 
 def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[Approvals]:
-    """Reported actions above the owner's asking line, the newest. They are shown; nothing waits for an approval yet (decisions 50)."""
+    """The newest reported actions above the approval threshold. Nothing waits for an approval yet (docs/rules.md#approvals)."""
     mandate = readable_by(call, caller, command.id)
     rows = above_asking_line(call, mandate, APPROVALS_SHOWN)
     status = consent_status(Status(mandate.status))

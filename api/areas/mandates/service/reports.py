@@ -1,4 +1,4 @@
-"""What an agent reports: events and refused attempts. A broken rule is stored and flagged, never dropped (wallet spec 2.10, 2.11)."""
+"""What an agent reports: events and refused attempts. A broken rule is stored and flagged (docs/rules.md#reports-of-agents)."""
 
 import uuid
 from typing import Any
@@ -129,7 +129,7 @@ def _stored(standing: Standing, row: LedgerRow, violation: Violation | None, not
 
 
 def _refused_after_stop(call: WriteCall, mandate: Mandate, command: ReportEvent, kind: Kind) -> Refusal:
-    """A paper trade after the end: refused, and the refusal itself is in the record (decisions 20)."""
+    """A paper trade after the end: refused, and the refusal itself is in the record (docs/rules.md#reports-of-agents)."""
     note = after_stop_note(
         kind=kind,
         amount_usdc_e6=command.amount_usdc,

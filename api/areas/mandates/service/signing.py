@@ -1,4 +1,4 @@
-"""Terms, their signature, and calling a mandate off before it has a vault (wallet spec 2.9, 5.5; decisions 37, 48)."""
+"""Terms, their signature, and calling a mandate off before it has a vault (docs/owners.md#before-there-is-a-vault)."""
 
 from api.areas.mandates.answers import Ended, OneMandate, Terms
 from api.areas.mandates.schemas import MandatePath, SignTerms

@@ -1,4 +1,4 @@
-"""Statements of a week and the plan of leaving (wallet spec 2.12, 2.18)."""
+"""Statements of a week and the plan of leaving (docs/statements.md, docs/rules.md#leaving)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The record in steps, a page at a time: what is read grows with the page, not with the book (wallet spec 2.4)."""
+"""The record in steps, a page at a time: what is read grows with the page, not with the book (docs/rules.md#steps)."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Positions that adapters read, and the owner's call that closes one (wallet spec 2.18).
+"""Positions that adapters read, and the owner's call that closes one (docs/rules.md#leaving).
 
 - A mandate's adapters are the targets of its rules of kind 2: the vault itself adds up their valueOf. All are read alike, by
   IAdapter, at one block; what an adapter says is a claim until it is parsed, and one that fails hides no other.

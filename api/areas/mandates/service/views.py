@@ -81,7 +81,7 @@ def readings_of(call: Call, found: Collection[Mandate]) -> dict[int, Reading[Man
 
 
 def chain_now(call: Call, mandate: Mandate) -> int:
-    """Unix seconds that limits and gates go by: the newest indexed block's time, for paper the clock (decisions 46).
+    """Unix seconds that limits and gates go by: the newest indexed block's time, for paper the clock (docs/rules.md#lock-and-settle-grace).
 
     The clock may run ahead of the chain, so it never opens a gate that the vault still keeps shut; it stands in only
     where no block was seen yet.
@@ -98,7 +98,7 @@ def row_view(row: LedgerRow) -> dict[str, Any]:
 def mandate_view(
     call: Call, mandate: Mandate, reading: Reading[MandateState] | None = None, seen: VaultSeen | None = None
 ) -> dict[str, Any]:
-    """The mandate's fields of wallet spec 2.1, the pause flags of 2.7, and `data_issue` with its reason where there is one.
+    """The mandate's fields (docs/rules.md#fields-of-a-mandate), its pause flags, and `data_issue` with its reason where there is one.
 
     Of a short ledger `seen` is what the chain says; without it the status is the ledger's last word, and pauses are not known.
     """

@@ -46,7 +46,7 @@ DOCUMENT: Mapping[str, tuple[int, bool, str]] = {
     "schema_not_applied": (503, True, "service"),
 }
 
-# Only the owner's wallet signs, and no tool takes a signature (wallet spec 2, 5.5): a call of a tool has none to be wrong.
+# Only the owner's wallet signs, and no tool takes a signature (docs/rules.md#who-signs-and-sends): a call of a tool has none to be wrong.
 NOT_BY_TOOL = {"signature_invalid"}
 
 CATALOGUE = ("GET /agent/catalog", 200)

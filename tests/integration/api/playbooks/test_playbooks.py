@@ -33,7 +33,7 @@ def test_an_atom__is_free_without_a_key(client: TestClient) -> None:
         "/playbook/manifest.json",
         "/playbooks/agent/..%2Fmanifest.json",
         "/playbooks/agent/%2Fetc%2Fpasswd",
-        "/playbooks/..%2F..%2Fdecisions/0001-gross-day-in-a-batch.md",
+        "/playbooks/..%2F..%2Fdecisions/0001-spending-is-gross.md",
         "/playbooks/agent//loop.md",
         "/playbooks/agent/loop",
         "/playbooks/agent/LOOP.md",

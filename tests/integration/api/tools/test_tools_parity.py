@@ -1,4 +1,4 @@
-"""A tool and its route are one call: the same body, the same refusal, the same idempotency scope (decisions 21)."""
+"""A tool and its route are one call: the same body, the same refusal, the same idempotency scope (docs/rules.md#tools)."""
 
 import json
 from typing import Any

@@ -13,7 +13,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CATALOG_CALL = {"method": "GET", "path": "/agent/catalog", "auth": "optional", "cost": 0}
 SENTENCE_ONLY = replace(catalogue().by_key["credits.balance"], key="x.y", block=False)
 
-# wallet spec 7
+# docs/rules.md#wallet-reasons
 SPECIFIED = """
 auth_required 401 false|auth_invalid 401 false|scope_denied 403 false|spend_limit_reached 403 true|not_owner 403 false
 not_found 404 false|wrong_status 409 false|invalid_parameter 400 false|invalid_number 400 false|agent_not_designated 409 false

@@ -1,4 +1,4 @@
-"""Which marks above the floor are sent, and which are only written down. Source: decisions 49."""
+"""Which marks above the floor are sent, and which are only written down. Source: docs/rules.md#when-marks-are-sent."""
 
 from itertools import product
 

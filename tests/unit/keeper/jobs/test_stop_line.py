@@ -1,4 +1,4 @@
-"""When a vault is stopped. Source: decisions 49, MandateVault.mark."""
+"""When a vault is stopped. Source: docs/rules.md#when-marks-are-sent, MandateVault.mark."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The table of prices, held against the specification's figures."""
+"""The table of prices, held against the published figures."""
 
 from core.credits.rules.prices import PAYOUT_POINT_PRICE, PRICES
 
