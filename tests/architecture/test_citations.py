@@ -27,6 +27,8 @@ NOBODY_CAN_OPEN = re.compile(
 PAGE = re.compile(r"\bdocs/(?P<page>[\w./-]+\.md)(?:#(?P<anchor>[\w-]+))?")
 DECISION = re.compile(r"(?:\bADRs? |\bdecisions/)(?P<number>\d{4})\b")
 LAW = re.compile(r"\blaw (?P<number>\d+)\b", re.IGNORECASE)
+CODE = re.compile(r"(?<![\w/.<-])(?:api|contracts|core|indexer|keeper|scripts|tests)/[\w./-]*\w(?![\w<])")
+MADE = ("scripts/deployments",)  # written by make deploy
 LINK = re.compile(r"\]\((?P<page>[^)#\s]*)(?:#(?P<anchor>[^)\s]*))?\)")
 
 
@@ -114,10 +116,22 @@ def dead_links(page: Path, text: str) -> Iterator[str]:
             yield trouble
 
 
+def dead_paths(text: str) -> Iterator[str]:
+    for found in CODE.finditer(text):
+        if not (ROOT / found[0]).exists() and not found[0].startswith(MADE):
+            yield f"names {found[0]}, which does not exist: docs/architecture.md says where things are"
+
+
+def troubles_of_page(page: Path, text: str) -> Iterator[str]:
+    yield from dead_links(page, text)
+    if page.name != "CHANGELOG.md":  # it tells of the past
+        yield from dead_paths(text)
+
+
 def findings(file: Path) -> list[str]:
     found = []
     for line, text in prose_of(file):
-        wrong = [*troubles(text), *(dead_links(file, text) if file.suffix == ".md" else ())]
+        wrong = [*troubles(text), *(troubles_of_page(file, text) if file.suffix == ".md" else ())]
         found += [f"{file.relative_to(ROOT)}:{line} {trouble}" for trouble in wrong]
     return found
 
@@ -157,6 +171,13 @@ def test_the_check__sees_a_citation_that_leads_nowhere(planted: str, said: str) 
 @pytest.mark.parametrize("planted", ["[x](nothing.md)", "[x](rules.md#no-such-rule)", "[x](#no-such-heading)", "[x](../nothing/)"])
 def test_the_check__sees_a_dead_link(planted: str) -> None:
     assert len(list(dead_links(ROOT / "docs" / "rules.md", planted))) == 1
+
+
+def test_the_check__sees_a_page_that_names_code_that_is_gone() -> None:
+    assert list(dead_paths("`core/nothing/rules.py`")) == [
+        "names core/nothing/rules.py, which does not exist: docs/architecture.md says where things are"
+    ]
+    assert list(dead_paths("`core/money.py`, `core/<context>/rules.py`, https://host/core/nothing.py")) == []
 
 
 @pytest.mark.parametrize(
