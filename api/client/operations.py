@@ -861,7 +861,7 @@ class Mandates(Area):
         return self._send("GET", "/mandate-wallet/board", "none", given(cursor=cursor, limit=limit))
 
     def approvals(self, id: str) -> dict[str, Any]:
-        """Read the reported actions above the owner's asking line.
+        """Read the reported actions above the owner's approval threshold.
 
         GET /mandate-wallet/mandates/{id}/approvals; credential: key or owner.
         """
@@ -1075,14 +1075,14 @@ class Mandates(Area):
         return self._send("GET", "/mandate-wallet/mandates/{id}/steps", "key or owner", {"id": id} | given(cursor=cursor, limit=limit))
 
     def ledger(self, id: str, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
-        """Page through the raw book.
+        """Page through the raw ledger.
 
         GET /mandate-wallet/mandates/{id}/ledger; credential: key or owner.
         """
         return self._send("GET", "/mandate-wallet/mandates/{id}/ledger", "key or owner", {"id": id} | given(cursor=cursor, limit=limit))
 
     def record(self, id: str) -> dict[str, Any]:
-        """Download the whole book as canonical JSON lines with row hashes, to verify it against the chain.
+        """Download the whole record as canonical JSON lines with row hashes, to verify it against the chain.
 
         GET /mandate-wallet/mandates/{id}/record; credential: key or owner.
         """
