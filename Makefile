@@ -119,8 +119,9 @@ bench-api: build ## reads, payments, long books and a hostile caller, each besid
 bench-verify: build ## a record of 100,000 rows checked against the chain
 	@$(PY) -m tests.bench.verify
 
-client: setup ## the wheel of the client and verify-record, into .build/client
+client: setup ## the wheel of the Python client and verify-record into .build/client, the TypeScript client into .build/client-ts
 	@$(PY) -m scripts.build_client
+	@$(PY) -m scripts.build_client_ts
 
 deploy: build ## deploy to NETWORK of ape-config.yaml (devnet, sepolia); idempotent; needs RPC_URL; off the devnet also ACCOUNT and the offices' addresses (docs/operations.md)
 	@test -n "$(NETWORK)" || { echo "say where: make deploy NETWORK=sepolia RPC_URL=https://... ACCOUNT=<ape account>"; exit 2; }
