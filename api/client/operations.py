@@ -30,7 +30,14 @@ class AgentsSelfRecord(TypedDict):
     declared_at: str | None
 
 
-class AgentsCredits(TypedDict):
+class AgentsContributions(TypedDict):
+    mining_submissions: int | Literal["not_recorded"]
+    task_claims: int | Literal["not_recorded"]
+    points: int | Literal["not_recorded"]
+    mandates: dict[str, int]  # mandates that name the agent, by status
+
+
+class AgentsCreditBuckets(TypedDict):
     welcome: int
     earned: int
     converted: int
@@ -38,7 +45,12 @@ class AgentsCredits(TypedDict):
     owed: int
 
 
-class AgentsStatus(TypedDict):
+class AgentsTiers(TypedDict):
+    subscription: Literal["not_recorded"]
+    standing: Literal["not_recorded"]
+
+
+class AgentsVerifiedRecord(TypedDict):
     user_id: int
     agent_name: str
     status: Literal["active", "locked"]
@@ -46,10 +58,10 @@ class AgentsStatus(TypedDict):
     wallet_address: str | None
     registered_at: str
     credit_balance: int  # credits that can be spent; bonded ones are not among them
-    credits: AgentsCredits
-    contributions: dict[str, Any]  # counts; not_recorded where nothing is recorded yet
+    credits: AgentsCreditBuckets
+    contributions: AgentsContributions  # counts; not_recorded where nothing is recorded yet
     reputation: int | Literal["not_recorded"]
-    tiers: dict[str, str]
+    tiers: AgentsTiers
 
 
 class AgentsReviewStages(TypedDict):
@@ -135,7 +147,7 @@ class CreditsCreditBalance(TypedDict):
     )
 
 
-class CreditsEntry(TypedDict):
+class CreditsCreditPosting(TypedDict):
     seq: int
     kind: str  # welcome, earn, convert, spend, bond, release or debt
     at: str
@@ -146,33 +158,42 @@ class CreditsEntry(TypedDict):
     owed: int
     counter: str  # the service's account on the other side
     counter_delta: int
-    reason: dict[str, Any]
+    reason: dict[str, Any]  # what it was for, as the one who posted it wrote it down
     row_hash: str
 
 
 class CreditsLedger(TypedDict):
-    entries: list[CreditsEntry]
+    entries: list[CreditsCreditPosting]
     next_cursor: str | None
+
+
+class CreditsDailyCalls(TypedDict):
+    enforced: int
+    payment_section: list[int]
+    tier_table: list[int]
+
+
+CreditsFeeStatus: TypeAlias = "Literal['charging', 'not_charged_yet']"
 
 
 class CreditsLimitEntry(TypedDict):
     key: str
     value: int
     unit: str
-    status: str  # enforced, or not_enforced_yet while what it limits is not live
+    status: Literal["enforced", "not_enforced_yet"]  # not_enforced_yet while what it limits is not live
 
 
 class CreditsPriceEntry(TypedDict):
     key: str
     credits: int | None
     usdc: str | None
-    status: str  # charging or not_charged_yet
+    status: CreditsFeeStatus
 
 
-class CreditsPrices(TypedDict):
+class CreditsPriceList(TypedDict):
     prices: list[CreditsPriceEntry]
     payout_point_price: int  # credits an approved point
-    daily_calls: dict[str, Any]
+    daily_calls: CreditsDailyCalls
     limits: list[CreditsLimitEntry]
 
 
@@ -184,7 +205,7 @@ class CustodyStarterWallet(TypedDict):
 
 class CustodyStarterTransfer(TypedDict):
     id: str
-    state: Literal["queued", "sent", "confirmed", "failed"]
+    state: CustodyTransferState
     amount_usdc: str
     from_address: str
     to_address: str
@@ -193,12 +214,15 @@ class CustodyStarterTransfer(TypedDict):
     expires_at: str  # from then on the chain does not pay it any more
 
 
+CustodyTransferState: TypeAlias = "Literal['queued', 'sent', 'confirmed', 'failed']"
+
+
 class CustodyTransferAsked(TypedDict):
     transfer: CustodyStarterTransfer
     available_usdc: str  # what is left for further transfers
 
 
-class CustodyTransfers(TypedDict):
+class CustodyStarterTransfers(TypedDict):
     address: str
     chain_id: int
     balance_usdc: str | None  # null while no node answers
@@ -220,11 +244,17 @@ class DiscoveryCatalogCall(TypedDict):
     allowed: bool | None  # whether this caller may make it; null without a credential
 
 
+class DiscoveryToolsByProfile(TypedDict):
+    connector: list[str]
+    claw: list[str]
+    full: list[str]
+
+
 class DiscoveryToolsOffered(TypedDict):
     endpoint: str  # the address of the tool endpoint (MCP); its query `profile` selects the tools shown
     transport: Literal["streamable-http"]
     default_profile: str
-    profiles: dict[str, list[str]]  # the names of the tools that each profile shows
+    profiles: DiscoveryToolsByProfile  # the names of the tools that each profile shows
 
 
 class DiscoveryCatalogAnswer(TypedDict):
@@ -232,16 +262,55 @@ class DiscoveryCatalogAnswer(TypedDict):
     tools: DiscoveryToolsOffered
 
 
-class DiscoveryDiscovery(TypedDict):
+class DiscoveryCallCeilings(TypedDict):
+    enforced: DiscoveryPlanCalls
+    payment_section: DiscoveryPlanCalls
+    tier_table: DiscoveryTierCalls
+    resets: str
+    counts: str
+
+
+class DiscoveryEndpoint(TypedDict):
+    method: str
+    path: str
+    auth: str
+
+
+class DiscoveryPlanCalls(TypedDict):
+    free: int
+    plus: int
+    pro: int
+
+
+class DiscoveryRateLimits(TypedDict):
+    calls_per_key_and_utc_day: DiscoveryCallCeilings
+    unowned_registrations_per_minute: int
+    unowned_registrations_per_utc_day: int
+    owner_sign_ups_per_address_and_utc_day: int
+    owned_registrations_per_address_and_utc_day: int
+    agents_per_owner: int
+    wrong_recovery_codes_per_hour: int
+    open_transfer_reports_per_agent: int
+    starter_wallet_transfers_per_utc_day: int
+    body_bytes: int
+
+
+class DiscoveryTierCalls(TypedDict):
+    free: int
+    tier_1: int
+    tier_2: int
+
+
+class DiscoveryServiceDocument(TypedDict):
     name: str
     version: str
     base_url: str
     chain_id: int
     contracts: dict[str, str]
     capabilities: list[str]
-    endpoints: list[dict[str, str]]
+    endpoints: list[DiscoveryEndpoint]
     tools: DiscoveryToolsOffered
-    rate_limits: dict[str, Any]
+    rate_limits: DiscoveryRateLimits
     instructions: list[str]
 
 
@@ -249,12 +318,23 @@ class DiscoveryLive(TypedDict):
     status: Literal["ok"]
 
 
-class DiscoveryPart(TypedDict):
-    status: Literal["ok", "degraded", "down"]
-    lag_s: int | None
+DiscoveryHealth: TypeAlias = "Literal['ok', 'degraded', 'down']"
+
+
+class DiscoveryHealthPart(TypedDict):
+    status: DiscoveryHealth
+    lag_s: int | None  # null: it has none, or nobody knows
     lag_blocks: int | None
     note: str | None  # what is wrong and what to do about it
     jobs: NotRequired[list[DiscoverySlowJob] | None]  # the keeper's slow jobs by their last runs; other parts have none
+
+
+class DiscoveryHealthParts(TypedDict):
+    database: DiscoveryHealthPart
+    migrations: DiscoveryHealthPart
+    indexer: DiscoveryHealthPart
+    keeper: DiscoveryHealthPart
+    chain: DiscoveryHealthPart
 
 
 class DiscoverySlowJob(TypedDict):
@@ -268,8 +348,8 @@ class DiscoverySlowJob(TypedDict):
 
 
 class DiscoveryReady(TypedDict):
-    status: Literal["ok", "degraded", "down"]
-    parts: dict[str, DiscoveryPart]
+    status: DiscoveryHealth
+    parts: DiscoveryHealthParts
 
 
 class IdentityNonceIssued(TypedDict):
@@ -326,7 +406,7 @@ class MandatesGoal(TypedDict):
     daily_cap_usdc: NotRequired[str | None]
 
 
-class SafetyNotice(TypedDict):
+class SafetyLockNotice(TypedDict):
     id: int
     kind: Literal["account_lock"]
     user_id: int  # the agent that is told
@@ -339,23 +419,23 @@ class SafetyNotice(TypedDict):
 
 
 class SafetyNotices(TypedDict):
-    notices: list[SafetyNotice]
+    notices: list[SafetyLockNotice]
     next_cursor: str | None
 
 
-class SafetyViolation(TypedDict):
+class SafetyCase(TypedDict):
     case: str
     user_id: int
     rule: str
     deadline: str
     status: Literal["open", "closed"]
-    sbt_review_state: Literal["under review"] | None  # Review Status of an existing token; null once the case is closed
     opened_at: str
     closed_at: str | None
+    sbt_review_state: Literal["under review"] | None  # Review Status of an existing token; null once the case is closed
 
 
 class SafetyViolations(TypedDict):
-    violations: list[SafetyViolation]
+    violations: list[SafetyCase]
     next_cursor: str | None
 
 
@@ -388,7 +468,7 @@ class SafetyDefense(TypedDict):
 
 
 class TransfersBalance(TypedDict):
-    data_issue: NotRequired[bool | None]
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
     data_issue_reason: NotRequired[str | None]
     chain_id: int
     asset: str
@@ -399,29 +479,34 @@ class TransfersBalance(TypedDict):
 
 
 class TransfersBalances(TypedDict):
-    data_issue: NotRequired[bool | None]
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
     data_issue_reason: NotRequired[str | None]
     balances: list[TransfersBalance]
 
 
-class TransfersTransfer(TypedDict):
+TransfersDirection: TypeAlias = "Literal['in', 'out']"
+
+TransfersFailure: TypeAlias = "Literal['reverted', 'contradicted', 'not_seen', 'block_replaced']"
+
+
+class TransfersReportedTransfer(TypedDict):
     agent_id: str
     chain_id: int
     asset: str
     amount: str
     tx_hash: str
-    direction: Literal["in", "out"]
+    direction: TransfersDirection
     reported_by: Literal["agent", "chain"]
     reported_at: str
     confirmed_at: str | None
     status: Literal["reported", "confirmed", "failed"]
-    failure: str | None
+    failure: TransfersFailure | None
     override_reason: str | None
 
 
 class TransfersTransferReported(TypedDict):
     recorded: bool
-    transfer: TransfersTransfer
+    transfer: TransfersReportedTransfer
     balance: TransfersBalance
 
 
@@ -462,12 +547,12 @@ class Agents(Area):
             ),
         )
 
-    def status(self) -> AgentsStatus:
+    def status(self) -> AgentsVerifiedRecord:
         """Read your verified record: contributions, credit balance, reputation, tiers.
 
         GET /agent/status; credential: key.
         """
-        return cast("AgentsStatus", self._send("GET", "/agent/status", "key", {}))
+        return cast("AgentsVerifiedRecord", self._send("GET", "/agent/status", "key", {}))
 
     def dashboard(self) -> AgentsDashboard:
         """Read where your work stands, stage by stage.
@@ -575,12 +660,12 @@ class Credits(Area):
         """
         return cast("CreditsLedger", self._send("GET", "/credits/ledger", "key", given(cursor=cursor, limit=limit)))
 
-    def prices(self) -> CreditsPrices:
+    def prices(self) -> CreditsPriceList:
         """Read every fee, in credits and USDC, whether it is charged today, and the limits.
 
         GET /prices; credential: none.
         """
-        return cast("CreditsPrices", self._send("GET", "/prices", "none", {}))
+        return cast("CreditsPriceList", self._send("GET", "/prices", "none", {}))
 
 
 class Custody(Area):
@@ -613,12 +698,12 @@ class Custody(Area):
             ),
         )
 
-    def transfers(self, *, cursor: int | None = None, limit: int | None = None) -> CustodyTransfers:
+    def transfers(self, *, cursor: int | None = None, limit: int | None = None) -> CustodyStarterTransfers:
         """Read your starter wallet's balance and what became of its transfers.
 
         GET /agent/wallet/transfers; credential: key.
         """
-        return cast("CustodyTransfers", self._send("GET", "/agent/wallet/transfers", "key", given(cursor=cursor, limit=limit)))
+        return cast("CustodyStarterTransfers", self._send("GET", "/agent/wallet/transfers", "key", given(cursor=cursor, limit=limit)))
 
 
 class Discovery(Area):
@@ -631,12 +716,12 @@ class Discovery(Area):
         """
         return cast("DiscoveryCatalogAnswer", self._send("GET", "/agent/catalog", "optional", {}))
 
-    def service(self) -> DiscoveryDiscovery:
+    def service(self) -> DiscoveryServiceDocument:
         """Read the discovery document: capabilities, endpoints, rate limits and instructions.
 
         GET /.well-known/service.json; credential: none.
         """
-        return cast("DiscoveryDiscovery", self._send("GET", "/.well-known/service.json", "none", {}))
+        return cast("DiscoveryServiceDocument", self._send("GET", "/.well-known/service.json", "none", {}))
 
     def live(self) -> DiscoveryLive:
         """Read whether the process answers.
@@ -1285,13 +1370,13 @@ class Safety(Area):
         """
         return cast("SafetyDefense", self._send("PUT", "/admin/defense", "operator", {"level": level}))
 
-    def case_open(self, *, agent_id: str | int, rule: str, deadline: str, idempotency_key: str | None = None) -> SafetyViolation:
+    def case_open(self, *, agent_id: str | int, rule: str, deadline: str, idempotency_key: str | None = None) -> SafetyCase:
         """Open a case against an agent: its account is locked, told once and shown on the public board.
 
         POST /admin/violations; credential: operator.
         """
         return cast(
-            "SafetyViolation",
+            "SafetyCase",
             self._send(
                 "POST",
                 "/admin/violations",
@@ -1302,12 +1387,12 @@ class Safety(Area):
             ),
         )
 
-    def case_close(self, id: str) -> SafetyViolation:
+    def case_close(self, id: str) -> SafetyCase:
         """Close a case; the lock ends.
 
         POST /admin/violations/{id}/close; credential: operator.
         """
-        return cast("SafetyViolation", self._send("POST", "/admin/violations/{id}/close", "operator", {"id": id}))
+        return cast("SafetyCase", self._send("POST", "/admin/violations/{id}/close", "operator", {"id": id}))
 
 
 class Transfers(Area):

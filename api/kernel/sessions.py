@@ -6,7 +6,6 @@ Laws
   for the row and looks again.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -20,9 +19,11 @@ from core.identity.tables import Account
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """`secrets`: api_key, recovery_code, bearer_token, all new. `unlinked`: the wallet that went with the old ones, checksummed."""
+    """An agent's new secrets. `unlinked`: the wallet that went with the old ones, checksummed."""
 
-    secrets: Mapping[str, str]
+    api_key: str
+    recovery_code: str
+    bearer_token: str
     unlinked: str | None
 
 
@@ -52,7 +53,7 @@ def evict(call: WriteCall, agent: Account, *, unlinks: bool = False) -> Evicted:
     """Replace all secrets of an agent whose row is held; a wallet that waits goes with them, with `unlinks` any."""
     key, code = mint(TokenKind.AGENT_KEY), mint(TokenKind.RECOVERY_CODE)
     unlinked = evictions.evict(call.db, agent, hash_of(call, key), hash_of(call, code), call.now, unlinks=unlinks)
-    return Evicted({"api_key": key, "recovery_code": code, "bearer_token": open_agent_session(call, agent.id)}, unlinked)
+    return Evicted(key, code, open_agent_session(call, agent.id), unlinked)
 
 
 def lock_caller(call: WriteCall, caller: AgentCaller | BearerCaller) -> Account:

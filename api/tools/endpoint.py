@@ -80,7 +80,7 @@ class ToolEndpoint:
         outcome = await enter(request, self._help, await self._query(request), self._deps)
         if outcome.status != 200:
             return response_of(outcome)
-        return HTMLResponse(outcome.body["page"], headers={**outcome.headers, **page.HEADERS})
+        return HTMLResponse(outcome.body["text"], headers={**outcome.headers, **page.HEADERS})
 
     async def _post(self, request: Request) -> ASGIApp:
         try:

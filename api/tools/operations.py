@@ -1,8 +1,8 @@
 """The endpoint of the tools, which are the operations of every area that name one."""
 
 from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER
-from api.kernel.operation import Area, Read, Reason, Write
-from api.tools.schemas import Connected, HelpPage, ToolsQuery
+from api.kernel.operation import Area, Read, Reason, Text, Write
+from api.tools.schemas import Admitted, ToolsQuery
 from api.tools.service import connect, show
 
 AREA = Area(
@@ -15,7 +15,7 @@ AREA = Area(
             auth=ANYBODY_OR_KEY_OR_OWNER,
             summary="Call the tools of this service (MCP, Streamable HTTP); profile selects which are shown.",
             command=ToolsQuery,
-            answer=Connected,
+            answer=Admitted,
             handler=connect,
             refuses=("origin_not_allowed",),
         ),
@@ -25,7 +25,7 @@ AREA = Area(
             auth=ANYBODY,
             summary="Read how to connect a client to the tools; a page for people.",
             command=ToolsQuery,
-            answer=HelpPage,
+            answer=Text,
             handler=show,
             media_type="text/html",
             refuses=("origin_not_allowed",),

@@ -2,9 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel
-
-from api.kernel.operation import Command
+from api.kernel.operation import AnswerBody, Command
 
 
 class ToolsQuery(Command):
@@ -13,11 +11,7 @@ class ToolsQuery(Command):
     profile: Literal["connector", "claw", "full"] = "connector"
 
 
-class Connected(BaseModel):
+class Admitted(AnswerBody):
     """What the MCP server needs to answer a message."""
 
     profile: Literal["connector", "claw", "full"]
-
-
-class HelpPage(BaseModel):
-    page: str

@@ -74,7 +74,7 @@ def result_of(outcome: Outcome) -> CallToolResult:
         content=[TextContent(text=json_text(outcome.body))],
         structured_content=dict(outcome.body),
         is_error=outcome.status >= 400,
-        _meta={"service/status": outcome.status, "service/headers": dict(outcome.headers)} | receipt_meta(outcome),
+        meta={"service/status": outcome.status, "service/headers": dict(outcome.headers)} | receipt_meta(outcome),
     )
 
 

@@ -8,11 +8,13 @@ last start ........... due ........... due ........... due
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 LATE_PERIODS: Final = 3
 FAILED_RUNS: Final = 3
 ATTENTION: Final = "attention"  # what a run did may hold a sentence under this key: a person has to act
+
+RunOutcome = Literal["ok", "failed", "skipped"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +28,7 @@ class LastRun:
     every_s: int
     started_at: datetime
     ended_at: datetime | None
-    outcome: str | None
+    outcome: RunOutcome | None
     error: str | None
     failures: int
     did: Mapping[str, Any]

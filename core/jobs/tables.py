@@ -8,6 +8,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import Base
+from core.jobs.rules import RunOutcome
 
 
 class JobRun(Base):
@@ -25,7 +26,7 @@ class JobRun(Base):
     every_s: Mapped[int]  # how often the job is due, as it was then
     started_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
-    outcome: Mapped[str | None] = mapped_column(Text)
+    outcome: Mapped[RunOutcome | None] = mapped_column(Text)
     error: Mapped[str | None] = mapped_column(Text)  # why it failed or was skipped, one short sentence
     did: Mapped[dict[str, Any]] = mapped_column(JSONB)  # what it did, in few words and numbers
     epoch: Mapped[int]

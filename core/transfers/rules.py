@@ -18,6 +18,7 @@ Laws
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from typing import Literal
 
 from core.times import DAY_S
 
@@ -33,6 +34,9 @@ class Direction(StrEnum):
     OUT = "out"
 
 
+ReportStatus = Literal["reported", "confirmed", "failed"]
+
+
 class State(StrEnum):
     """`seen` is ours: outside it reads `reported`, as everything does before it is confirmed."""
 
@@ -42,9 +46,14 @@ class State(StrEnum):
     FAILED = "failed"
 
     @property
-    def status(self) -> str:
+    def status(self) -> ReportStatus:
         """The word that the API shows."""
-        return State.REPORTED.value if self is State.SEEN else self.value
+        match self:
+            case State.CONFIRMED:
+                return "confirmed"
+            case State.FAILED:
+                return "failed"
+        return "reported"
 
 
 class Failure(StrEnum):

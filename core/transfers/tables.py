@@ -5,7 +5,7 @@ unwind of a deposit that was spent in between: negative is allowed, and shown.
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Integer, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -103,7 +103,7 @@ class TransferReport(Base):
     direction: Mapped[str] = mapped_column(Text)
     amount_e6: Mapped[int] = mapped_column(Uint256)
     tx_hash: Mapped[bytes] = mapped_column(Hash32)
-    reported_by: Mapped[str] = mapped_column(Text)
+    reported_by: Mapped[Literal["agent", "chain"]] = mapped_column(Text)
     reported_at: Mapped[datetime]
     override_reason: Mapped[str | None] = mapped_column(Text)
     state: Mapped[str] = mapped_column(Text)

@@ -12,10 +12,10 @@ Laws
 - The answer is not kept for an Idempotency-Key: it holds secrets, and nobody replays it.
 """
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from api.areas.agents.access import held, owned
-from api.areas.agents.schemas import AgentPath, Confirmed, ConfirmWallet, Rotated, Unlink
+from api.areas.agents.schemas import Confirmed, ConfirmWallet, OwnAgentPath, Rotated, Unlink
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Refusal, WriteCall
 from api.kernel.sessions import evict
@@ -24,15 +24,15 @@ from core.hexes import address_or_none
 from core.identity import evictions
 from core.identity import queries as identity
 from core.identity.tables import Account
-from core.times import instant_text_or_none
+from core.times import instant_text
 
 
-def rotate_key(call: WriteCall, caller: OwnerCaller, command: AgentPath) -> Answer[Rotated]:
+def rotate_key(call: WriteCall, caller: OwnerCaller, command: OwnAgentPath) -> Answer[Rotated]:
     """Errors: Refusal not_found, not_owner."""
     return _evicted(call, caller, _held(call, caller, command.id))
 
 
-def undo_recovery(call: WriteCall, caller: OwnerCaller, command: AgentPath) -> Answer[Rotated]:
+def undo_recovery(call: WriteCall, caller: OwnerCaller, command: OwnAgentPath) -> Answer[Rotated]:
     """Errors: Refusal not_found, not_owner; wrong_status when nobody recovered the agent since its owner last replaced the secrets."""
     agent = _held(call, caller, command.id)
     if not evictions.can_undo_recovery(agent):
@@ -58,8 +58,9 @@ def confirm_wallet(call: WriteCall, caller: OwnerCaller, command: ConfirmWallet)
     if linked != command.wallet_address:
         _refuse_unlinked(f"wallet_address: agent {agent.id} has linked {linked or 'no wallet'}, not {command.wallet_address}.")
     evictions.confirm_wallet(call.db, agent, call.now)
-    body = {"user_id": agent.id, "wallet_address": linked, "wallet_payable_at": instant_text_or_none(agent.wallet_payable_at)}
-    return Answer(body)
+    assert agent.wallet_payable_at is not None, "a linked wallet is payable from some time on"
+    payable_at = instant_text(agent.wallet_payable_at)
+    return Answer(Confirmed(user_id=agent.id, wallet_address=command.wallet_address, wallet_payable_at=payable_at))
 
 
 def _held(call: WriteCall, caller: OwnerCaller, agent_id: int) -> Account:
@@ -68,11 +69,19 @@ def _held(call: WriteCall, caller: OwnerCaller, agent_id: int) -> Account:
     return identity.lock_account(call.db, agent_id)
 
 
-def _evicted(call: WriteCall, caller: OwnerCaller, agent: Account, *, unlinks: bool = False) -> Answer[Any]:
+def _evicted(call: WriteCall, caller: OwnerCaller, agent: Account, *, unlinks: bool = False) -> Answer[Rotated]:
     evicted = evict(call, agent, unlinks=unlinks)
     evictions.settle_recovery(call.db, agent, call.now)
     identity.revoke_sessions(call.db, caller.account_id, call.now, but=caller.session_id)
-    return Answer({"user_id": agent.id, **evicted.secrets, "unlinked_wallet": evicted.unlinked})
+    return Answer(
+        Rotated(
+            user_id=agent.id,
+            api_key=evicted.api_key,
+            recovery_code=evicted.recovery_code,
+            bearer_token=evicted.bearer_token,
+            unlinked_wallet=evicted.unlinked,
+        )
+    )
 
 
 def _refuse_unlinked(detail: str) -> NoReturn:

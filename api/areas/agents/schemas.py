@@ -1,24 +1,26 @@
 """Commands and answers of an agent's own pages and of its owner's (docs/identity.md)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 
 from api.kernel.fields import AccountId, Address, PositiveUsdc, Signature
-from api.kernel.operation import Command
+from api.kernel.operation import AnswerBody, Command
 
-Text = Annotated[str, Field(min_length=1, max_length=4_000)]
+LongText = Annotated[str, Field(min_length=1, max_length=4_000)]
 Line = Annotated[str, Field(min_length=1, max_length=500)]
-Declared = Text | Annotated[list[Line], Field(max_length=50)]
+Declared = LongText | Annotated[list[Line], Field(max_length=50)]
 Scope = Literal["read", "spend", "service", "sign", "tx"]
-Figure = int | Literal["not_recorded"]
+NotRecorded = Literal["not_recorded"]
+Figure = int | NotRecorded
+Standing = Literal["active", "locked"]
 
 
 def _once(scopes: list[str]) -> list[str]:
     return list(dict.fromkeys(scopes))
 
 
-class AgentPath(Command):
+class OwnAgentPath(Command):
     id: AccountId
 
 
@@ -42,11 +44,11 @@ class DeclareSelf(Command):
     )
 
 
-class SeedPersona(AgentPath):
+class SeedPersona(OwnAgentPath):
     persona: Declared
 
 
-class SelfRecord(BaseModel):
+class SelfRecord(AnswerBody):
     user_id: int
     agent_name: str
     wallet_address: str | None
@@ -68,13 +70,13 @@ class SelfRecord(BaseModel):
 # Scopes
 
 
-class SetScopes(AgentPath):
+class SetScopes(OwnAgentPath):
     scopes: Annotated[list[Scope], AfterValidator(_once)] | None = Field(description="null: full access; an empty list: none")
     per_order_usd: PositiveUsdc | None = Field(default=None, description="most that one call may spend; null: no limit")
     per_day_usd: PositiveUsdc | None = Field(default=None, description="most that the calls of a UTC day may spend; null: no limit")
 
 
-class Scopes(BaseModel):
+class Scopes(AnswerBody):
     user_id: int
     full_access: bool
     scopes: list[Scope] | None
@@ -85,10 +87,10 @@ class Scopes(BaseModel):
 # The fleet
 
 
-class FleetAgent(BaseModel):
+class FleetAgent(AnswerBody):
     user_id: int
     agent_name: str
-    status: Literal["active", "locked"]
+    status: Standing
     scopes: list[Scope] | None
     per_order_usd: str | None
     per_day_usd: str | None
@@ -100,12 +102,12 @@ class FleetAgent(BaseModel):
     last_call_at: str | None = Field(description="null: its key was never used")
 
 
-class Fleet(BaseModel):
+class Fleet(AnswerBody):
     agents: list[FleetAgent]
     agents_left: int = Field(description="how many more this owner may register")
 
 
-class Rotated(BaseModel):
+class Rotated(AnswerBody):
     user_id: int
     api_key: str = Field(description="shown once; the old key is dead")
     recovery_code: str = Field(description="shown once; the old code is dead")
@@ -113,18 +115,18 @@ class Rotated(BaseModel):
     unlinked_wallet: str | None = Field(description="the wallet that is linked no more; null: nothing was unlinked")
 
 
-class Unlink(AgentPath):
+class Unlink(OwnAgentPath):
     signature: Signature = Field(description="of your wallet, over the text of /auth/wallet/nonce of purpose unlink")
     message: str | None = Field(
         default=None, description="what was signed, where it is not that text: a message of EIP-4361 with its nonce"
     )
 
 
-class ConfirmWallet(AgentPath):
+class ConfirmWallet(OwnAgentPath):
     wallet_address: Address = Field(description="the wallet that the agent has linked")
 
 
-class Confirmed(BaseModel):
+class Confirmed(AnswerBody):
     user_id: int
     wallet_address: str
     wallet_payable_at: str = Field(description="from when the agent's starter wallet pays it")
@@ -133,7 +135,7 @@ class Confirmed(BaseModel):
 # What is known of an agent
 
 
-class Credits(BaseModel):
+class CreditBuckets(AnswerBody):
     welcome: int
     earned: int
     converted: int
@@ -141,34 +143,46 @@ class Credits(BaseModel):
     owed: int
 
 
-class Status(BaseModel):
+class Contributions(AnswerBody):
+    mining_submissions: Figure
+    task_claims: Figure
+    points: Figure
+    mandates: dict[str, int] = Field(description="mandates that name the agent, by status")
+
+
+class Tiers(AnswerBody):
+    subscription: NotRecorded
+    standing: NotRecorded
+
+
+class VerifiedRecord(AnswerBody):
     user_id: int
     agent_name: str
-    status: Literal["active", "locked"]
+    status: Standing
     owned: bool
     wallet_address: str | None
     registered_at: str
     credit_balance: int = Field(description="credits that can be spent; bonded ones are not among them")
-    credits: Credits
-    contributions: dict[str, Any] = Field(description="counts; not_recorded where nothing is recorded yet")
+    credits: CreditBuckets
+    contributions: Contributions = Field(description="counts; not_recorded where nothing is recorded yet")
     reputation: Figure
-    tiers: dict[str, str]
+    tiers: Tiers
 
 
-class Stage(BaseModel):
+class Stage(AnswerBody):
     """Task market claims and mining submissions are counted apart on every line."""
 
     task_claims: Figure
     mining_submissions: Figure
 
 
-class Verified(BaseModel):
+class Verified(AnswerBody):
     reproduced: Stage
     re_observed: Stage
     no_record_on_file: Stage
 
 
-class ReviewStages(BaseModel):
+class ReviewStages(AnswerBody):
     submitted: Stage
     verified: Verified
     points_recorded: Stage
@@ -176,9 +190,9 @@ class ReviewStages(BaseModel):
     rejected: Stage
 
 
-class Dashboard(BaseModel):
+class Dashboard(AnswerBody):
     user_id: int
-    status: Literal["active", "locked"]
+    status: Standing
     credit_balance: int
     mandates: dict[str, int] = Field(description="mandates that name the agent, by status")
     review_stages: ReviewStages

@@ -8,7 +8,7 @@ Laws
 """
 
 import hashlib
-from typing import Any
+from typing import Any, Literal
 
 from api.areas.agents.access import held
 from api.areas.agents.schemas import DeclareSelf, SeedPersona, SelfQuery, SelfRecord
@@ -22,7 +22,7 @@ from core.hexes import address_or_none, bytes_of
 from core.identity import queries as identity
 from core.identity import self_records
 from core.identity.self_records import Signed
-from core.identity.tables import Account, AgentSelfVersion
+from core.identity.tables import Account
 from core.times import instant_text_or_none
 
 FIELDS = ("persona", "strategy", "progress", "next_steps")
@@ -78,32 +78,26 @@ def _account(call: Call, account_id: int) -> Account:
     return account
 
 
-def _view(call: Call, agent: Account) -> dict[str, Any]:
+def _view(call: Call, agent: Account) -> SelfRecord:
     own = self_records.newest_version(call.db, agent.id, "agent")
     seed = self_records.newest_version(call.db, agent.id, "owner")
     record = dict.fromkeys(FIELDS) if own is None else {name: own.record[name] for name in FIELDS}
-    persona_by = "agent" if record["persona"] is not None else None
+    persona_by: Literal["agent", "owner"] | None = "agent" if record["persona"] is not None else None
     if persona_by is None and seed is not None:
         record["persona"], persona_by = seed.record["persona"], "owner"
-    return {
-        "user_id": agent.id,
-        "agent_name": agent.name,
-        "wallet_address": address_or_none(agent.wallet_address),
+    signature = None if own is None else own.signature
+    return SelfRecord(
+        user_id=agent.id,
+        agent_name=agent.name,
+        wallet_address=address_or_none(agent.wallet_address),
         **record,
-        "persona_by": persona_by,
-        "is_self_declared": True,
-        **_proof(own),
-        "version": self_records.count_versions(call.db, agent.id, "agent"),
-        "declared_at": instant_text_or_none(None if own is None else own.created_at),
-    }
-
-
-def _proof(own: AgentSelfVersion | None) -> dict[str, Any]:
-    is_signed = own is not None and own.signature is not None
-    return {
-        "signed": is_signed,
-        "signed_by": None if own is None else address_or_none(own.signed_by),
-        "record_sha256": None if own is None else own.record_sha256.hex(),
-        "message": None if own is None else own.message,
-        "signature": "0x" + own.signature.hex() if own is not None and own.signature is not None else None,
-    }
+        persona_by=persona_by,
+        is_self_declared=True,
+        signed=signature is not None,
+        signed_by=None if own is None else address_or_none(own.signed_by),
+        record_sha256=None if own is None else own.record_sha256.hex(),
+        message=None if own is None else own.message,
+        signature=None if signature is None else "0x" + signature.hex(),
+        version=self_records.count_versions(call.db, agent.id, "agent"),
+        declared_at=instant_text_or_none(None if own is None else own.created_at),
+    )

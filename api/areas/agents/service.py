@@ -3,10 +3,25 @@
 Law: a figure of an area that records nothing is the text not_recorded, never zero.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from api.areas.agents.access import held
-from api.areas.agents.schemas import Dashboard, Fleet, Scopes, SetScopes, Status
+from api.areas.agents.schemas import (
+    Contributions,
+    CreditBuckets,
+    Dashboard,
+    Fleet,
+    FleetAgent,
+    NotRecorded,
+    ReviewStages,
+    Scopes,
+    SetScopes,
+    Stage,
+    Standing,
+    Tiers,
+    Verified,
+    VerifiedRecord,
+)
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, WriteCall
 from core.credits.ledger import writer as credit_ledger
@@ -20,7 +35,7 @@ from core.money import usdc_text_or_none
 from core.safety import queries as safety
 from core.times import instant_text, instant_text_or_none
 
-NOT_RECORDED: Final = "not_recorded"
+NOT_RECORDED: Final[NotRecorded] = "not_recorded"
 
 # The key
 
@@ -38,16 +53,14 @@ def set_scopes(call: WriteCall, caller: OwnerCaller, command: SetScopes) -> Answ
     return Answer(_scopes(agent.id, identity.live_key(call.db, agent.id)))
 
 
-def _scopes(agent_id: int, key: ApiKey) -> dict[str, Any]:
-    return {"user_id": agent_id, "full_access": key.scopes is None} | _grant(key)
-
-
-def _grant(key: ApiKey) -> dict[str, Any]:
-    return {
-        "scopes": key.scopes,
-        "per_order_usd": usdc_text_or_none(key.per_order_usdc_e6),
-        "per_day_usd": usdc_text_or_none(key.per_day_usdc_e6),
-    }
+def _scopes(agent_id: int, key: ApiKey) -> Scopes:
+    return Scopes(
+        user_id=agent_id,
+        full_access=key.scopes is None,
+        scopes=key.scopes,
+        per_order_usd=usdc_text_or_none(key.per_order_usdc_e6),
+        per_day_usd=usdc_text_or_none(key.per_day_usdc_e6),
+    )
 
 
 # The fleet
@@ -58,89 +71,79 @@ def mine(call: Call, caller: OwnerCaller, command: NoInput) -> Answer[Fleet]:
     last_calls = identity.last_calls(call.db, [key.id for _, key in fleet])
     locked = safety.locked_agents(call.db, [agent.id for agent, _ in fleet])
     agents = [
-        {
-            "user_id": agent.id,
-            "agent_name": agent.name,
-            "status": _status(agent.id, locked),
-            **_grant(key),
-            "wallet_address": address_or_none(agent.wallet_address),
-            "wallet_payable_at": instant_text_or_none(agent.wallet_payable_at),
-            "recovery_can_be_undone": evictions.can_undo_recovery(agent),
-            "accepts_mandates": policies.accepts_mandates(call.db, agent.id),
-            "registered_at": instant_text(agent.created_at),
-            "last_call_at": instant_text_or_none(last_calls.get(key.id)),
-        }
+        FleetAgent(
+            user_id=agent.id,
+            agent_name=agent.name,
+            status=_status(agent.id, locked),
+            scopes=key.scopes,
+            per_order_usd=usdc_text_or_none(key.per_order_usdc_e6),
+            per_day_usd=usdc_text_or_none(key.per_day_usdc_e6),
+            wallet_address=address_or_none(agent.wallet_address),
+            wallet_payable_at=instant_text_or_none(agent.wallet_payable_at),
+            recovery_can_be_undone=evictions.can_undo_recovery(agent),
+            accepts_mandates=policies.accepts_mandates(call.db, agent.id),
+            registered_at=instant_text(agent.created_at),
+            last_call_at=instant_text_or_none(last_calls.get(key.id)),
+        )
         for agent, key in fleet
     ]
-    return Answer({"agents": agents, "agents_left": max(0, call.deps.limits.agents_per_owner - len(agents))})
+    return Answer(Fleet(agents=agents, agents_left=max(0, call.deps.limits.agents_per_owner - len(agents))))
 
 
-def _status(agent_id: int, locked: set[int]) -> str:
+def _status(agent_id: int, locked: set[int]) -> Standing:
     return "locked" if agent_id in locked else "active"
 
 
 # What is known of an agent
 
 
-def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Status]:
+def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer[VerifiedRecord]:
     """The verified record: what the service's own books say, and nothing that the agent says of itself."""
-    agent = identity.find_account(call.db, caller.account_id)
-    assert agent is not None, "a key has an account"
+    agent = _account(call, caller)
+    balance = credit_ledger.load_balance(call.db, agent.id)
     return Answer(
-        _standing(call, agent)
-        | {
-            "agent_name": agent.name,
-            "owned": agent.owner_id is not None,
-            "wallet_address": caller.wallet_address,
-            "registered_at": instant_text(agent.created_at),
-            "credits": _credits(call, agent.id),
-            "contributions": _contributions(call, agent.id),
-            "reputation": NOT_RECORDED,
-            "tiers": {"subscription": NOT_RECORDED, "standing": NOT_RECORDED},
-        }
+        VerifiedRecord(
+            user_id=agent.id,
+            agent_name=agent.name,
+            status=_standing(call, agent),
+            owned=agent.owner_id is not None,
+            wallet_address=caller.wallet_address,
+            registered_at=instant_text(agent.created_at),
+            credit_balance=balance.available,
+            credits=CreditBuckets(**{bucket: getattr(balance, bucket) for bucket in BUCKETS}),
+            contributions=Contributions(
+                mining_submissions=NOT_RECORDED,
+                task_claims=NOT_RECORDED,
+                points=NOT_RECORDED,
+                mandates=mandates.count_by_status(call.db, agent.id),
+            ),
+            reputation=NOT_RECORDED,
+            tiers=Tiers(subscription=NOT_RECORDED, standing=NOT_RECORDED),
+        )
     )
 
 
 def dashboard(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Dashboard]:
+    """Neither task market nor mining records any stage of a review yet (docs/identity.md#status-and-dashboard)."""
+    agent = _account(call, caller)
+    stage = Stage(task_claims=NOT_RECORDED, mining_submissions=NOT_RECORDED)
+    verified = Verified(reproduced=stage, re_observed=stage, no_record_on_file=stage)
+    return Answer(
+        Dashboard(
+            user_id=agent.id,
+            status=_standing(call, agent),
+            credit_balance=credit_ledger.load_balance(call.db, agent.id).available,
+            mandates=mandates.count_by_status(call.db, agent.id),
+            review_stages=ReviewStages(submitted=stage, verified=verified, points_recorded=stage, paid=stage, rejected=stage),
+        )
+    )
+
+
+def _account(call: Call, caller: AgentCaller) -> Account:
     agent = identity.find_account(call.db, caller.account_id)
     assert agent is not None, "a key has an account"
-    counts = mandates.count_by_status(call.db, agent.id)
-    return Answer(_standing(call, agent) | {"mandates": counts, "review_stages": review_stages()})
+    return agent
 
 
-def review_stages() -> dict[str, Any]:
-    """Counts at each stage (docs/identity.md#status-and-dashboard). Neither task market nor mining records any yet."""
-    return {
-        "submitted": _stage(),
-        "verified": {"reproduced": _stage(), "re_observed": _stage(), "no_record_on_file": _stage()},
-        "points_recorded": _stage(),
-        "paid": _stage(),
-        "rejected": _stage(),
-    }
-
-
-def _stage() -> dict[str, Any]:
-    return {"task_claims": NOT_RECORDED, "mining_submissions": NOT_RECORDED}
-
-
-def _standing(call: Call, agent: Account) -> dict[str, Any]:
-    balance = credit_ledger.load_balance(call.db, agent.id)
-    return {
-        "user_id": agent.id,
-        "status": _status(agent.id, safety.locked_agents(call.db, [agent.id])),
-        "credit_balance": balance.available,
-    }
-
-
-def _credits(call: Call, agent_id: int) -> dict[str, int]:
-    balance = credit_ledger.load_balance(call.db, agent_id)
-    return {bucket: getattr(balance, bucket) for bucket in BUCKETS}
-
-
-def _contributions(call: Call, agent_id: int) -> dict[str, Any]:
-    return {
-        "mining_submissions": NOT_RECORDED,
-        "task_claims": NOT_RECORDED,
-        "points": NOT_RECORDED,
-        "mandates": mandates.count_by_status(call.db, agent_id),
-    }
+def _standing(call: Call, agent: Account) -> Standing:
+    return _status(agent.id, safety.locked_agents(call.db, [agent.id]))

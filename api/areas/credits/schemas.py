@@ -1,15 +1,21 @@
 """Commands and answers of the credit routes (docs/credits.md)."""
 
-from pydantic import BaseModel, Field
+from typing import Any, Literal
 
+from pydantic import Field
+
+from api.kernel.operation import AnswerBody
 from api.kernel.pagination import Paged
+from core.credits.rules.prices import FeeStatus
+
+LimitStatus = Literal["enforced", "not_enforced_yet"]
 
 
 class LedgerQuery(Paged):
     """The newest entries first."""
 
 
-class CreditBalance(BaseModel):
+class CreditBalance(AnswerBody):
     welcome: int
     earned: int
     converted: int
@@ -23,7 +29,7 @@ class CreditBalance(BaseModel):
     )
 
 
-class Entry(BaseModel):
+class CreditPosting(AnswerBody):
     seq: int
     kind: str = Field(description="welcome, earn, convert, spend, bond, release or debt")
     at: str
@@ -34,31 +40,39 @@ class Entry(BaseModel):
     owed: int
     counter: str = Field(description="the service's account on the other side")
     counter_delta: int
-    reason: dict[str, object]
+    reason: dict[str, Any] = Field(description="what it was for, as the one who posted it wrote it down")
     row_hash: str
 
 
-class Ledger(BaseModel):
-    entries: list[Entry]
+class Ledger(AnswerBody):
+    entries: list[CreditPosting]
     next_cursor: str | None
 
 
-class PriceEntry(BaseModel):
+class PriceEntry(AnswerBody):
     key: str
     credits: int | None
     usdc: str | None
-    status: str = Field(description="charging or not_charged_yet")
+    status: FeeStatus
 
 
-class LimitEntry(BaseModel):
+class LimitEntry(AnswerBody):
     key: str
     value: int
     unit: str
-    status: str = Field(description="enforced, or not_enforced_yet while what it limits is not live")
+    status: LimitStatus = Field(description="not_enforced_yet while what it limits is not live")
 
 
-class Prices(BaseModel):
+class DailyCalls(AnswerBody):
+    """Calls a key and UTC day: what is enforced on plan Free, and both tables of the specification, plan by plan."""
+
+    enforced: int
+    payment_section: list[int]
+    tier_table: list[int]
+
+
+class PriceList(AnswerBody):
     prices: list[PriceEntry]
     payout_point_price: int = Field(description="credits an approved point")
-    daily_calls: dict[str, object]
+    daily_calls: DailyCalls
     limits: list[LimitEntry]

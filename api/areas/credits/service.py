@@ -1,8 +1,18 @@
 """Balance, ledger and prices (docs/credits.md)."""
 
-from typing import Any
+from typing import Final
 
-from api.areas.credits.schemas import CreditBalance, Ledger, LedgerQuery, Prices
+from api.areas.credits.schemas import (
+    CreditBalance,
+    CreditPosting,
+    DailyCalls,
+    Ledger,
+    LedgerQuery,
+    LimitEntry,
+    LimitStatus,
+    PriceEntry,
+    PriceList,
+)
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, Call, NoInput
 from api.kernel.pagination import page_of
@@ -18,7 +28,7 @@ from core.money import usdc_text_or_none
 SHARED_BY_OWNER = "reads a UTC day that the agents of an owner share"
 SHARED_BY_OWNERS = "reads a UTC day that the agents of all owners of a network address share"
 SHARED_BY_ADDRESS = "reads a UTC day that the unowned agents of a network address share"
-ENFORCED, NOT_YET = "enforced", "not_enforced_yet"
+ENFORCED: Final = "enforced"
 
 
 def balance(call: Call, caller: AgentCaller, command: NoInput) -> Answer[CreditBalance]:
@@ -26,13 +36,13 @@ def balance(call: Call, caller: AgentCaller, command: NoInput) -> Answer[CreditB
     free = free_reads_of(caller, call.deps.limits)
     taken, shared = credits.free_reads_of_day(call.db, free, call.now.date())
     return Answer(
-        {bucket: getattr(held, bucket) for bucket in BUCKETS}
-        | {
-            "available": held.available,
-            "total": held.available + held.bonded,
-            "free_reads_remaining": free.left(taken, shared),
-            "free_reads_shared_remaining": free.shared_left(shared),
-        }
+        CreditBalance(
+            **{bucket: getattr(held, bucket) for bucket in BUCKETS},
+            available=held.available,
+            total=held.available + held.bonded,
+            free_reads_remaining=free.left(taken, shared),
+            free_reads_shared_remaining=free.shared_left(shared),
+        )
     )
 
 
@@ -40,30 +50,30 @@ def ledger(call: Call, caller: AgentCaller, command: LedgerQuery) -> Answer[Ledg
     page = page_of(call, "credits.ledger", command)
     found = credits.entries_before(call.db, caller.account_id, page.before, page.limit + 1)
     shown, next_cursor = page.cut(found, lambda row: row.seq)
-    return Answer({"entries": [_entry(row) for row in shown], "next_cursor": next_cursor})
+    return Answer(Ledger(entries=[_posting(row) for row in shown], next_cursor=next_cursor))
 
 
-def _entry(row: CreditEntry) -> dict[str, Any]:
-    return {
-        "seq": row.seq,
-        "kind": row.kind,
-        "at": utc_text(row.created_at),
+def _posting(row: CreditEntry) -> CreditPosting:
+    return CreditPosting(
+        seq=row.seq,
+        kind=row.kind,
+        at=utc_text(row.created_at),
         **{bucket: getattr(row, f"{bucket}_delta") for bucket in BUCKETS},
-        "counter": row.counter,
-        "counter_delta": row.counter_delta,
-        "reason": row.payload,
-        "row_hash": row.row_hash.hex(),
-    }
+        counter=row.counter,
+        counter_delta=row.counter_delta,
+        reason=row.payload,
+        row_hash=row.row_hash.hex(),
+    )
 
 
-def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[Prices]:
+def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
     limits = call.deps.limits
     return Answer(
-        {
-            "prices": [_price(price) for price in PRICES.values()],
-            "payout_point_price": PAYOUT_POINT_PRICE,
-            "daily_calls": {"enforced": limits.daily_calls, "payment_section": [2_000, 5_000, 10_000], "tier_table": [100, 5_000, 50_000]},
-            "limits": [
+        PriceList(
+            prices=[_price(price) for price in PRICES.values()],
+            payout_point_price=PAYOUT_POINT_PRICE,
+            daily_calls=DailyCalls(enforced=limits.daily_calls, payment_section=[2_000, 5_000, 10_000], tier_table=[100, 5_000, 50_000]),
+            limits=[
                 _limit("free_metered_reads", limits.free_reads_per_day, "reads an agent account and UTC day", ENFORCED),
                 _limit("free_metered_reads_of_owner", limits.free_reads_per_owner_per_day, SHARED_BY_OWNER, ENFORCED),
                 _limit("free_metered_reads_of_owners_of_address", limits.free_reads_per_owners_address_per_day, SHARED_BY_OWNERS, ENFORCED),
@@ -75,13 +85,13 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[Prices]:
                 _limit("priority_targets_tier_1", limits.targets_tier_1, "targets"),
                 _limit("priority_targets_tier_2", limits.targets_tier_2, "targets"),
             ],
-        }
+        )
     )
 
 
-def _price(price: Price) -> dict[str, Any]:
-    return {"key": price.key, "credits": price.credits, "usdc": usdc_text_or_none(price.usdc_e6), "status": price.status.value}
+def _price(price: Price) -> PriceEntry:
+    return PriceEntry(key=price.key, credits=price.credits, usdc=usdc_text_or_none(price.usdc_e6), status=price.status)
 
 
-def _limit(key: str, value: int, unit: str, status: str = NOT_YET) -> dict[str, Any]:
-    return {"key": key, "value": value, "unit": unit, "status": status}
+def _limit(key: str, value: int, unit: str, status: LimitStatus = "not_enforced_yet") -> LimitEntry:
+    return LimitEntry(key=key, value=value, unit=unit, status=status)

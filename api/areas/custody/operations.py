@@ -40,7 +40,7 @@ AREA = Area(
             scope="read",
             summary="Read your starter wallet's balance and what became of its transfers.",
             command=schemas.TransfersQuery,
-            answer=schemas.Transfers,
+            answer=schemas.StarterTransfers,
             handler=service.transfers,
             refuses=("not_found", "tw_feature_disabled"),
         ),

@@ -1,14 +1,15 @@
 """Commands and answers of the custodial starter wallet (docs/custody.md)."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.kernel.fields import WHOLE, PositiveUsdc
-from api.kernel.operation import Command
+from api.kernel.operation import AnswerBody, Command
+from core.custody.rules import TransferState
 
 
-class StarterWallet(BaseModel):
+class StarterWallet(AnswerBody):
     address: str
     chain_id: int
     created: bool = Field(description="true when this call made the wallet")
@@ -18,11 +19,11 @@ class TransferOut(Command):
     amount_usdc: PositiveUsdc | None = Field(default=None, description="at least 1.000000; null: all that is available")
 
 
-class StarterTransfer(BaseModel):
+class StarterTransfer(AnswerBody):
     """Times are UTC. `tx_hash`: of the newest attempt, null before the first and when somebody else's transaction paid it."""
 
     id: str
-    state: Literal["queued", "sent", "confirmed", "failed"]
+    state: TransferState
     amount_usdc: str
     from_address: str
     to_address: str
@@ -31,7 +32,7 @@ class StarterTransfer(BaseModel):
     expires_at: str = Field(description="from then on the chain does not pay it any more")
 
 
-class TransferAsked(BaseModel):
+class TransferAsked(AnswerBody):
     transfer: StarterTransfer
     available_usdc: str = Field(description="what is left for further transfers")
 
@@ -41,7 +42,7 @@ class TransfersQuery(Command):
     limit: Annotated[int, Field(ge=1, le=200), WHOLE] = 50
 
 
-class Transfers(BaseModel):
+class StarterTransfers(AnswerBody):
     address: str
     chain_id: int
     balance_usdc: str | None = Field(description="null while no node answers")

@@ -13,10 +13,10 @@ import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from api.areas.custody import room
-from api.areas.custody.schemas import StarterWallet, TransferAsked, TransferOut, Transfers, TransfersQuery
+from api.areas.custody.schemas import StarterTransfer, StarterTransfers, StarterWallet, TransferAsked, TransferOut, TransfersQuery
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
 from api.kernel.sessions import lock_caller
@@ -57,7 +57,7 @@ def provision(call: WriteCall, caller: AgentCaller, command: NoInput) -> Answer[
     if wallet is None:
         created = custody.add_wallet(call.db, _key_maker(call).new_key(caller.account_id), call.now)
         wallet = _wallet(custody.find_wallet(call.db, caller.account_id))
-    return Answer({"address": wallet.address, "chain_id": call.deps.chain_id, "created": created})
+    return Answer(StarterWallet(address=wallet.address, chain_id=call.deps.chain_id, created=created))
 
 
 def transfer(call: WriteCall, caller: AgentCaller, command: TransferOut) -> Answer[TransferAsked]:
@@ -78,10 +78,10 @@ def transfer(call: WriteCall, caller: AgentCaller, command: TransferOut) -> Answ
     account = lock_caller(call, caller)
     asked = _ask(call, wallet, account, _require_payee(call, account), amount, gas_kept_wei(funds.base_fee_wei))
     left = usdc_text(funds.available_usdc_e6 - amount)
-    return Answer({"transfer": _views(call, wallet, [asked], funds.used)[0], "available_usdc": left}, 202)
+    return Answer(TransferAsked(transfer=_views(call, wallet, [asked], funds.used)[0], available_usdc=left), 202)
 
 
-def transfers(call: Call, caller: AgentCaller, command: TransfersQuery) -> Answer[Transfers]:
+def transfers(call: Call, caller: AgentCaller, command: TransfersQuery) -> Answer[StarterTransfers]:
     """The wallet and its transfers, newest first. While no node answers the balance is null and the rest as the keeper has it."""
     wallet = _wallet(custody.find_wallet(call.db, caller.account_id))
     found = transfers_of(call.db, caller.account_id, command.cursor, command.limit + 1)
@@ -91,14 +91,14 @@ def transfers(call: Call, caller: AgentCaller, command: TransfersQuery) -> Answe
     except OutsideError:
         funds = None
     return Answer(
-        {
-            "address": wallet.address,
-            "chain_id": call.deps.chain_id,
-            "balance_usdc": None if funds is None else usdc_text(funds.balance_usdc_e6),
-            "available_usdc": None if funds is None else usdc_text(funds.available_usdc_e6),
-            "transfers": _views(call, wallet, page, frozenset() if funds is None else funds.used),
-            "next_cursor": str(page[-1].outbox_id) if len(found) > command.limit else None,
-        }
+        StarterTransfers(
+            address=wallet.address,
+            chain_id=call.deps.chain_id,
+            balance_usdc=None if funds is None else usdc_text(funds.balance_usdc_e6),
+            available_usdc=None if funds is None else usdc_text(funds.available_usdc_e6),
+            transfers=_views(call, wallet, page, frozenset() if funds is None else funds.used),
+            next_cursor=str(page[-1].outbox_id) if len(found) > command.limit else None,
+        )
     )
 
 
@@ -225,21 +225,21 @@ def _refuse_amount(asked: UsdcE6 | None, funds: _Funds) -> NoReturn:
 # What is shown
 
 
-def _views(call: Call, wallet: SealedKey, page: Sequence[Transfer], used: Collection[str]) -> list[dict[str, Any]]:
+def _views(call: Call, wallet: SealedKey, page: Sequence[Transfer], used: Collection[str]) -> list[StarterTransfer]:
     states = outbox.states_of(call.db, [one.key for one in page])
     return [_view(wallet, one, states[one.key], authorization_nonce(one.key) in used) for one in page]
 
 
-def _view(wallet: SealedKey, one: Transfer, of: outbox.RequestState, is_used: bool) -> dict[str, Any]:
+def _view(wallet: SealedKey, one: Transfer, of: outbox.RequestState, is_used: bool) -> StarterTransfer:
     state = transfer_state(of.state, is_used=is_used)
     was_paid_by_another = state is not transfer_state(of.state, is_used=False)
-    return {
-        "id": one.key.partition(":")[2],
-        "state": state.value,
-        "amount_usdc": usdc_text(one.amount_usdc_e6),
-        "from_address": wallet.address,
-        "to_address": one.to,
-        "tx_hash": None if was_paid_by_another else of.tx_hash,
-        "created_at": instant_text(one.created_at),
-        "expires_at": instant_text(one.expires_at),
-    }
+    return StarterTransfer(
+        id=one.key.partition(":")[2],
+        state=state,
+        amount_usdc=usdc_text(one.amount_usdc_e6),
+        from_address=wallet.address,
+        to_address=one.to,
+        tx_hash=None if was_paid_by_another else of.tx_hash,
+        created_at=instant_text(one.created_at),
+        expires_at=instant_text(one.expires_at),
+    )

@@ -24,7 +24,7 @@ AREA = Area(
             auth=ANYBODY,
             summary="Read the discovery document: capabilities, endpoints, rate limits and instructions.",
             command=NoInput,
-            answer=schemas.Discovery,
+            answer=schemas.ServiceDocument,
             handler=service.service,
             max_age_s=300,
         ),

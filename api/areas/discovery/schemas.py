@@ -2,10 +2,14 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from api.kernel.operation import AnswerBody
+from core.health.rules import Health
+from core.jobs.rules import RunOutcome
 
 
-class CatalogCall(BaseModel):
+class CatalogCall(AnswerBody):
     method: str
     path: str
     auth: str
@@ -18,53 +22,108 @@ class CatalogCall(BaseModel):
     allowed: bool | None = Field(description="whether this caller may make it; null without a credential")
 
 
-class ToolsOffered(BaseModel):
+class ToolsByProfile(AnswerBody):
+    connector: list[str]
+    claw: list[str]
+    full: list[str]
+
+
+class ToolsOffered(AnswerBody):
     endpoint: str = Field(description="the address of the tool endpoint (MCP); its query `profile` selects the tools shown")
     transport: Literal["streamable-http"]
     default_profile: str
-    profiles: dict[str, list[str]] = Field(description="the names of the tools that each profile shows")
+    profiles: ToolsByProfile = Field(description="the names of the tools that each profile shows")
 
 
-class CatalogAnswer(BaseModel):
+class CatalogAnswer(AnswerBody):
     calls: list[CatalogCall]
     tools: ToolsOffered
 
 
-class SlowJob(BaseModel):
+class SlowJob(AnswerBody):
     name: str
     last_start: str = Field(description="UTC")
     age_s: int = Field(description="seconds since then")
     next_due: str = Field(description="UTC")
-    outcome: Literal["ok", "failed", "skipped"] | None = Field(description="null while it is under way")
+    outcome: RunOutcome | None = Field(description="null while it is under way")
     duration_ms: int | None
     note: str | None = Field(description="what is wrong and what to do about it")
 
 
-class Part(BaseModel):
-    status: Literal["ok", "degraded", "down"]
-    lag_s: int | None
+class HealthPart(AnswerBody):
+    status: Health
+    lag_s: int | None = Field(description="null: it has none, or nobody knows")
     lag_blocks: int | None
     note: str | None = Field(description="what is wrong and what to do about it")
     jobs: list[SlowJob] | None = Field(default=None, description="the keeper's slow jobs by their last runs; other parts have none")
 
 
-class Ready(BaseModel):
-    status: Literal["ok", "degraded", "down"]
-    parts: dict[str, Part]
+class HealthParts(AnswerBody):
+    database: HealthPart
+    migrations: HealthPart
+    indexer: HealthPart
+    keeper: HealthPart
+    chain: HealthPart
 
 
-class Live(BaseModel):
+class Ready(AnswerBody):
+    status: Health
+    parts: HealthParts
+
+
+class Live(AnswerBody):
     status: Literal["ok"]
 
 
-class Discovery(BaseModel):
+class Endpoint(AnswerBody):
+    method: str
+    path: str
+    auth: str
+
+
+class PlanCalls(AnswerBody):
+    free: int
+    plus: int
+    pro: int
+
+
+class TierCalls(AnswerBody):
+    free: int
+    tier_1: int
+    tier_2: int
+
+
+class CallCeilings(AnswerBody):
+    """What is enforced, and both tables of the specification."""
+
+    enforced: PlanCalls
+    payment_section: PlanCalls
+    tier_table: TierCalls
+    resets: str
+    counts: str
+
+
+class RateLimits(AnswerBody):
+    calls_per_key_and_utc_day: CallCeilings
+    unowned_registrations_per_minute: int
+    unowned_registrations_per_utc_day: int
+    owner_sign_ups_per_address_and_utc_day: int
+    owned_registrations_per_address_and_utc_day: int
+    agents_per_owner: int
+    wrong_recovery_codes_per_hour: int
+    open_transfer_reports_per_agent: int
+    starter_wallet_transfers_per_utc_day: int
+    body_bytes: int
+
+
+class ServiceDocument(AnswerBody):
     name: str
     version: str
     base_url: str
     chain_id: int
     contracts: dict[str, str]
     capabilities: list[str]
-    endpoints: list[dict[str, str]]
+    endpoints: list[Endpoint]
     tools: ToolsOffered
-    rate_limits: dict[str, Any]
+    rate_limits: RateLimits
     instructions: list[str]

@@ -1,8 +1,17 @@
 """What this service offers, generated from the catalogue (docs/rules.md#catalogue-and-discovery)."""
 
-from typing import Any
-
-from api.areas.discovery.schemas import CatalogAnswer, Discovery
+from api.areas.discovery.schemas import (
+    CallCeilings,
+    CatalogAnswer,
+    CatalogCall,
+    Endpoint,
+    PlanCalls,
+    RateLimits,
+    ServiceDocument,
+    TierCalls,
+    ToolsByProfile,
+    ToolsOffered,
+)
 from api.kernel.auth import Credential
 from api.kernel.caller import AgentCaller, Caller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Operation
@@ -26,22 +35,22 @@ INSTRUCTIONS = (
 
 def catalog(call: Call, caller: Caller, command: NoInput) -> Answer[CatalogAnswer]:
     """Every call; with a credential, whether its caller may make it."""
-    return Answer({"calls": [_call(one, caller) for one in call.deps.catalogue.operations], "tools": _tools(call)})
+    return Answer(CatalogAnswer(calls=[_call(one, caller) for one in call.deps.catalogue.operations], tools=_tools(call)))
 
 
-def _call(operation: Operation, caller: Caller) -> dict[str, Any]:
-    return {
-        "method": operation.method,
-        "path": operation.path,
-        "auth": operation.auth.name,
-        "scope": operation.scope,
-        "cost": operation.price_credits,
-        "summary": operation.summary,
-        "idempotency_key": operation.idempotent,
-        "tool": None if operation.tool is None else operation.tool.name,
-        "body": None if operation.example is None else dict(operation.example),
-        "allowed": None if isinstance(caller, Nobody) else _is_allowed(operation, caller),
-    }
+def _call(operation: Operation, caller: Caller) -> CatalogCall:
+    return CatalogCall(
+        method=operation.method,
+        path=operation.path,
+        auth=operation.auth.name,
+        scope=operation.scope,
+        cost=operation.price_credits,
+        summary=operation.summary,
+        idempotency_key=operation.idempotent,
+        tool=None if operation.tool is None else operation.tool.name,
+        body=None if operation.example is None else dict(operation.example),
+        allowed=None if isinstance(caller, Nobody) else _is_allowed(operation, caller),
+    )
 
 
 def _is_allowed(operation: Operation, caller: Caller) -> bool:
@@ -54,56 +63,56 @@ def _is_allowed(operation: Operation, caller: Caller) -> bool:
     return operation.auth.is_free
 
 
-def service(call: Call, caller: Nobody, command: NoInput) -> Answer[Discovery]:
+def service(call: Call, caller: Nobody, command: NoInput) -> Answer[ServiceDocument]:
     """The machine-readable discovery document."""
     deps = call.deps
     return Answer(
-        {
-            "name": NAME,
-            "version": VERSION,
-            "base_url": deps.base_url,
-            "chain_id": deps.chain_id,
-            "contracts": dict(deps.contracts),
-            "capabilities": [
+        ServiceDocument(
+            name=NAME,
+            version=VERSION,
+            base_url=deps.base_url,
+            chain_id=deps.chain_id,
+            contracts=dict(deps.contracts),
+            capabilities=[
                 *(capability for area in deps.catalogue.areas for capability in area.capabilities),
                 *([] if call.deps.custody is None else ["starter_wallets"]),
             ],
-            "endpoints": [{"method": one.method, "path": one.path, "auth": one.auth.name} for one in deps.catalogue.operations],
-            "tools": _tools(call),
-            "rate_limits": _rate_limits(call),
-            "instructions": list(INSTRUCTIONS),
-        }
+            endpoints=[Endpoint(method=one.method, path=one.path, auth=one.auth.name) for one in deps.catalogue.operations],
+            tools=_tools(call),
+            rate_limits=_rate_limits(call),
+            instructions=list(INSTRUCTIONS),
+        )
     )
 
 
-def _tools(call: Call) -> dict[str, Any]:
+def _tools(call: Call) -> ToolsOffered:
     """Where tools are called, and which of them each profile shows."""
-    return {
-        "endpoint": call.deps.base_url + call.deps.catalogue.by_key["tools.endpoint"].path,
-        "transport": "streamable-http",
-        "default_profile": Profile.CONNECTOR.value,
-        "profiles": {profile.value: list(call.deps.catalogue.tools(profile)) for profile in Profile},
-    }
+    return ToolsOffered(
+        endpoint=call.deps.base_url + call.deps.catalogue.by_key["tools.endpoint"].path,
+        transport="streamable-http",
+        default_profile=Profile.CONNECTOR.value,
+        profiles=ToolsByProfile(**{profile.value: list(call.deps.catalogue.tools(profile)) for profile in Profile}),
+    )
 
 
-def _rate_limits(call: Call) -> dict[str, Any]:
+def _rate_limits(call: Call) -> RateLimits:
     """The figures that are published; the enforced ones say so (docs/rules.md#calls-per-day)."""
     limits = call.deps.limits
-    return {
-        "calls_per_key_and_utc_day": {
-            "enforced": dict(ceilings(limits)),
-            "payment_section": {"free": 2_000, "plus": 5_000, "pro": 10_000},
-            "tier_table": {"free": 100, "tier_1": 5_000, "tier_2": 50_000},
-            "resets": "00:00 UTC",
-            "counts": "every call with a valid key, refused ones included; those that the ceiling itself refuses are not counted",
-        },
-        "unowned_registrations_per_minute": limits.registrations_per_minute,
-        "unowned_registrations_per_utc_day": limits.registrations_per_day,
-        "owner_sign_ups_per_address_and_utc_day": limits.owner_sign_ups_per_day,
-        "owned_registrations_per_address_and_utc_day": limits.owned_registrations_per_day,
-        "agents_per_owner": limits.agents_per_owner,
-        "wrong_recovery_codes_per_hour": limits.recovery_failures_per_hour,
-        "open_transfer_reports_per_agent": limits.open_transfer_reports,
-        "starter_wallet_transfers_per_utc_day": limits.custodial_transfers_per_day,
-        "body_bytes": limits.body_bytes,
-    }
+    return RateLimits(
+        calls_per_key_and_utc_day=CallCeilings(
+            enforced=PlanCalls(**ceilings(limits)),
+            payment_section=PlanCalls(free=2_000, plus=5_000, pro=10_000),
+            tier_table=TierCalls(free=100, tier_1=5_000, tier_2=50_000),
+            resets="00:00 UTC",
+            counts="every call with a valid key, refused ones included; those that the ceiling itself refuses are not counted",
+        ),
+        unowned_registrations_per_minute=limits.registrations_per_minute,
+        unowned_registrations_per_utc_day=limits.registrations_per_day,
+        owner_sign_ups_per_address_and_utc_day=limits.owner_sign_ups_per_day,
+        owned_registrations_per_address_and_utc_day=limits.owned_registrations_per_day,
+        agents_per_owner=limits.agents_per_owner,
+        wrong_recovery_codes_per_hour=limits.recovery_failures_per_hour,
+        open_transfer_reports_per_agent=limits.open_transfer_reports,
+        starter_wallet_transfers_per_utc_day=limits.custodial_transfers_per_day,
+        body_bytes=limits.body_bytes,
+    )

@@ -33,7 +33,9 @@ def recover(call: WriteCall, caller: Nobody, command: Recover) -> Answer[Recover
         raise Refusal("auth_invalid", detail, keeps_write=True)
     evicted = evict(call, account)
     evictions.note_recovery(call.db, account, call.now)
-    return Answer({"user_id": account.id, **evicted.secrets})
+    return Answer(
+        Recovered(api_key=evicted.api_key, recovery_code=evicted.recovery_code, user_id=account.id, bearer_token=evicted.bearer_token)
+    )
 
 
 def _is_named(account: Account, agent_name: str | None) -> bool:

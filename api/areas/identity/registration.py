@@ -10,10 +10,9 @@ That lock is taken before any other, so that no two calls wait for each other.
 Source: docs/identity.md#how-many, docs/rules.md#registering; docs/decisions/0006.
 """
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
+from api.areas.identity.schemas import Connected
 from api.kernel.caller import OwnerCaller
 from api.kernel.defense import welcomes_a_day
 from api.kernel.operation import Refusal, WriteCall
@@ -66,7 +65,7 @@ def admit_owner(call: WriteCall) -> None:
         raise _rate_limited(f"{limit} new owners a day", instead, next_day(call.now), next_calls=())
 
 
-def enrol(call: WriteCall, name: str, *, owner_id: int | None = None, is_welcome: bool, **names: str) -> Mapping[str, Any]:
+def enrol(call: WriteCall, name: str, *, owner_id: int | None = None, is_welcome: bool, **names: str) -> Connected:
     """Make the agent; the answer has all that is shown once. `names`: external_id and recovery_name, where it has them."""
     key, recovery = mint(TokenKind.AGENT_KEY), mint(TokenKind.RECOVERY_CODE)
     agent = identity.add_agent(call.db, name, owner_id, call.client, hash_of(call, recovery), call.now, **names)
@@ -74,13 +73,13 @@ def enrol(call: WriteCall, name: str, *, owner_id: int | None = None, is_welcome
     welcome = call.deps.limits.welcome_credits if is_welcome else 0
     if welcome > 0:
         credit_ledger.grant_welcome(call.db, agent.id, welcome, call.now)
-    return {
-        "api_key": key,
-        "recovery_code": recovery,
-        "user_id": agent.id,
-        "bearer_token": open_agent_session(call, agent.id),
-        "welcome_credit_granted": welcome > 0,
-    }
+    return Connected(
+        api_key=key,
+        recovery_code=recovery,
+        user_id=agent.id,
+        bearer_token=open_agent_session(call, agent.id),
+        welcome_credit_granted=welcome > 0,
+    )
 
 
 def _rate_limited(limit: str, instead: str, retry_at: datetime, next_calls: tuple[str, ...] | None = None) -> Refusal:

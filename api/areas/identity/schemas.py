@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from api.kernel.fields import AccountId, Address, Signature
-from api.kernel.operation import Command
+from api.kernel.operation import AnswerBody, Command
 
 # Printable by Unicode, and they show nothing: fillers of Hangul, Khmer and Mongolian, a joiner of graphemes, blank Braille.
 BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
@@ -36,7 +36,7 @@ class Nonce(Command):
     agent_id: AccountId | None = Field(default=None, description="the agent whose wallet its owner unlinks, for purpose unlink")
 
 
-class NonceIssued(BaseModel):
+class NonceIssued(AnswerBody):
     nonce: str
     message: str = Field(description="a full EIP-4361 text; sign it as it is (personal_sign)")
     expires_at: str
@@ -48,7 +48,7 @@ class Login(Command):
     end_other_sessions: bool = Field(default=False, description="end every other session of this owner at once")
 
 
-class LoggedIn(BaseModel):
+class LoggedIn(AnswerBody):
     bearer_token: str = Field(description="the owner's session; shown once")
     expires_at: str
     wallet_address: str
@@ -58,7 +58,7 @@ class Connect(Command):
     agent_name: AgentName
 
 
-class Connected(BaseModel):
+class Connected(AnswerBody):
     api_key: str = Field(description="shown once")
     recovery_code: str = Field(description="shown once")
     user_id: int
@@ -87,24 +87,24 @@ class Recover(Command):
     agent_name: AgentName | None = Field(default=None, description="recovery_agent_name, for agents of /mining/register")
 
 
-class Recovered(BaseModel):
+class Recovered(AnswerBody):
     api_key: str = Field(description="shown once; the old key is dead")
     recovery_code: str = Field(description="shown once; the old code is dead")
     user_id: int
     bearer_token: str = Field(description="for 24 hours at most; shown once; the old token is dead")
 
 
-class Link(Command):
+class LinkWallet(Command):
     wallet_address: Address
     signature: Signature
     message: Message | None = None
 
 
-class WalletStatus(BaseModel):
+class WalletStatus(AnswerBody):
     registered: bool
     wallet_address: str | None
     wallet_payable_at: str | None = Field(description="from when the account's starter wallet pays it; null: no wallet is linked")
 
 
-class Done(BaseModel):
+class Done(AnswerBody):
     ok: bool

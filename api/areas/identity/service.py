@@ -5,14 +5,13 @@ Secrets leave in the answer that makes them and are kept as hashes alone.
 
 import secrets
 from datetime import timedelta
-from typing import Any
 
 from api.areas.identity.registration import admit_owned, admit_owner, admit_unowned, enrol
 from api.areas.identity.schemas import (
     Connect,
     Connected,
     Done,
-    Link,
+    LinkWallet,
     LoggedIn,
     Login,
     Nonce,
@@ -43,7 +42,7 @@ def nonce(call: WriteCall, caller: Nobody, command: Nonce) -> Answer[NonceIssued
         if (purpose is only) != (getattr(command, name) is not None):
             raise InvalidParameterError(name, f"send it with purpose {only}, where it is required, and with no other purpose")
     text = issue(call, command.wallet_address, Subject(purpose, command.record_sha256, command.agent_id))
-    return Answer({"nonce": text.nonce, "message": text.message, "expires_at": time_text(text.expires_at)})
+    return Answer(NonceIssued(nonce=text.nonce, message=text.message, expires_at=time_text(text.expires_at)))
 
 
 def login(call: WriteCall, caller: Nobody, command: Login) -> Answer[LoggedIn]:
@@ -61,12 +60,12 @@ def login(call: WriteCall, caller: Nobody, command: Login) -> Answer[LoggedIn]:
         identity.lock_owner(call.db, owner.id)
         identity.revoke_sessions(call.db, owner.id, call.now)
     token, expires_at = open_owner_session(call, owner.id)
-    return Answer({"bearer_token": token, "expires_at": time_text(expires_at), "wallet_address": address})
+    return Answer(LoggedIn(bearer_token=token, expires_at=time_text(expires_at), wallet_address=address))
 
 
 def logout(call: WriteCall, caller: OwnerCaller, command: NoInput) -> Answer[Done]:
     identity.revoke_session(call.db, caller.session_id, call.now)
-    return Answer({"ok": True})
+    return Answer(Done(ok=True))
 
 
 def connect(call: WriteCall, caller: OwnerCaller | Nobody, command: Connect) -> Answer[Connected]:
@@ -82,7 +81,7 @@ def register(call: WriteCall, caller: Nobody, command: Register) -> Answer[Conne
     address = command.wallet_address
     verify_wallet(call, Subject(Purpose.REGISTER), address, command.signature, command.message)
     made = enrol(call, command.agent_name, is_welcome=admit_unowned(call))
-    if not identity.link_wallet(call.db, made["user_id"], address, call.now):
+    if not identity.link_wallet(call.db, made.user_id, address, call.now):
         raise _has_account(call, address)
     return Answer(made)
 
@@ -109,10 +108,10 @@ def register_external(call: WriteCall, caller: Nobody, command: RegisterExternal
         raise Refusal("external_id_taken", detail)
     recovery_name = f"{command.agent_name[:RECOVERY_NAME_STEM]}-{secrets.token_hex(5)}"
     made = enrol(call, command.agent_name, is_welcome=is_welcome, external_id=command.external_id, recovery_name=recovery_name)
-    return Answer({**made, "recovery_agent_name": recovery_name})
+    return Answer(RegisteredExternal(**made.model_dump(), recovery_agent_name=recovery_name))
 
 
-def link(call: WriteCall, caller: BearerCaller, command: Link) -> Answer[WalletStatus]:
+def link(call: WriteCall, caller: BearerCaller, command: LinkWallet) -> Answer[WalletStatus]:
     """One wallet, one account; linking the same pair again changes nothing (docs/rules.md#one-wallet-per-account).
 
     A starter wallet pays the wallet of an agent without an owner at once. That of an owned agent waits, and the owner is told.
@@ -145,9 +144,9 @@ def wallet_status(call: Call, caller: BearerCaller, command: NoInput) -> Answer[
     return Answer(_wallet_of(account))
 
 
-def _wallet_of(account: Account) -> dict[str, Any]:
-    return {
-        "registered": account.wallet_address is not None,
-        "wallet_address": address_or_none(account.wallet_address),
-        "wallet_payable_at": instant_text_or_none(account.wallet_payable_at),
-    }
+def _wallet_of(account: Account) -> WalletStatus:
+    return WalletStatus(
+        registered=account.wallet_address is not None,
+        wallet_address=address_or_none(account.wallet_address),
+        wallet_payable_at=instant_text_or_none(account.wallet_payable_at),
+    )

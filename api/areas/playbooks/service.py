@@ -1,9 +1,7 @@
 """Index, atoms and metered pages of the guides, as markdown (docs/payments.md)."""
 
-from typing import Any
-
 from api.areas.playbooks.schemas import AtomPath, PagePath
-from api.areas.playbooks.shelf import Page, shelf
+from api.areas.playbooks.shelf import Guide, shelf
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal, Text
 from core.credits.rules.prices import PRICES
@@ -21,10 +19,10 @@ def index(call: Call, caller: Nobody, command: NoInput) -> Answer[Text]:
     for name, book in shelf().playbooks.items():
         lines += ["", f"## {book.title}, {cost}", ""]
         lines += [_line(f"/playbooks/{name}/{path}", page) for path, page in book.pages.items()]
-    return Answer({"text": "\n".join(lines) + "\n"})
+    return Answer(Text(text="\n".join(lines) + "\n"))
 
 
-def _line(path: str, page: Page) -> str:
+def _line(path: str, page: Guide) -> str:
     return f"- [{page.title}]({path}): {page.summary}"
 
 
@@ -38,7 +36,7 @@ def read(call: Call, caller: AgentCaller | OwnerCaller | Nobody, command: PagePa
     return _found(None if book is None else book.pages.get(command.path))
 
 
-def _found(page: Page | None) -> Answer[Any]:
+def _found(page: Guide | None) -> Answer[Text]:
     if page is None:
         raise Refusal("not_found", "There is no such guide; GET /playbook lists every one.", next_calls=("playbooks.index",))
-    return Answer({"text": page.text})
+    return Answer(Text(text=page.text))

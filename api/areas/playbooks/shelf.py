@@ -11,7 +11,7 @@ MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Guide:
     title: str
     summary: str
     text: str
@@ -20,14 +20,14 @@ class Page:
 @dataclass(frozen=True, slots=True)
 class Playbook:
     title: str
-    pages: Mapping[str, Page]
+    pages: Mapping[str, Guide]
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
     """`atoms` by id, `playbooks` by id and path."""
 
-    atoms: Mapping[str, Page]
+    atoms: Mapping[str, Guide]
     playbooks: Mapping[str, Playbook]
 
 
@@ -35,13 +35,13 @@ class Shelf:
 def shelf(folder: Path = FOLDER) -> Shelf:
     """Errors: OSError, ValueError, KeyError when manifest and files disagree."""
     listed = json.loads((folder / MANIFEST).read_text())
-    atoms = {name: _page(folder, entry) for name, entry in listed["atoms"].items()}
+    atoms = {name: _guide(folder, entry) for name, entry in listed["atoms"].items()}
     playbooks = {
-        name: Playbook(book["title"], {path: _page(folder, entry) for path, entry in book["pages"].items()})
+        name: Playbook(book["title"], {path: _guide(folder, entry) for path, entry in book["pages"].items()})
         for name, book in listed["playbooks"].items()
     }
     return Shelf(atoms, playbooks)
 
 
-def _page(folder: Path, entry: Mapping[str, str]) -> Page:
-    return Page(entry["title"], entry["summary"], (folder / entry["file"]).read_text())
+def _guide(folder: Path, entry: Mapping[str, str]) -> Guide:
+    return Guide(entry["title"], entry["summary"], (folder / entry["file"]).read_text())

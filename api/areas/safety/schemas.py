@@ -2,21 +2,22 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from api.kernel.defense import MAX_LEVEL
 from api.kernel.fields import WHOLE, AccountId, Instant
-from api.kernel.operation import Command
+from api.kernel.operation import AnswerBody, Command
 
 Reference = Annotated[str, Field(pattern=r"^v_[a-z2-7]{10}$", description="the case's reference")]
+CaseStatus = Literal["open", "closed"]
 
 
-class PageQuery(Command):
+class NewestFirst(Command):
     cursor: Annotated[int, Field(ge=1), WHOLE] | None = None
     limit: Annotated[int, Field(ge=1, le=200), WHOLE] = 50
 
 
-class Notice(BaseModel):
+class LockNotice(AnswerBody):
     """What a lock tells the account, once."""
 
     id: int
@@ -26,42 +27,35 @@ class Notice(BaseModel):
     rule: str
     deadline: str = Field(description="until when the agent may explain")
     notice_board: str = Field(description="the address of the public board")
-    case_status: Literal["open", "closed"]
+    case_status: CaseStatus
     created_at: str
 
 
-class Notices(BaseModel):
-    notices: list[Notice]
+class Notices(AnswerBody):
+    notices: list[LockNotice]
     next_cursor: str | None
 
 
-class Violation(BaseModel):
+class BoardNotice(AnswerBody):
     case: str
     user_id: int
     rule: str
     deadline: str
-    status: Literal["open", "closed"]
+    status: CaseStatus
+    opened_at: str
+    closed_at: str | None
+
+
+class Case(BoardNotice):
     sbt_review_state: Literal["under review"] | None = Field(description="Review Status of an existing token; null once the case is closed")
-    opened_at: str
-    closed_at: str | None
 
 
-class Violations(BaseModel):
-    violations: list[Violation]
+class Violations(AnswerBody):
+    violations: list[Case]
     next_cursor: str | None
 
 
-class BoardNotice(BaseModel):
-    case: str
-    user_id: int
-    rule: str
-    deadline: str
-    status: Literal["open", "closed"]
-    opened_at: str
-    closed_at: str | None
-
-
-class Board(BaseModel):
+class Board(AnswerBody):
     notices: list[BoardNotice]
     next_cursor: str | None
 
@@ -80,14 +74,14 @@ class SetDefense(Command):
     level: Annotated[int, Field(ge=0, le=MAX_LEVEL), WHOLE]
 
 
-class DefenseLevel(BaseModel):
+class DefenseLevel(AnswerBody):
     level: int
     unowned_welcome_credits_per_day: int = Field(description="unowned registrations of a network address that are credited in a UTC day")
     bond_without_standing: bool = Field(description="a Rooms post or task claim without Bronze standing locks a refundable bond")
     says: str
 
 
-class Defense(BaseModel):
+class Defense(AnswerBody):
     level: int = Field(description="in force now")
     since: str | None = Field(description="null: never changed")
     levels: list[DefenseLevel]

@@ -6,9 +6,23 @@ close  the lock ends: status active, the review state clears; the notice and the
 
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeVar
 
-from api.areas.safety.schemas import Board, CloseCase, Defense, Notices, OpenCase, PageQuery, SetDefense, Violation, Violations
+from api.areas.safety.schemas import (
+    Board,
+    BoardNotice,
+    Case,
+    CaseStatus,
+    CloseCase,
+    Defense,
+    DefenseLevel,
+    LockNotice,
+    NewestFirst,
+    Notices,
+    OpenCase,
+    SetDefense,
+    Violations,
+)
 from api.kernel.caller import AgentCaller, BearerCaller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.defense import MAX_LEVEL, takes_bond, welcomes_a_day
 from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
@@ -19,75 +33,76 @@ from core.safety.tables import Notice, ViolationCase
 from core.times import instant_text, instant_text_or_none
 
 REFERENCE_CHARACTERS = "abcdefghijklmnopqrstuvwxyz234567"
-UNDER_REVIEW = "under review"
+
+Shown = TypeVar("Shown")
 
 # Read
 
 
-def notices(call: Call, caller: AgentCaller | OwnerCaller | BearerCaller, command: PageQuery) -> Answer[Notices]:
+def notices(call: Call, caller: AgentCaller | OwnerCaller | BearerCaller, command: NewestFirst) -> Answer[Notices]:
     """The account's inbox, newest first; an owner reads those of the owner's agents."""
     found = safety.notices_of(call.db, caller.account_id, command.cursor, command.limit + 1)
     page, next_cursor = _page([(notice.id, _notice(call, notice, case)) for notice, case in found], command.limit)
-    return Answer({"notices": page, "next_cursor": next_cursor})
+    return Answer(Notices(notices=page, next_cursor=next_cursor))
 
 
-def violations(call: Call, caller: AgentCaller | OwnerCaller | BearerCaller, command: PageQuery) -> Answer[Violations]:
+def violations(call: Call, caller: AgentCaller | OwnerCaller | BearerCaller, command: NewestFirst) -> Answer[Violations]:
     """The cases against the account, newest first; an owner reads those against the owner's agents."""
     found = safety.cases_of(call.db, caller.account_id, command.cursor, command.limit + 1)
-    page, next_cursor = _page([(case.id, _violation(case)) for case in found], command.limit)
-    return Answer({"violations": page, "next_cursor": next_cursor})
+    page, next_cursor = _page([(case.id, _case(case)) for case in found], command.limit)
+    return Answer(Violations(violations=page, next_cursor=next_cursor))
 
 
-def board(call: Call, caller: Nobody, command: PageQuery) -> Answer[Board]:
+def board(call: Call, caller: Nobody, command: NewestFirst) -> Answer[Board]:
     """Every lock, open and closed, newest first."""
     found = safety.cases(call.db, command.cursor, command.limit + 1)
-    page, next_cursor = _page([(case.id, _case(case)) for case in found], command.limit)
-    return Answer({"notices": page, "next_cursor": next_cursor})
+    page, next_cursor = _page([(case.id, _on_board(case)) for case in found], command.limit)
+    return Answer(Board(notices=page, next_cursor=next_cursor))
 
 
-def _page(found: Sequence[tuple[int, dict[str, Any]]], limit: int) -> tuple[list[dict[str, Any]], str | None]:
+def _page(found: Sequence[tuple[int, Shown]], limit: int) -> tuple[list[Shown], str | None]:
     """The page and where the next one begins; one more row than the page was asked for."""
     return [view for _, view in found[:limit]], str(found[limit - 1][0]) if len(found) > limit else None
 
 
-def _case(case: ViolationCase) -> dict[str, Any]:
-    return {
-        "case": case.reference,
-        "user_id": case.agent_id,
-        "rule": case.rule,
-        "deadline": instant_text(case.deadline_at),
-        "status": _status(case),
-        "opened_at": instant_text(case.opened_at),
-        "closed_at": instant_text_or_none(case.closed_at),
-    }
+def _on_board(case: ViolationCase) -> BoardNotice:
+    return BoardNotice(
+        case=case.reference,
+        user_id=case.agent_id,
+        rule=case.rule,
+        deadline=instant_text(case.deadline_at),
+        status=_status(case),
+        opened_at=instant_text(case.opened_at),
+        closed_at=instant_text_or_none(case.closed_at),
+    )
 
 
-def _violation(case: ViolationCase) -> dict[str, Any]:
-    return _case(case) | {"sbt_review_state": UNDER_REVIEW if case.closed_at is None else None}
+def _case(case: ViolationCase) -> Case:
+    return Case(**_on_board(case).model_dump(), sbt_review_state="under review" if case.closed_at is None else None)
 
 
-def _notice(call: Call, notice: Notice, case: ViolationCase) -> dict[str, Any]:
-    return {
-        "id": notice.id,
-        "kind": "account_lock",
-        "user_id": notice.account_id,
-        "case": case.reference,
-        "rule": case.rule,
-        "deadline": instant_text(case.deadline_at),
-        "notice_board": call.deps.base_url + call.deps.catalogue.by_key["safety.board"].path,
-        "case_status": _status(case),
-        "created_at": instant_text(notice.created_at),
-    }
+def _notice(call: Call, notice: Notice, case: ViolationCase) -> LockNotice:
+    return LockNotice(
+        id=notice.id,
+        kind="account_lock",
+        user_id=notice.account_id,
+        case=case.reference,
+        rule=case.rule,
+        deadline=instant_text(case.deadline_at),
+        notice_board=call.deps.base_url + call.deps.catalogue.by_key["safety.board"].path,
+        case_status=_status(case),
+        created_at=instant_text(notice.created_at),
+    )
 
 
-def _status(case: ViolationCase) -> str:
+def _status(case: ViolationCase) -> CaseStatus:
     return "open" if case.closed_at is None else "closed"
 
 
 # Operators
 
 
-def open_case(call: WriteCall, caller: OperatorCaller, command: OpenCase) -> Answer[Violation]:
+def open_case(call: WriteCall, caller: OperatorCaller, command: OpenCase) -> Answer[Case]:
     """Lock the agent's account. Errors: Refusal not_found, case_open; InvalidParameterError for a deadline that is past."""
     if command.deadline <= call.now:
         raise InvalidParameterError("deadline", "name a time later than now")
@@ -106,17 +121,17 @@ def open_case(call: WriteCall, caller: OperatorCaller, command: OpenCase) -> Ans
         opened_at=call.now,
         opened_by=caller.account_id,
     )
-    return Answer(_violation(safety.open_case(call.db, case)), 201)
+    return Answer(_case(safety.open_case(call.db, case)), 201)
 
 
-def close_case(call: WriteCall, caller: OperatorCaller, command: CloseCase) -> Answer[Violation]:
+def close_case(call: WriteCall, caller: OperatorCaller, command: CloseCase) -> Answer[Case]:
     """End the lock. Closing a closed case changes nothing. Errors: Refusal not_found."""
     case = safety.lock_case(call.db, command.id)
     if case is None:
         raise Refusal("not_found", f"There is no case {command.id}.", next_calls=("safety.board",))
     if case.closed_at is None:
         safety.close_case(call.db, case, caller.account_id, call.now)
-    return Answer(_violation(case))
+    return Answer(_case(case))
 
 
 # The defense level
@@ -126,11 +141,11 @@ def defense(call: Call, caller: Nobody, command: NoInput) -> Answer[Defense]:
     """The level in force, since when, and what each level does."""
     newest = safety.newest_defense_change(call.db)
     return Answer(
-        {
-            "level": 0 if newest is None else newest.level,
-            "since": instant_text_or_none(None if newest is None else newest.at),
-            "levels": [_level(call, level) for level in range(MAX_LEVEL + 1)],
-        }
+        Defense(
+            level=0 if newest is None else newest.level,
+            since=instant_text_or_none(None if newest is None else newest.at),
+            levels=[_level(call, level) for level in range(MAX_LEVEL + 1)],
+        )
     )
 
 
@@ -141,16 +156,11 @@ def set_defense(call: WriteCall, caller: OperatorCaller, command: SetDefense) ->
     return defense(call, Nobody(), NoInput())
 
 
-def _level(call: Call, level: int) -> dict[str, Any]:
+def _level(call: Call, level: int) -> DefenseLevel:
     credited = welcomes_a_day(level, call.deps.limits.welcome_per_address_per_day)
     credit = f"Of an address's unowned registrations in a UTC day, {_count(credited)} credited; an owner's first agent always is."
     bond = " A Rooms post or task claim without Bronze standing locks a refundable bond." if takes_bond(level) else ""
-    return {
-        "level": level,
-        "unowned_welcome_credits_per_day": credited,
-        "bond_without_standing": takes_bond(level),
-        "says": credit + bond,
-    }
+    return DefenseLevel(level=level, unowned_welcome_credits_per_day=credited, bond_without_standing=takes_bond(level), says=credit + bond)
 
 
 def _count(credited: int) -> str:

@@ -2,12 +2,12 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from api.kernel.fields import AccountIdText, Int, PositiveUsdc, TxHash
-from api.kernel.operation import Command
-from core.transfers.rules import USDC
+from api.kernel.operation import AnswerBody, Command
+from core.transfers.rules import USDC, Direction, Failure, ReportStatus
 
 
 def _asset(value: object) -> str:
@@ -29,7 +29,7 @@ class ReportTransfer(Command):
     direction: Literal["in", "out"]
 
 
-class Transfer(BaseModel):
+class ReportedTransfer(AnswerBody):
     """Times are UTC, amounts text with six decimals. `override_reason`: why an amount above idle was taken."""
 
     agent_id: str
@@ -37,23 +37,23 @@ class Transfer(BaseModel):
     asset: str
     amount: str
     tx_hash: str
-    direction: Literal["in", "out"]
+    direction: Direction
     reported_by: Literal["agent", "chain"]
     reported_at: str
     confirmed_at: str | None
-    status: Literal["reported", "confirmed", "failed"]
-    failure: str | None
+    status: ReportStatus
+    failure: Failure | None
     override_reason: str | None
 
 
-class Known(BaseModel):
-    """`data_issue` is there only when true: the record of the account is short of facts of the chain, for the reason beside it."""
+class AccountAnswer(AnswerBody):
+    """What is made of an account's ledger, which may lack facts of the chain."""
 
-    data_issue: bool | None = None
+    data_issue: Literal[True] | None = Field(default=None, description="there when what is shown is not the whole truth")
     data_issue_reason: str | None = None
 
 
-class Balance(Known):
+class Balance(AccountAnswer):
     """The four states of one asset on one chain. With `data_issue`, what facts of the chain move is null."""
 
     chain_id: int
@@ -68,11 +68,11 @@ class AgentBalances(Command):
     id: AccountIdText
 
 
-class Balances(Known):
+class Balances(AccountAnswer):
     balances: list[Balance]
 
 
-class TransferReported(BaseModel):
+class TransferReported(AnswerBody):
     recorded: bool
-    transfer: Transfer
+    transfer: ReportedTransfer
     balance: Balance

@@ -1,8 +1,6 @@
 """An agent reports a transfer of its own wallet; the deposit watcher holds it against the chain (docs/transfers.md)."""
 
-from typing import Any
-
-from api.areas.transfers.schemas import AgentBalances, Balances, ReportTransfer, TransferReported
+from api.areas.transfers.schemas import AgentBalances, Balance, Balances, ReportedTransfer, ReportTransfer, TransferReported
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, Refusal, WriteCall
 from core.errors import InvalidParameterError
@@ -16,11 +14,10 @@ from core.transfers import queries as repository
 from core.transfers import reports as transfer_reports
 from core.transfers.readings import balance_now, balances_now, lock_balance
 from core.transfers.reports import LOOK_MOST, Claim
-from core.transfers.rules import Direction, FourStates, State
+from core.transfers.rules import Direction, Failure, FourStates, State
 from core.transfers.tables import TransferReport
 
 ALLOW_OVERDRAFT = "allow_overdraft"
-OF_THE_CHAIN = ("idle", "in_transit", "delivered")  # what facts of the chain move
 
 
 def report(call: WriteCall, caller: AgentCaller, command: ReportTransfer) -> Answer[TransferReported]:
@@ -44,7 +41,8 @@ def report(call: WriteCall, caller: AgentCaller, command: ReportTransfer) -> Ans
     if added is None:
         raise _duplicate(call, caller, claim)
     balance = balance_now(call.db, caller.account_id, claim.chain_id, claim.asset)
-    return Answer({"recorded": True, "transfer": transfer_view(added), "balance": balance_view(claim.chain_id, claim.asset, balance)})
+    shown = balance_view(claim.chain_id, claim.asset, balance)
+    return Answer(TransferReported(recorded=True, transfer=transfer_view(added), balance=shown))
 
 
 def balances(call: Call, caller: AgentCaller | OwnerCaller, command: AgentBalances) -> Answer[Balances]:
@@ -57,7 +55,7 @@ def balances(call: Call, caller: AgentCaller | OwnerCaller, command: AgentBalanc
         raise Refusal("not_owner", f"Agent {agent.id} is not yours; its balances are for itself and its owner to read.")
     found = balances_now(call.db, agent.id)
     shown = [balance_view(chain_id, asset, Reading(balance, found.short)) for (chain_id, asset), balance in found.said.items()]
-    return Answer({"balances": shown} | found.data_issue)
+    return Answer(Balances(balances=shown, **found.data_issue))
 
 
 def _require_new(call: Call, caller: AgentCaller, claim: Claim) -> None:
@@ -71,7 +69,7 @@ def _duplicate(call: Call, caller: AgentCaller, claim: Claim) -> Refusal:
     found = repository.find_report(call.db, claim.chain_id, claim.tx_hash)
     if found is not None and found.account_id == caller.account_id:
         detail = f"You reported this transaction; it is {State(found.state).status}."
-        return Refusal("duplicate_transfer", detail, extra={"transfer": transfer_view(found)})
+        return Refusal("duplicate_transfer", detail, extra={"transfer": transfer_view(found).model_dump(mode="json")})
     detail = (
         "Another agent reported this transaction. If the transfer is yours, report it again once the chain has contradicted that report."
     )
@@ -124,32 +122,32 @@ def _allows_overdraft(call: Call, caller: AgentCaller) -> bool:
     return found is not None and (found.policy.get("auto_vs_approval") or {}).get(ALLOW_OVERDRAFT) is True
 
 
-def transfer_view(report: TransferReport) -> dict[str, Any]:
-    return {
-        "agent_id": str(report.account_id),
-        "chain_id": report.chain_id,
-        "asset": report.asset,
-        "amount": usdc_text(report.amount_e6),
-        "tx_hash": hex_of(report.tx_hash),
-        "direction": report.direction,
-        "reported_by": report.reported_by,
-        "reported_at": instant_text(report.reported_at),
-        "confirmed_at": instant_text_or_none(report.confirmed_at),
-        "status": State(report.state).status,
-        "failure": report.failure,
-        "override_reason": report.override_reason,
-    }
+def transfer_view(report: TransferReport) -> ReportedTransfer:
+    return ReportedTransfer(
+        agent_id=str(report.account_id),
+        chain_id=report.chain_id,
+        asset=report.asset,
+        amount=usdc_text(report.amount_e6),
+        tx_hash=hex_of(report.tx_hash),
+        direction=Direction(report.direction),
+        reported_by=report.reported_by,
+        reported_at=instant_text(report.reported_at),
+        confirmed_at=instant_text_or_none(report.confirmed_at),
+        status=State(report.state).status,
+        failure=None if report.failure is None else Failure(report.failure),
+        override_reason=report.override_reason,
+    )
 
 
-def balance_view(chain_id: int, asset: str, balance: Reading[FourStates]) -> dict[str, Any]:
+def balance_view(chain_id: int, asset: str, balance: Reading[FourStates]) -> Balance:
     """Of a short ledger nobody knows what came in, went out or arrived; what is reserved is not the chain's to say."""
-    known = balance.said
-    view: dict[str, Any] = {
-        "chain_id": chain_id,
-        "asset": asset,
-        "idle": usdc_text(known.idle_e6),
-        "reserved": usdc_text(known.reserved_e6),
-        "in_transit": usdc_text(known.in_transit_e6),
-        "delivered": usdc_text(known.delivered_e6),
-    }
-    return view if balance.short is None else view | dict.fromkeys(OF_THE_CHAIN) | balance.data_issue
+    known, is_whole = balance.said, balance.short is None
+    return Balance(
+        chain_id=chain_id,
+        asset=asset,
+        idle=usdc_text(known.idle_e6) if is_whole else None,
+        reserved=usdc_text(known.reserved_e6),
+        in_transit=usdc_text(known.in_transit_e6) if is_whole else None,
+        delivered=usdc_text(known.delivered_e6) if is_whole else None,
+        **balance.data_issue,
+    )

@@ -4,16 +4,15 @@ Each call that reaches the service writes one row (a policy change of the agent)
 """
 
 import threading
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel
 from sqlalchemy import func, select
 
 from api.catalogue import areas
 from api.kernel.auth import BY_KEY
 from api.kernel.caller import AgentCaller
 from api.kernel.fields import PublicId, Usdc
-from api.kernel.operation import Answer, Area, Catalogue, Command, Family, Refusal, Write, WriteCall
+from api.kernel.operation import Answer, AnswerBody, Area, Catalogue, Command, Family, Refusal, Write, WriteCall
 from api.kernel.refusals import REASONS
 from api.kernel.tool import Tool
 from core.db.engine import Database
@@ -31,7 +30,7 @@ class Probe(Command):
     n: int = 0
 
 
-class Probed(BaseModel):
+class Probed(AnswerBody):
     n: int | None = None
     amount: int | None = None
     violation: bool | None = None
@@ -50,11 +49,11 @@ class Gate:
 
 
 def operation(gate: Gate, tool: Tool | None = None) -> Write[AgentCaller, Probe, Probed]:
-    def probe(call: WriteCall, caller: AgentCaller, command: Probe) -> Answer[Any]:
+    def probe(call: WriteCall, caller: AgentCaller, command: Probe) -> Answer[Probed]:
         policies.log_change(call.db, caller.account_id, {"n": {"from": None, "to": command.n}}, call.now)
         match command.do:
             case "flag":
-                return Answer({"violation": True}, 202)
+                return Answer(Probed(violation=True), 202)
             case "refuse":
                 raise Refusal("wrong_status", "It has ended.")
             case "refuse and keep":
@@ -67,7 +66,7 @@ def operation(gate: Gate, tool: Tool | None = None) -> Write[AgentCaller, Probe,
                 raise ZeroDivisionError
             case "wait":
                 gate.wait()
-        return Answer({"n": command.n, "amount": command.amount_usdc})
+        return Answer(Probed(n=command.n, amount=command.amount_usdc))
 
     return Write(
         key="probe.write",
