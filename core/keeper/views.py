@@ -14,7 +14,7 @@ from core.blocks.queries import not_orphaned
 from core.blocks.tables import ChainBlock, Vault
 from core.errors import InvalidNumberError
 from core.hexes import address_of, bytes_of
-from core.keeper.intents import NOT_SENT
+from core.keeper.rules import NOT_SENT
 from core.keeper.tables import KeeperEnded, KeeperIntent, VaultMark
 from core.mandate.rules.terms import stop_floor_usdc_e6
 from core.mandate.tables import Mandate, MandateHead, ReplacedTerms

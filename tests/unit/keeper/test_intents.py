@@ -1,4 +1,4 @@
-"""The state machine of what is to be sent, without a database and without a chain."""
+"""What is to be sent, as rows, without a database and without a chain."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from core.chain.abi import function, hex_text
-from core.keeper.intents import TERMINAL, Intent
+from core.keeper.intents import Intent
+from core.keeper.rules import IntentState
 from core.mandate.chain import calldata
 from core.money import UsdcE6
-from keeper.intents import NEXT, State, as_anyone, filling, intent_of, is_for_anyone, live_kinds, order_of, restated
+from keeper.intents import as_anyone, filling, intent_of, is_for_anyone, live_kinds, order_of, restated
 from keeper.state import SOURCE_AT_COST, Head, Kind, VaultStatus, evidence_hash
 from keeper.views import Numbers
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
@@ -19,7 +20,7 @@ KEEPER = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
 WHEN = datetime.fromtimestamp(NOW, UTC)
 
 
-def intent(kind: Kind = Kind.STOP, state: State = State.PLANNED, intent_id: int = 1) -> Intent:
+def intent(kind: Kind = Kind.STOP, state: IntentState = IntentState.PLANNED, intent_id: int = 1) -> Intent:
     new = intent_of(reading(FLOOR).action(kind, HEAD, "at_or_below_floor"), 84532)
     fields = {name: getattr(new, name) for name in type(new).__slots__}
     return Intent(**fields, id=intent_id, state=state, created_at=WHEN)
@@ -27,19 +28,6 @@ def intent(kind: Kind = Kind.STOP, state: State = State.PLANNED, intent_id: int 
 
 def numbers(worth: int | None, status: VaultStatus | None = VaultStatus.WORKING) -> Numbers:
     return Numbers(status, None if worth is None else UsdcE6(worth), FLOOR, "vault.worth")
-
-
-# The table
-
-
-def test_next__every_state_stands_in_the_table_and_only_ends_lead_nowhere() -> None:
-    assert set(NEXT) == set(State)
-    assert {state.value for state, after in NEXT.items() if not after} == set(TERMINAL)
-
-
-def test_next__signed_bytes__are_never_signed_for_anew_nor_dropped() -> None:
-    assert State.PLANNED not in set().union(*NEXT.values())
-    assert NEXT[State.SIGNED] == {State.BROADCAST, State.MINED, State.REVERTED, State.SUPERSEDED, State.NONCE_LOST}
 
 
 # What an action says on chain
