@@ -18,8 +18,9 @@ from core.chain.abi import hex_bytes
 from core.keeper.intents import Intent, NewIntent
 from core.keeper.queue import Request
 from core.mandate.chain import calldata
+from core.mandate.rules.lifecycle import VaultStatus
 from keeper.jobs.settle import has_something_to_settle
-from keeper.state import SOURCE_AT_COST, STOPS, Action, Head, Kind, Role, VaultStatus, evidence_hash
+from keeper.state import SOURCE_AT_COST, STOPS, Action, Head, Kind, Role, evidence_hash
 from keeper.views import Numbers
 
 REQUEST_PATIENCE = timedelta(hours=1)  # with a request of the outbox that the chain refuses

@@ -7,11 +7,12 @@ from core.chain.blocks import Receipt
 from core.keeper.intents import Intent, Tx
 from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
 from core.keeper.views import SHORT
+from core.mandate.rules.lifecycle import CLOSED, VaultStatus
 from keeper.attempts import Lost, Mined, Pending, Verdict
-from keeper.state import STOPS, Kind, VaultStatus
+from keeper.state import STOPS, Kind
 
 SUCCESS = 1
-RECORDED_AS_ENDED = ("stopped", "settled", SHORT)  # a ledger that lacks facts can't say it: the vault's own word is enough
+RECORDED_AS_ENDED = (*CLOSED, SHORT)  # a ledger that lacks facts can't say it: the vault's own word is enough
 EFFECT: Mapping[str, frozenset[VaultStatus]] = {  # what a vault must be once the transaction is on chain
     **dict.fromkeys(STOPS, frozenset({VaultStatus.STOPPED, VaultStatus.SETTLED})),
     Kind.SETTLE: frozenset({VaultStatus.SETTLED}),

@@ -22,12 +22,13 @@ from core.chain.reader import VIEW_GAS
 from core.chain.rpc import Request, RpcError, RpcUnreachableError
 from core.keeper.views import SourcedMark, WatchedVault
 from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.lifecycle import VaultStatus
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.money import BPS_ONE, UnixSeconds
 from keeper import views
 from keeper.floors import Floors
 from keeper.heads import Heads
-from keeper.state import FactoryKeepers, Head, SentMark, VaultReading, VaultStatus, WrittenMark
+from keeper.state import FactoryKeepers, Head, SentMark, VaultReading, WrittenMark
 from keeper.trouble import Trouble
 from keeper.views import Ask, Numbers
 from keeper.witness import Witnesses

@@ -37,6 +37,7 @@ from core.keeper.intents import Intent, NewIntent, NewTx, Tx
 from core.keeper.rules import NEXT, ON_CHAIN, PENDING, IntentState, TxState
 from core.keeper.views import recorded_statuses
 from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds
 from keeper.apart import settled_apart
 from keeper.attempts import Pending, Slot
@@ -47,7 +48,7 @@ from keeper.moves import EFFECT, Move, confirmed, moves_by
 from keeper.observe import Observer
 from keeper.precedence import Precedence
 from keeper.sight import OTHERS_S, Sight, look
-from keeper.state import STOPS, Kind, Role, VaultStatus
+from keeper.state import STOPS, Kind, Role
 from keeper.swallowed import Taken
 from keeper.trials import ERROR_CHARACTERS
 

@@ -31,6 +31,7 @@ from core.keeper import views as watched_rows
 from core.keeper.intents import Intent, NewIntent, NewVaultMark, add_ended, forget_ended
 from core.keeper.rules import IntentState
 from core.keeper.views import WatchedVault
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, usdc_text_or_none
 from keeper.audit import Audit
 from keeper.ended import Ended
@@ -41,7 +42,7 @@ from keeper.last_resort import LastResort
 from keeper.observe import VAULTS_A_BATCH, Observer
 from keeper.order import Order
 from keeper.spared import spared
-from keeper.state import STOPS, Action, Head, KeeperState, Kind, VaultReading, VaultStatus
+from keeper.state import STOPS, Action, Head, KeeperState, Kind, VaultReading
 
 Job = Callable[[KeeperState, UnixSeconds], list[Action]]
 JOBS: tuple[Job, ...] = (settle.plan, keeper_change.plan, mark.plan)  # after the stops

@@ -64,8 +64,3 @@ WAS_MINED = (*ON_CHAIN, IntentState.DONE)  # and did what it was for, as far as 
 NOT_SENT = tuple(state for state in TERMINAL if state is not IntentState.DONE)  # ends in which a mark never reached the chain's record
 ENDS_OF_REQUEST = (IntentState.DONE, IntentState.REVERTED, IntentState.REFUSED)  # after these nothing of a request is sent any more
 HOLDING = tuple(state for state in TxState if state is not TxState.LOST)  # of a transaction whose nonce is taken while its intent is live
-
-
-def sql_list(states: tuple[IntentState, ...]) -> str:
-    """The states as SQL writes a list: ('a', 'b')."""
-    return "(" + ", ".join(f"'{state.value}'" for state in states) + ")"

@@ -7,8 +7,9 @@ from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Integer, Te
 from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.db.base import Base, Hash32, Uint256
-from core.keeper.rules import TERMINAL, IntentState, sql_list
+from core.db.base import Base, Hash32, Uint256, sql_list
+from core.keeper.rules import TERMINAL, IntentState
+from core.mandate.rules.lifecycle import CLOSED
 
 LIVE_STATES = f"state not in {sql_list(TERMINAL)}"
 
@@ -75,7 +76,7 @@ class KeeperIntent(Base):
 
     __tablename__ = "keeper_intent"
     __table_args__ = (
-        CheckConstraint(f"state in {sql_list(tuple(IntentState))}", name="state"),
+        CheckConstraint(f"state in {sql_list(IntentState)}", name="state"),
         Index("uq_keeper_intent_live", "subject", "kind", unique=True, postgresql_where=text(LIVE_STATES)),
         Index("ix_keeper_intent_state", "state"),
         Index("ix_keeper_intent_stop", "decided_block", postgresql_where=text("kind = 'stop'")),  # few among many marks
@@ -150,7 +151,7 @@ class KeeperEnded(Base):
     settles a stopped one in the grace after its end."""
 
     __tablename__ = "keeper_ended"
-    __table_args__ = (CheckConstraint("status in ('stopped', 'settled')", name="status"),)
+    __table_args__ = (CheckConstraint(f"status in {sql_list(CLOSED)}", name="status"),)
 
     chain_id: Mapped[int] = mapped_column(primary_key=True)
     vault: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)

@@ -22,7 +22,8 @@ from core.errors import SettleGraceError
 from core.mandate.chain import calldata
 from core.mandate.chain.typed_data import rules_hash
 from core.mandate.rules import limits
-from core.mandate.rules.limits import DAY_S, Effect, Refused, VaultModel, VaultStatus, left_today_usdc_e6, window_frees_at
+from core.mandate.rules.lifecycle import VaultStatus
+from core.mandate.rules.limits import DAY_S, Effect, Refused, VaultModel, left_today_usdc_e6, window_frees_at
 from core.mandate.rules.lock import StoppedBy, check_stop
 from core.mandate.rules.terms import UNPINNED, ZERO_ADDRESS, Rule, RuleKind
 from core.selectors import selector_of

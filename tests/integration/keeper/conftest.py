@@ -264,7 +264,7 @@ class Stage:
         self.chain.succeed(OPERATOR, self.chain.contracts["test_venue"], calldata.set_price(price_e6))
 
     def status(self) -> str:
-        return self.chain.reader.status(self.vault)
+        return self.chain.reader.status(self.vault).word
 
     def pass_time(self, until: int) -> None:
         """The next block's time; one block is mined."""

@@ -9,9 +9,10 @@ from core.chain.abi import function, hex_text
 from core.keeper.intents import Intent
 from core.keeper.rules import IntentState
 from core.mandate.chain import calldata
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UsdcE6
 from keeper.intents import as_anyone, filling, intent_of, is_for_anyone, live_kinds, order_of, restated
-from keeper.state import SOURCE_AT_COST, Head, Kind, VaultStatus, evidence_hash
+from keeper.state import SOURCE_AT_COST, Head, Kind, evidence_hash
 from keeper.views import Numbers
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
 

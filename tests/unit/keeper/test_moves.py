@@ -7,8 +7,9 @@ import pytest
 from core.keeper.intents import Intent
 from core.keeper.rules import IntentState
 from core.keeper.views import SHORT
+from core.mandate.rules.lifecycle import VaultStatus
 from keeper.moves import confirmed
-from keeper.state import Kind, VaultStatus
+from keeper.state import Kind
 
 VAULT = "0x" + "11" * 20
 
