@@ -24,7 +24,7 @@ from typing import Any, Protocol, TypeVar
 
 import structlog
 
-from core.chain.abi import hex_text
+from core.hexes import hex_of
 from core.keeper.intents import Intent
 from core.keeper.rules import IntentState, TxState
 from core.mandate.chain.reader import VaultReader
@@ -72,7 +72,7 @@ class Draft:
             "chainId": self.intent.chain_id,
             "nonce": self.nonce,
             "to": self.signer if self.is_filler else self.intent.to,
-            "data": "0x" if self.is_filler else hex_text(self.intent.data),
+            "data": "0x" if self.is_filler else hex_of(self.intent.data),
             "value": 0,
             "gas": self.gas,
             "maxFeePerGas": self.fees.max_fee_wei,

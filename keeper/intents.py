@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
-from core.chain.abi import hex_bytes
+from core.hexes import bytes_of
 from core.keeper.intents import Intent, NewIntent
 from core.keeper.queue import Request
 from core.mandate.chain import calldata
@@ -42,7 +42,7 @@ def intent_of(action: Action, chain_id: int) -> NewIntent:
         kind=action.kind,
         role=Role.PAUSER if action.kind is Kind.REMOVE else Role.KEEPER,
         to=action.to,
-        data=hex_bytes(_call_of(action, evidence_hash(reason))),
+        data=bytes_of(_call_of(action, evidence_hash(reason))),
         trigger_block_number=action.head.number,
         trigger_block_hash=action.head.hash,
         reason=reason,
@@ -145,7 +145,7 @@ def is_for_the_keeper(intent: Intent) -> bool:
     return intent.kind in (Kind.MARK, Kind.SETTLE) or (intent.kind in STOPS and not is_for_anyone(intent))
 
 
-ENFORCE = hex_bytes(calldata.enforce_stop_line())
+ENFORCE = bytes_of(calldata.enforce_stop_line())
 
 
 def as_anyone(intent: Intent, role: str = Role.STOP) -> Intent:

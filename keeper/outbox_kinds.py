@@ -13,10 +13,10 @@ from functools import partial
 import structlog
 from sqlalchemy.orm import Session
 
-from core.chain.abi import hex_bytes
 from core.custody.keys import CustodySigner, authorization_nonce
 from core.custody.views import payment_of_request
 from core.errors import OutsideError
+from core.hexes import bytes_of
 from core.keeper.intents import NewIntent
 from core.keeper.queue import Request
 from core.keeper.rules import IntentState
@@ -89,6 +89,6 @@ def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
         until, nonce = int(transfer.expires_at.timestamp()), authorization_nonce(transfer.key)
         message = (wallet.address, transfer.to, transfer.amount_usdc_e6, 0, until, nonce)
         signature = signer.sign_digest(wallet, typed_data.transfer_authorization_digest(usdc, request.chain_id, *message))
-        return hex_bytes(calldata.transfer_with_authorization(*message, signature))
+        return bytes_of(calldata.transfer_with_authorization(*message, signature))
 
     return build

@@ -26,12 +26,12 @@ import structlog
 from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
-from core.chain.abi import hex_text
 from core.chain.rpc import RpcError
 from core.chain.signer import Signer
 from core.custody.views import void_requests, void_requests_held
 from core.db.engine import Database, WriteSession
 from core.errors import MandateError, OutsideError
+from core.hexes import hex_of
 from core.keeper import intents as rows
 from core.keeper.intents import Intent, NewIntent, NewTx, Tx
 from core.keeper.rules import NEXT, ON_CHAIN, PENDING, IntentState, TxState
@@ -322,7 +322,7 @@ class Sender:
             signer=draft.signer,
             nonce=draft.nonce,
             raw=raw,
-            hash=hex_text(keccak(raw)),
+            hash=hex_of(keccak(raw)),
             max_fee_wei=draft.fees.max_fee_wei,
             max_priority_fee_wei=draft.fees.max_priority_fee_wei,
             offered_block=sight.head.number,
@@ -342,7 +342,7 @@ class Sender:
         if not due:
             return False
         rpc = self._reader.rpc
-        requests = [("eth_sendRawTransaction", [hex_text(tx.raw)]) for tx in due]
+        requests = [("eth_sendRawTransaction", [hex_of(tx.raw)]) for tx in due]
         answers = settled_apart(rpc, requests)
         if to_all:
             rpc.batch_of_others(requests, OTHERS_S)

@@ -15,13 +15,13 @@ from core.chain.abi import (
     decode_values,
     encode_values,
     function,
-    hex_bytes,
 )
 from core.chain.abi_text import call_by_signature
 from core.chain.reader import LATEST, VIEW_GAS, At, ChainReader, _output_of, block_argument
 from core.chain.refusals import failure_of
 from core.chain.results import Parse
 from core.chain.rpc import RpcRefusedError, RpcRevertedError
+from core.hexes import bytes_of
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import Call
 from core.mandate.chain.vault_sight import VIEWS, NotSeenError, seen_of
@@ -217,7 +217,7 @@ class VaultReader(ChainReader):
     def lock(self, vault: str, at: At = LATEST) -> Lock:
         withdrawable, reason, until = self._vault(vault, "lock", at)
         try:
-            return Lock(withdrawable, hex_bytes(reason).rstrip(b"\0").decode("ascii"), until)
+            return Lock(withdrawable, bytes_of(reason).rstrip(b"\0").decode("ascii"), until)
         except UnicodeDecodeError as error:
             raise AbiDecodeError(f"{reason} is no reason in ASCII") from error
 
@@ -264,7 +264,7 @@ class VaultReader(ChainReader):
 
     def check(self, vault: str, calls: Sequence[Call], at: At = LATEST) -> bytes:
         """The error data that the agent's execute or executeBatch would revert with; empty: the vault would let it pass."""
-        return hex_bytes(str(self._read("MandateVault", "check", vault, at, [(c.target, c.max_spend, c.data) for c in calls])))
+        return bytes_of(str(self._read("MandateVault", "check", vault, at, [(c.target, c.max_spend, c.data) for c in calls])))
 
     # Adapters and USDC
 

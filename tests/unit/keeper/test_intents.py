@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.chain.abi import function, hex_text
+from core.chain.abi import function
+from core.hexes import hex_of
 from core.keeper.intents import Intent
 from core.keeper.rules import IntentState
 from core.mandate.chain import calldata
@@ -37,7 +38,7 @@ def numbers(worth: int | None, status: VaultStatus | None = VaultStatus.WORKING)
 def test_intent_of__is_the_vaults_mark_with_worth_height_and_evidence() -> None:
     action = reading(FLOOR).action(Kind.STOP, HEAD, "at_or_below_floor")
     new = intent_of(action, 84532)
-    worth, as_of_block, evidence = function("MandateVault", "mark").decode_input(hex_text(new.data))
+    worth, as_of_block, evidence = function("MandateVault", "mark").decode_input(hex_of(new.data))
     assert (new.to, worth, as_of_block) == (VAULT, FLOOR, HEAD.number)
     assert evidence == evidence_hash(new.reason)
     assert new.reason["worth_usdc"] == "950.000000"
@@ -54,7 +55,7 @@ def test_evidence_hash__does_not_depend_on_the_order_of_keys() -> None:
 def test_restated__stop_still_due__says_the_numbers_of_now() -> None:
     fresh = restated(intent(), numbers(FLOOR - 5), LATER)
     assert fresh is not None
-    assert function("MandateVault", "mark").decode_input(hex_text(fresh.data))[:2] == (FLOOR - 5, LATER.number)
+    assert function("MandateVault", "mark").decode_input(hex_of(fresh.data))[:2] == (FLOOR - 5, LATER.number)
     assert (fresh.trigger_block_number, fresh.trigger_block_hash) == (LATER.number, LATER.hash)
 
 
@@ -97,12 +98,12 @@ def test_restated__worth_became_at_cost__the_reason_and_the_evidence_say_so() ->
     at_cost = restated(intent(), replace(numbers(FLOOR), source=SOURCE_AT_COST), LATER)
     assert at_cost is not None
     assert at_cost.reason["source"] == "vault.worth_at_cost"
-    assert function("MandateVault", "mark").decode_input(hex_text(at_cost.data))[2] == evidence_hash(at_cost.reason)
+    assert function("MandateVault", "mark").decode_input(hex_of(at_cost.data))[2] == evidence_hash(at_cost.reason)
 
 
 def test_as_anyone__is_what_anyone_may_send() -> None:
     own = as_anyone(intent())
-    assert (own.role, hex_text(own.data)) == ("stop", calldata.enforce_stop_line())
+    assert (own.role, hex_of(own.data)) == ("stop", calldata.enforce_stop_line())
 
 
 # Order

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from core.chain.abi import function, hex_bytes
+from core.chain.abi import function
+from core.hexes import bytes_of
 from core.keeper.views import watched_vaults
 from core.mandate.chain import calldata
 from core.mandate.chain.vault_address import vault_address
@@ -203,6 +204,6 @@ def test_an_agent_that_stops_before_the_money_lands__has_ended_nothing(live: Liv
     live.follower.catch_up()
     assert (race.status, race.said_by_chain("latest")) == ("working", "working")
     stop = live.owners(race.mandate_id, "stop-call")
-    assert (stop["to"], hex_bytes(stop["data"])) == (race.vault, hex_bytes(calldata.stop("owner")))
+    assert (stop["to"], bytes_of(stop["data"])) == (race.vault, bytes_of(calldata.stop("owner")))
     live.send(OWNER, stop)
     assert race.status == "stopped"
