@@ -4,6 +4,7 @@ Law: nothing here reads a clock; `now` is an argument everywhere.
 """
 
 from datetime import UTC, datetime, time, timedelta
+from functools import lru_cache
 
 DAY_S = 86_400
 
@@ -41,6 +42,13 @@ def whole_second(at: datetime) -> datetime:
 def instant_text(at: datetime) -> str:
     """Write an aware time as the API does, fractions of a second cut off: `"2026-01-01T00:00:00Z"`."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@lru_cache(maxsize=4_096)
+def exact_instant_text(at: datetime) -> str:
+    """Write an aware time as hashed records do, always with six decimals, so that equal times are equal text:
+    `"2026-02-02T09:00:00.000000Z"`."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def instant_text_or_none(at: datetime | None) -> str | None:

@@ -9,9 +9,10 @@ from itertools import islice
 
 import structlog
 
+from core.mandate.rules.lifecycle import VaultStatus
 from keeper.jobs.stop_line import is_fallen
 from keeper.observe import Observer
-from keeper.state import KeeperState, VaultReading, VaultStatus
+from keeper.state import KeeperState, VaultReading
 
 LEAST_A_TICK, SHARE = 20, 50  # so many vaults, or the fiftieth of them: each one within fifty ticks
 FIRST = 20  # and so many of those nearest to their floors

@@ -25,13 +25,14 @@ from typing import Any, Protocol, TypeVar
 
 import structlog
 
-from core.chain.abi import hex_text
+from core.hexes import hex_of
 from core.keeper.gas import FILLER_GAS
 from core.keeper.intents import Intent
+from core.keeper.rules import IntentState, TxState
 from core.mandate.chain.reader import VaultReader
 from keeper.attempts import Fees, Slot, first_free_nonce
 from keeper.funds import STOP_GAS, STOPS_WANTED
-from keeper.intents import ENFORCE, State, as_anyone, is_for_anyone, is_for_the_keeper, order_of, restated
+from keeper.intents import ENFORCE, as_anyone, is_for_anyone, is_for_the_keeper, order_of, restated
 from keeper.market import Market, Offer, market
 from keeper.observe import Observer
 from keeper.sight import Sight
@@ -73,7 +74,7 @@ class Draft:
             "chainId": self.intent.chain_id,
             "nonce": self.nonce,
             "to": self.signer if self.is_filler else self.intent.to,
-            "data": "0x" if self.is_filler else hex_text(self.intent.data),
+            "data": "0x" if self.is_filler else hex_of(self.intent.data),
             "value": 0,
             "gas": self.gas,
             "maxFeePerGas": self.fees.max_fee_wei,
@@ -239,7 +240,7 @@ class Drafter:
         are planned are dropped, and the nonces of those that were signed are filled.
         Errors: RpcError, NoHeadError.
         """
-        planned = sorted((i for i in live if i.state == State.PLANNED and self._has_key(i)), key=order_of)
+        planned = sorted((i for i in live if i.state is IntentState.PLANNED and self._has_key(i)), key=order_of)
         urgent = [i for i in planned if i.kind in URGENT]
         overdue = {} if urgent_alone else dict(self._overdue(live, sight))
         unknown = {} if urgent_alone else dict(self._unknown(live, sight))
@@ -376,7 +377,7 @@ class Drafter:
         kinds, seen = {intent.id: intent.kind for intent in live}, sight.seen
         for slot in sight.pending:
             newest, kind = slot.newest, kinds.get(slot.newest.intent_id)
-            was_orphaned = newest.state == "mined"  # it goes out again as it is first
+            was_orphaned = newest.state is TxState.MINED  # it goes out again as it is first
             if kind is None or was_orphaned or slot.signer not in self._addresses.values():
                 continue
             waited = sight.head.number - newest.offered_block
@@ -451,7 +452,7 @@ def _restated(intent: Intent, numbers: Numbers | None, sight: Sight) -> Intent |
     """As `restated`; an intent whose row cannot be used is none that anybody needs: what it was for is planned anew."""
 
     def of_now() -> Intent | None:
-        if intent.kind == Kind.FILL and intent.state == State.PLANNED and not _is_in_gap(intent, sight):
+        if intent.kind == Kind.FILL and intent.state is IntentState.PLANNED and not _is_in_gap(intent, sight):
             return None
         return restated(intent, numbers, sight.head)
 

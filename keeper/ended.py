@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from core.db.engine import Database
 from core.keeper.intents import ended_statuses, some_ended
 from core.keeper.views import recorded_statuses
+from core.mandate.rules.lifecycle import CLOSED, OF_VAULT, Status, VaultStatus
 from keeper.observe import Observer
-from keeper.state import KeeperState, VaultStatus
+from keeper.state import KeeperState
 
-ENDS = {VaultStatus.STOPPED: "stopped", VaultStatus.SETTLED: "settled"}
+ENDS = {vault: status for vault, status in OF_VAULT.items() if status in CLOSED}
 MOST_A_TICK = 100
 AGAIN_A_TICK = 50
 NEEDED = 2  # voices; the record is one
-WORKING = "working"  # as the record has it
 
 
 class Ended:
@@ -71,7 +71,7 @@ class Ended:
         with self._database.read() as session:
             recorded = recorded_statuses(session, self._observer.chain_id, said)
         is_alone = not self._observer.witnesses.are_several
-        voices = Counter(v for v in said if recorded.get(v) == WORKING or (is_alone and recorded.get(v) not in ENDS.values()))
+        voices = Counter(v for v in said if recorded.get(v) == Status.WORKING or (is_alone and recorded.get(v) not in ENDS.values()))
         for one in self._observer.statuses_of_each(said, "latest"):
             voices.update(vault for vault, status in one.items() if status not in ENDS)
         return [vault for vault in said if voices[vault] >= NEEDED]

@@ -1,14 +1,4 @@
-"""What is to be sent, as rows, and the states that it goes through.
-
-    planned --> signed --> broadcast --> mined --> safe --> done
-      |  |         |           |  ^        |  |      |
-      |  |         +-----------+  +--------+--|------+    (its block was orphaned: the same bytes go out again)
-      |  |         |           |           |  |
-      |  |         |           +--> reverted <+           (it was mined and failed, or did not do what it was for)
-      |  |         +-----------+--> superseded            (what took its nonce served another purpose of ours)
-      |  |         +-----------+--> nonce_lost            (a transaction that is not ours took its nonce, or it is out of reach)
-      |  +--> superseded                                  (nobody needs it any more)
-      +-----> refused                                     (a request of the outbox that the chain refuses for too long)
+"""What is to be sent, as rows; the states that it goes through are core.keeper.rules.
 
 Laws
 - Signed bytes are committed before they are sent. No state leads from `signed` back to `planned`: a crash at any point costs
@@ -23,46 +13,17 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
-from enum import StrEnum
 
-from core.chain.abi import hex_bytes
+from core.hexes import bytes_of
 from core.keeper.intents import Intent, NewIntent
 from core.keeper.queue import Request
 from core.mandate.chain import calldata
+from core.mandate.rules.lifecycle import VaultStatus
 from keeper.jobs.settle import has_something_to_settle
-from keeper.state import SOURCE_AT_COST, STOPS, Action, Head, Kind, Role, VaultStatus, evidence_hash
+from keeper.state import SOURCE_AT_COST, STOPS, Action, Head, Kind, Role, evidence_hash
 from keeper.views import Numbers
 
-
-class State(StrEnum):
-    PLANNED = "planned"
-    SIGNED = "signed"
-    BROADCAST = "broadcast"
-    MINED = "mined"
-    SAFE = "safe"
-    DONE = "done"
-    REVERTED = "reverted"
-    SUPERSEDED = "superseded"
-    NONCE_LOST = "nonce_lost"
-    REFUSED = "refused"
-
-
-_ENDS_OF_SENT = {State.MINED, State.REVERTED, State.SUPERSEDED, State.NONCE_LOST}
-NEXT: dict[State, frozenset[State]] = {
-    State.PLANNED: frozenset({State.SIGNED, State.SUPERSEDED, State.REFUSED}),
-    State.SIGNED: frozenset({State.BROADCAST, *_ENDS_OF_SENT}),
-    State.BROADCAST: frozenset(_ENDS_OF_SENT),
-    State.MINED: frozenset({State.SAFE, State.DONE, State.BROADCAST, State.REVERTED, State.SUPERSEDED, State.NONCE_LOST}),
-    State.SAFE: frozenset({State.DONE, State.BROADCAST, State.REVERTED, State.SUPERSEDED, State.NONCE_LOST}),
-    State.DONE: frozenset(),
-    State.REVERTED: frozenset(),
-    State.SUPERSEDED: frozenset(),
-    State.NONCE_LOST: frozenset(),
-    State.REFUSED: frozenset(),
-}
-PENDING = (State.SIGNED, State.BROADCAST)
 REQUEST_PATIENCE = timedelta(hours=1)  # with a request of the outbox that the chain refuses
-ON_CHAIN = (State.MINED, State.SAFE)
 _ORDER = [kind.value for kind in Kind]
 
 
@@ -81,7 +42,7 @@ def intent_of(action: Action, chain_id: int) -> NewIntent:
         kind=action.kind,
         role=Role.PAUSER if action.kind is Kind.REMOVE else Role.KEEPER,
         to=action.to,
-        data=hex_bytes(_call_of(action, evidence_hash(reason))),
+        data=bytes_of(_call_of(action, evidence_hash(reason))),
         trigger_block_number=action.head.number,
         trigger_block_hash=action.head.hash,
         reason=reason,
@@ -184,7 +145,7 @@ def is_for_the_keeper(intent: Intent) -> bool:
     return intent.kind in (Kind.MARK, Kind.SETTLE) or (intent.kind in STOPS and not is_for_anyone(intent))
 
 
-ENFORCE = hex_bytes(calldata.enforce_stop_line())
+ENFORCE = bytes_of(calldata.enforce_stop_line())
 
 
 def as_anyone(intent: Intent, role: str = Role.STOP) -> Intent:

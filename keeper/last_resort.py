@@ -18,8 +18,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from core.db.engine import Database
 from core.keeper import views as watched_rows
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import BPS_ONE, UnixSeconds
-from keeper.state import Action, KeeperState, Kind, VaultReading, VaultStatus
+from keeper.state import Action, KeeperState, Kind, VaultReading
 from keeper.witness import VAULTS_A_PART, Witnesses
 
 FALLEN_S = 60

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 
 from core.chain.blocks import Receipt
 from core.keeper.intents import Intent, Tx
+from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
 from core.keeper.views import SHORT
+from core.mandate.rules.lifecycle import CLOSED, VaultStatus
 from keeper.attempts import Lost, Mined, Pending, Verdict
-from keeper.intents import ON_CHAIN, PENDING, State
-from keeper.state import STOPS, Kind, VaultStatus
+from keeper.state import STOPS, Kind
 
 SUCCESS = 1
-RECORDED_AS_ENDED = ("stopped", "settled", SHORT)  # a ledger that lacks facts can't say it: the vault's own word is enough
+RECORDED_AS_ENDED = (*CLOSED, SHORT)  # a ledger that lacks facts can't say it: the vault's own word is enough
 EFFECT: Mapping[str, frozenset[VaultStatus]] = {  # what a vault must be once the transaction is on chain
     **dict.fromkeys(STOPS, frozenset({VaultStatus.STOPPED, VaultStatus.SETTLED})),
     Kind.SETTLE: frozenset({VaultStatus.SETTLED}),
@@ -23,8 +24,8 @@ class Move:
     """An intent's next state, and what becomes of its attempts: (attempt, state, receipt)."""
 
     intent: Intent
-    state: State
-    attempts: tuple[tuple[Tx, str, Receipt | None], ...] = ()
+    state: IntentState
+    attempts: tuple[tuple[Tx, TxState, Receipt | None], ...] = ()
 
 
 def moves_by(verdict: Verdict, live: Mapping[int, Intent], head_number: int) -> Iterator[Move]:
@@ -39,12 +40,12 @@ def _move_by(verdict: Verdict, intent: Intent, head_number: int) -> Move | None:
     own = tuple(tx for tx in verdict.slot.attempts if tx.intent_id == intent.id)
     match verdict:
         case Lost():
-            return Move(intent, State.NONCE_LOST, tuple((tx, "lost", None) for tx in own))
+            return Move(intent, IntentState.NONCE_LOST, tuple((tx, TxState.LOST, None) for tx in own))
         case Pending():
             return _pending_move(verdict, intent, own, head_number)
     if verdict.tx.intent_id != intent.id or verdict.tx.is_filler:
-        ends = (("mined", verdict.receipt) if tx is verdict.tx else ("lost", None) for tx in own)
-        return Move(intent, State.SUPERSEDED, tuple((tx, *end) for tx, end in zip(own, ends, strict=True)))
+        ends = ((TxState.MINED, verdict.receipt) if tx is verdict.tx else (TxState.LOST, None) for tx in own)
+        return Move(intent, IntentState.SUPERSEDED, tuple((tx, *end) for tx, end in zip(own, ends, strict=True)))
     return _mined_move(verdict, intent, own)
 
 
@@ -55,42 +56,42 @@ def _pending_move(verdict: Pending, intent: Intent, own: Sequence[Tx], head_numb
     if intent.state in ON_CHAIN and verdict.is_seen:
         return None  # one node's word takes nothing back
     if intent.state in ON_CHAIN:
-        again = (replace(newest, offered_block=head_number), "broadcast", None)
-        return Move(intent, State.BROADCAST, (again, *_orphaned(own, newest)))
+        again = (replace(newest, offered_block=head_number), TxState.BROADCAST, None)
+        return Move(intent, IntentState.BROADCAST, (again, *_orphaned(own, newest)))
     unreached = [replace(tx, offered_block=head_number) for tx in own if tx.offered_block > head_number]
     offered = {tx.id: (tx, tx.state, None) for tx in unreached}
-    if newest.id == verdict.slot.newest.id and newest.state == "signed" and not verdict.unknown:
-        offered[newest.id] = (offered.get(newest.id, (newest,))[0], "broadcast", None)
-        return Move(intent, State.BROADCAST, tuple(offered.values()))
-    return Move(intent, State(intent.state), tuple(offered.values())) if offered else None
+    if newest.id == verdict.slot.newest.id and newest.state is TxState.SIGNED and not verdict.unknown:
+        offered[newest.id] = (offered.get(newest.id, (newest,))[0], TxState.BROADCAST, None)
+        return Move(intent, IntentState.BROADCAST, tuple(offered.values()))
+    return Move(intent, intent.state, tuple(offered.values())) if offered else None
 
 
-def _orphaned(own: Sequence[Tx], but: Tx) -> tuple[tuple[Tx, str, Receipt | None], ...]:
+def _orphaned(own: Sequence[Tx], but: Tx) -> tuple[tuple[Tx, TxState, Receipt | None], ...]:
     """Other attempts of this nonce that were mined in a block that is gone: one of a nonce is mined, and its row says so."""
-    return tuple((tx, "broadcast", None) for tx in own if tx.state == "mined" and tx.id != but.id)
+    return tuple((tx, TxState.BROADCAST, None) for tx in own if tx.state is TxState.MINED and tx.id != but.id)
 
 
 def _mined_move(verdict: Mined, intent: Intent, own: Sequence[Tx]) -> Move | None:
     receipt, tx = verdict.receipt, verdict.tx
     if receipt.status != SUCCESS:
-        return Move(intent, State.REVERTED, ((tx, "mined", receipt),))
+        return Move(intent, IntentState.REVERTED, ((tx, TxState.MINED, receipt),))
     if intent.state in PENDING:
-        return Move(intent, State.MINED, ((tx, "mined", receipt),))
+        return Move(intent, IntentState.MINED, ((tx, TxState.MINED, receipt),))
     if tx.mined_block_hash == receipt.block_hash:
         return None
     # It stands in another block now: what was safe is to be looked at from the start.
-    state = State.BROADCAST if intent.state == State.SAFE else State.MINED
-    return Move(intent, state, ((tx, "mined", receipt), *_orphaned(own, tx)))
+    state = IntentState.BROADCAST if intent.state is IntentState.SAFE else IntentState.MINED
+    return Move(intent, state, ((tx, TxState.MINED, receipt), *_orphaned(own, tx)))
 
 
-def confirmed(intent: Intent, status: VaultStatus | None, recorded: str | None) -> State | None:
+def confirmed(intent: Intent, status: VaultStatus | None, recorded: str | None) -> IntentState | None:
     """The next state of an intent that is on chain below the head; None when the vault or the record has to say more."""
     wanted = EFFECT.get(intent.kind)
     if intent.kind == Kind.MARK:
-        return State.DONE
+        return IntentState.DONE
     if wanted is not None and status is not None and status not in wanted:
-        return State.REVERTED
-    if intent.state == State.MINED:
-        return State.SAFE
+        return IntentState.REVERTED
+    if intent.state is IntentState.MINED:
+        return IntentState.SAFE
     is_done = wanted is None or (status is not None and recorded in RECORDED_AS_ENDED)
-    return State.DONE if is_done else None
+    return IntentState.DONE if is_done else None

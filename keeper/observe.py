@@ -16,18 +16,20 @@ from functools import partial
 from typing import Any
 
 from core.chain import results
-from core.chain.abi import AbiDecodeError, function, hex_bytes
+from core.chain.abi import AbiDecodeError, function
 from core.chain.blocks import BlockHeader
 from core.chain.reader import VIEW_GAS
 from core.chain.rpc import Request, RpcError, RpcUnreachableError
+from core.hexes import bytes_of
 from core.keeper.views import SourcedMark, WatchedVault
 from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.lifecycle import VaultStatus
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.money import BPS_ONE, UnixSeconds
 from keeper import views
 from keeper.floors import Floors
 from keeper.heads import Heads
-from keeper.state import FactoryKeepers, Head, SentMark, VaultReading, VaultStatus, WrittenMark
+from keeper.state import FactoryKeepers, Head, SentMark, VaultReading, WrittenMark
 from keeper.trouble import Trouble
 from keeper.views import Ask, Numbers
 from keeper.witness import Witnesses
@@ -213,8 +215,8 @@ class Observer:
         if not (isinstance(named, str) and isinstance(pending, str)):  # an error stands in its place
             return None
         try:
-            (named_address,) = _KEEPER.decode_output(hex_bytes(named))
-            proposed, eta = _PENDING.decode_output(hex_bytes(pending))
+            (named_address,) = _KEEPER.decode_output(bytes_of(named))
+            proposed, eta = _PENDING.decode_output(bytes_of(pending))
         except (AbiDecodeError, ValueError):
             return None
         return FactoryKeepers(factory, named_address, None if proposed == ZERO_ADDRESS else proposed, UnixSeconds(eta))

@@ -11,8 +11,9 @@ Laws
 from collections.abc import Callable, Iterable, Sequence
 
 from core.keeper.views import WatchedVault
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import BPS_ONE, UnixSeconds
-from keeper.state import VaultReading, VaultStatus
+from keeper.state import VaultReading
 
 UNFUNDED_S = 15.0
 OVER_S, MOST_OVER_A_TICK = 3_600.0, 50

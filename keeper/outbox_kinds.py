@@ -13,14 +13,15 @@ from functools import partial
 import structlog
 from sqlalchemy.orm import Session
 
-from core.chain.abi import hex_bytes
 from core.custody.keys import CustodySigner, authorization_nonce
 from core.custody.views import payment_of_request
 from core.errors import OutsideError
+from core.hexes import bytes_of
 from core.keeper.intents import NewIntent
 from core.keeper.queue import Request
+from core.keeper.rules import IntentState
 from core.mandate.chain import calldata, typed_data
-from keeper.intents import State, intent_of_request
+from keeper.intents import intent_of_request
 from keeper.spared import spared
 from keeper.state import Head, Role
 
@@ -44,18 +45,18 @@ class OutboxPlanner:
     builders: Mapping[str, Builder] = field(default_factory=dict)
     _told: set[int] = field(default_factory=set)
 
-    def intent(self, session: Session, request: Request, head: Head, now: datetime) -> tuple[NewIntent, State] | None:
+    def intent(self, session: Session, request: Request, head: Head, now: datetime) -> tuple[NewIntent, IntentState] | None:
         """What is to be written down of a request: planned, or ended before it began. None: it cannot be built now."""
         return spared(partial(self._intent, session, request, head, now), request=request.id, kind=request.kind)
 
-    def _intent(self, session: Session, request: Request, head: Head, now: datetime) -> tuple[NewIntent, State] | None:
+    def _intent(self, session: Session, request: Request, head: Head, now: datetime) -> tuple[NewIntent, IntentState] | None:
         if request.data is None:
             request = replace(request, role=Role.CUSTODY)
         try:
-            return intent_of_request(request, self._data(session, request, now), head), State.PLANNED
+            return intent_of_request(request, self._data(session, request, now), head), IntentState.PLANNED
         except LapsedError as error:
             log.warning("request lapsed", request=request.id, kind=request.kind, why=str(error))
-            return intent_of_request(request, b"", head), State.REFUSED
+            return intent_of_request(request, b"", head), IntentState.REFUSED
         except OutsideError as error:
             if request.id not in self._told:
                 log.error("request waits", request=request.id, kind=request.kind, why=str(error))
@@ -88,6 +89,6 @@ def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
         until, nonce = int(transfer.expires_at.timestamp()), authorization_nonce(transfer.key)
         message = (wallet.address, transfer.to, transfer.amount_usdc_e6, 0, until, nonce)
         signature = signer.sign_digest(wallet, typed_data.transfer_authorization_digest(usdc, request.chain_id, *message))
-        return hex_bytes(calldata.transfer_with_authorization(*message, signature))
+        return bytes_of(calldata.transfer_with_authorization(*message, signature))
 
     return build

@@ -27,28 +27,30 @@ import structlog
 from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
-from core.chain.abi import hex_text
 from core.chain.rpc import RpcError
 from core.chain.signer import Signer
 from core.custody import views as custody
 from core.custody.views import void_requests_held
 from core.db.engine import Database, WriteSession
 from core.errors import MandateError, OutsideError
+from core.hexes import hex_of
 from core.keeper import intents as rows
 from core.keeper.intents import Intent, NewIntent, NewTx, Tx
+from core.keeper.rules import NEXT, ON_CHAIN, PENDING, IntentState, TxState
 from core.keeper.views import recorded_statuses
 from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds
 from keeper.apart import settled_apart
 from keeper.attempts import Pending, Slot
 from keeper.counts import Counts
 from keeper.drafts import URGENT, Allowance, Caps, Draft, Drafter
-from keeper.intents import NEXT, ON_CHAIN, PENDING, REQUEST_PATIENCE, State, filling, second_of
+from keeper.intents import REQUEST_PATIENCE, filling, second_of
 from keeper.moves import EFFECT, Move, confirmed, moves_by
 from keeper.observe import Observer
 from keeper.precedence import Precedence
 from keeper.sight import OTHERS_S, Sight, look
-from keeper.state import STOPS, Kind, Role, VaultStatus
+from keeper.state import STOPS, Kind, Role
 from keeper.swallowed import Taken
 from keeper.trials import ERROR_CHARACTERS
 
@@ -149,7 +151,7 @@ class Sender:
         sight = self._look(live)
         by_id = {intent.id: intent for intent in live}
         moves = [move for verdict in sight.verdicts for move in moves_by(verdict, by_id, sight.head.number)]
-        if any(move.state == State.REVERTED and move.intent.kind in STOPS for move in moves):
+        if any(move.state is IntentState.REVERTED and move.intent.kind in STOPS for move in moves):
             self._observer.heads.failed()
         live = self._committed(live, moves, now)
         while moves := list(self._confirmations(live, sight)):
@@ -163,7 +165,7 @@ class Sender:
         for intent, receipt in later:
             state = confirmed(intent, statuses.get(intent.vault or ""), recorded.get(intent.vault or ""))
             is_safe = sight.safe_block is not None and receipt.block_number <= sight.safe_block
-            if state is not None and (state is not State.SAFE or is_safe):
+            if state is not None and (state is not IntentState.SAFE or is_safe):
                 yield Move(intent, state)
 
     def _effects(self, intents: Sequence[Intent], sight: Sight) -> tuple[dict[str, VaultStatus | None], dict[str, str]]:
@@ -235,7 +237,7 @@ class Sender:
         """Each turn is signed, committed and sent before the next one is drafted. True when the node took anything."""
         age_s, after, has_sent = sight.head.age_s(UnixSeconds(int(now.timestamp()))), list(live), False
         if age_s > self._max_head_age_s:
-            if any(intent.state == State.PLANNED for intent in live):
+            if any(intent.state is IntentState.PLANNED for intent in live):
                 log.warning("nothing is signed, the head is stale", head=sight.head.number, head_age_s=age_s)
             self._reader.rpc.distrust("stale")
             return after, False
@@ -254,7 +256,7 @@ class Sender:
         for turn in turns:
             signed = list(self._bytes_of(turn.drafts, sight, failed))
             drafted |= {draft.intent.id for draft in turn.drafts}
-            moves = [*(Move(intent, State.SUPERSEDED) for intent in turn.unneeded), *_given_up(turn.given_up, after)]
+            moves = [*(Move(intent, IntentState.SUPERSEDED) for intent in turn.unneeded), *_given_up(turn.given_up, after)]
             with self._commit() as may:
                 signed = signed if may else []
                 try:
@@ -266,7 +268,7 @@ class Sender:
             self._sign()
         if urgent_alone:
             return after, has_sent
-        refused = [Move(i, State.REFUSED) for i in after if i.id not in drafted and _is_refused(i, now)]
+        refused = [Move(i, IntentState.REFUSED) for i in after if i.id not in drafted and _is_refused(i, now)]
         return self._committed(after, refused, now), has_sent
 
     def _void(self, live: Sequence[Intent]) -> frozenset[int]:
@@ -291,7 +293,7 @@ class Sender:
 
     def _without_hopeless(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
         """Without what is planned once more although it reverted so often in a day: whose word it was must not burn the keeper's ETH."""
-        doubted = [i for i in live if i.kind in (Kind.SETTLE, Kind.ACCEPT) and i.state == State.PLANNED]
+        doubted = [i for i in live if i.kind in (Kind.SETTLE, Kind.ACCEPT) and i.state is IntentState.PLANNED]
         if not doubted:
             return list(live)
         with self._database.read() as session:
@@ -319,7 +321,7 @@ class Sender:
 
     def _reverted(self, live: Sequence[Intent]) -> dict[str, int]:
         """How many stops of the vaults with a stop to sign reverted: whoever can make `enforceStopLine` revert can do it again."""
-        vaults = {i.vault for i in live if i.kind in STOPS and i.state == State.PLANNED and i.vault is not None}
+        vaults = {i.vault for i in live if i.kind in STOPS and i.state is IntentState.PLANNED and i.vault is not None}
         if not vaults:
             return {}
         with self._database.read() as session:
@@ -332,7 +334,7 @@ class Sender:
             signer=draft.signer,
             nonce=draft.nonce,
             raw=raw,
-            hash=hex_text(keccak(raw)),
+            hash=hex_of(keccak(raw)),
             max_fee_wei=draft.fees.max_fee_wei,
             max_priority_fee_wei=draft.fees.max_priority_fee_wei,
             offered_block=sight.head.number,
@@ -352,7 +354,7 @@ class Sender:
         if not due:
             return False
         rpc = self._reader.rpc
-        requests = [("eth_sendRawTransaction", [hex_text(tx.raw)]) for tx in due]
+        requests = [("eth_sendRawTransaction", [hex_of(tx.raw)]) for tx in due]
         answers = settled_apart(rpc, requests)
         if to_all:
             rpc.batch_of_others(requests, OTHERS_S)
@@ -414,7 +416,7 @@ class Sender:
                     after[draft.intent.id] = self._keep(session, draft, tx, now)
         for move in moves:
             _tell(move)
-        return [intent for intent in after.values() if NEXT[State(intent.state)]]
+        return [intent for intent in after.values() if NEXT[intent.state]]
 
     def _require_not_void(self, session: WriteSession, signed: Sequence[tuple[Draft, NewTx]]) -> None:
         requests = [draft.intent.outbox_id for draft, _ in signed if draft.intent.outbox_id is not None and not draft.is_filler]
@@ -424,21 +426,21 @@ class Sender:
 
     def _move(self, session: WriteSession, move: Move, now: datetime) -> Intent:
         if move.state != move.intent.state:
-            assert move.state in NEXT[State(move.intent.state)], (move.intent.state, move.state)
-            self._change(session, replace(move.intent, state=move.state.value), move.intent.state, now)
+            assert move.state in NEXT[move.intent.state], (move.intent.state, move.state)
+            self._change(session, replace(move.intent, state=move.state), move.intent.state, now)
         for tx, state, receipt in move.attempts:
             rows.move_tx(session, tx, state, now, receipt)
-        return replace(move.intent, state=move.state.value)
+        return replace(move.intent, state=move.state)
 
     def _keep(self, session: WriteSession, draft: Draft, tx: NewTx, now: datetime) -> Intent:
         """The signed bytes. A filler says nothing new of its intent; a replacement changes its words, not its state."""
         was = draft.intent.state
-        intent = replace(draft.intent, state=State.SIGNED.value) if was == State.PLANNED else draft.intent
+        intent = replace(draft.intent, state=IntentState.SIGNED) if was is IntentState.PLANNED else draft.intent
         self._change(session, intent, was, now)
         rows.add_tx(session, tx, now)
         return intent
 
-    def _change(self, session: WriteSession, intent: Intent, was: str, now: datetime) -> None:
+    def _change(self, session: WriteSession, intent: Intent, was: IntentState, now: datetime) -> None:
         if not rows.move_intent(session, intent, was, self._epoch(), now):
             raise IntentMovedError(f"intent {intent.id} is no longer {was}")
 
@@ -448,12 +450,12 @@ def _given_up(slots: Sequence[Slot], live: Iterable[Intent]) -> Iterator[Move]:
     by_id = {intent.id: intent for intent in live}
     for slot in slots:
         intent = by_id[slot.newest.intent_id]
-        yield Move(intent, State.SUPERSEDED, tuple((tx, "lost", None) for tx in slot.attempts if tx.intent_id == intent.id))
+        yield Move(intent, IntentState.SUPERSEDED, tuple((tx, TxState.LOST, None) for tx in slot.attempts if tx.intent_id == intent.id))
 
 
 def _is_refused(intent: Intent, now: datetime) -> bool:
     """A request of the outbox is tried for an hour; the removal of an agent once, since it is planned anew while it is needed."""
-    if intent.state != State.PLANNED:
+    if intent.state is not IntentState.PLANNED:
         return False
     return intent.kind == Kind.REMOVE or (intent.outbox_id is not None and now - intent.created_at >= REQUEST_PATIENCE)
 
@@ -468,5 +470,5 @@ def _tell(move: Move) -> None:
         return
     intent = move.intent
     gas_used = next((receipt.gas_used for _, _, receipt in move.attempts if receipt is not None), None)
-    told = {"intent": intent.id, "kind": intent.kind, "vault": intent.vault, "was": intent.state, "state": move.state.value}
+    told = {"intent": intent.id, "kind": intent.kind, "vault": intent.vault, "was": intent.state, "state": move.state}
     log.info("intent moved", **told, gas_used=gas_used)

@@ -23,6 +23,7 @@ from core.chain.reader import receipt_of, transaction_of
 from core.chain.results import Parse
 from core.chain.rpc import Request, Rpc, RpcRefusedError
 from core.keeper.intents import Tx
+from core.keeper.rules import TxState
 from keeper.attempts import Lost, Mined, Pending, Slot, Verdict, gap_below, slots_of, verdict_of
 from keeper.counts import Counts
 from keeper.heads import NEWEST, Heads, NoHeadError, disbelieve
@@ -203,7 +204,8 @@ def _witnessed(rpc: Rpc, verdicts: Sequence[Verdict], heights: Mapping[str, int]
 
 def _is_stranded(verdict: Verdict, head: Head) -> bool:
     newest = verdict.slot.newest
-    is_pending = isinstance(verdict, Pending) and not verdict.is_seen and newest.state != "mined"  # what a reorg took out begins anew
+    # What a reorg took out begins anew.
+    is_pending = isinstance(verdict, Pending) and not verdict.is_seen and newest.state is not TxState.MINED
     return is_pending and head.number - newest.offered_block >= STRANDED_BLOCKS
 
 

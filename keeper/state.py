@@ -7,25 +7,17 @@ Laws
 
 import hashlib
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Any
 
 import rfc8785
 
 from core.chain.blocks import BlockHeader
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6, usdc_text_or_none
 
 SOURCE_VAULT_WORTH = "vault.worth"  # own cash plus the listed adapters' valueOf, summed by the vault itself
 SOURCE_AT_COST = "vault.worth_at_cost"  # the same plus, at cost, money out where no adapter values it: no market value
-
-
-class VaultStatus(IntEnum):
-    """As the contract numbers them. Source: contracts/interfaces/IMandateVault.sol."""
-
-    FUNDING = 0
-    WORKING = 1
-    STOPPED = 2
-    SETTLED = 3
 
 
 class Kind(StrEnum):

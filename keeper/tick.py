@@ -29,18 +29,20 @@ from core.db.leadership import Leadership
 from core.keeper import intents as rows
 from core.keeper import views as watched_rows
 from core.keeper.intents import Intent, NewIntent, NewVaultMark, add_ended, forget_ended
+from core.keeper.rules import IntentState
 from core.keeper.views import WatchedVault
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, usdc_text_or_none
 from keeper.audit import Audit
 from keeper.ended import Ended
 from keeper.heads import NoHeadError
-from keeper.intents import State, intent_of, live_kinds
+from keeper.intents import intent_of, live_kinds
 from keeper.jobs import keeper_change, mark, settle, stop_line
 from keeper.last_resort import LastResort
 from keeper.observe import VAULTS_A_BATCH, Observer
 from keeper.order import Order
 from keeper.spared import spared
-from keeper.state import STOPS, Action, Head, KeeperState, Kind, VaultReading, VaultStatus
+from keeper.state import STOPS, Action, Head, KeeperState, Kind, VaultReading
 
 Job = Callable[[KeeperState, UnixSeconds], list[Action]]
 JOBS: tuple[Job, ...] = (settle.plan, keeper_change.plan, mark.plan)  # after the stops
@@ -215,7 +217,7 @@ class Tick:
     def _rushed(self, state: KeeperState, live: list[Intent], now: datetime) -> list[Intent]:
         """Planned stops are sent before anything else is done. A node that fails now is met again by what follows, which goes on from what
         was committed until then."""
-        if self._sender is None or not any(intent.kind in STOPS and intent.state == State.PLANNED for intent in live):
+        if self._sender is None or not any(intent.kind in STOPS and intent.state is IntentState.PLANNED for intent in live):
             return live
         try:
             return self._sender.rush(live, now, is_stood_down=state.is_stood_down)

@@ -13,9 +13,9 @@ from typing import Any
 
 import structlog
 
-from core.chain.abi import hex_text
 from core.chain.reader import refusal_name
 from core.chain.rpc import Request, Rpc, RpcError, RpcRefusedError, RpcRevertedError
+from core.hexes import hex_of
 from core.keeper.gas import FILLER_GAS
 from core.keeper.intents import Intent
 from keeper.apart import settled_apart
@@ -80,7 +80,7 @@ def tried(rpc: Rpc, intents: Sequence[tuple[Intent, str, Slot | None]], head: He
 
 
 def _requests(intent: Intent, signer: str, head: Head) -> tuple[Request, Request]:
-    call = {"from": signer, "to": intent.to, "data": hex_text(intent.data), "gas": hex(TRIAL_GAS)}
+    call = {"from": signer, "to": intent.to, "data": hex_of(intent.data), "gas": hex(TRIAL_GAS)}
     return ("eth_call", [call, {"blockHash": head.hash}]), ("eth_estimateGas", [call])
 
 

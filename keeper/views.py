@@ -13,8 +13,9 @@ from typing import Any
 from core.chain.abi import AbiDecodeError, answer_words, function
 from core.chain.reader import VIEW_GAS, block_argument, refusal_name
 from core.chain.rpc import Request, RpcCodeFailedError, RpcRevertedError
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import MAX_ABS_USDC_E6, UsdcE6
-from keeper.state import SOURCE_AT_COST, SOURCE_VAULT_WORTH, VaultStatus
+from keeper.state import SOURCE_AT_COST, SOURCE_VAULT_WORTH
 
 UNREADABLE = "unreadable"
 OUT_OF_RANGE = "out_of_range"  # a number, but no amount of USDC

@@ -25,11 +25,11 @@ from typing import Any
 import structlog
 
 from core.chain.rpc import Request, Rpc, RpcError, RpcUnreachableError
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UsdcE6
 from keeper import views
 from keeper.floors import Floors
 from keeper.heads import REST_S, Heads, disbelieve
-from keeper.state import VaultStatus
 from keeper.views import Numbers
 
 ASKED_S = 1.0  # that a node may take

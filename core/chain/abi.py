@@ -7,7 +7,7 @@ structs and lists tuples. Source: core/chain/abis/*.json, exported from the comp
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,11 @@ from eth_abi.codec import ABIDecoder
 from eth_abi.decoding import ContextFramesBytesIO
 from eth_abi.exceptions import DecodingError, EncodingError, ParseError
 from eth_abi.registry import registry
-from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from core.chain.known_signatures import WELL_KNOWN
 from core.errors import MandateError, OutsideError
+from core.hexes import bytes_of, checksum_address, hex_of
 from core.selectors import element_type, member_types
 
 ABIS = Path(__file__).parent / "abis"
@@ -28,6 +28,7 @@ CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "Tes
 ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")  # contracts of this repository whose functions are known by name only
 SELECTOR_BYTES = 4
 WORD_BYTES = 32
+hex_bytes, hex_text = bytes_of, hex_of  # the names that api/kernel/payments knows them by
 MOST_READS = 4  # of each byte of encoded values, on average: an encoder's own output takes two, since its offsets are looked at twice
 
 
@@ -37,16 +38,6 @@ class AbiDecodeError(OutsideError):
 
 class AbiEncodeError(MandateError):
     """Arguments do not fit the function's parameters."""
-
-
-def hex_text(data: bytes) -> str:
-    """Write bytes as 0x-prefixed lower-case hex."""
-    return "0x" + data.hex()
-
-
-def hex_bytes(text: str) -> bytes:
-    """Read 0x-prefixed hex. Errors: ValueError."""
-    return bytes.fromhex(text.removeprefix("0x"))
 
 
 def address_word(address: str) -> str:
@@ -65,17 +56,11 @@ def answer_words(answer: Any, count: int) -> bytes:
 
 
 def _told_bytes(text: str) -> bytes:
-    """As `hex_bytes`. Errors: AbiDecodeError."""
+    """As `bytes_of`. Errors: AbiDecodeError."""
     try:
-        return hex_bytes(text)
+        return bytes_of(text)
     except ValueError as error:
         raise AbiDecodeError(f"no hex: {error}") from error
-
-
-@lru_cache(maxsize=65_536)
-def checksum_address(address: str) -> str:
-    """The checksum form of a 0x address, remembered: a checksum is a hash, and a chain names the same accounts again and again."""
-    return to_checksum_address(address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +105,7 @@ def _inward(parameter: Parameter, value: Any) -> Any:
         return [_inward(element, item) for item in value]
     if parameter.components:
         return tuple(_inward(member, item) for member, item in zip(parameter.components, value, strict=True))
-    return hex_bytes(value) if parameter.type.startswith(("bytes", "function")) and isinstance(value, str) else value
+    return bytes_of(value) if parameter.type.startswith(("bytes", "function")) and isinstance(value, str) else value
 
 
 def _outward(parameter: Parameter, value: Any) -> Any:
@@ -131,7 +116,7 @@ def _outward(parameter: Parameter, value: Any) -> Any:
         return tuple(_outward(member, item) for member, item in zip(parameter.components, value, strict=True))
     if parameter.type == "address":
         return checksum_address(value)
-    return hex_text(value) if isinstance(value, bytes) else value
+    return hex_of(value) if isinstance(value, bytes) else value
 
 
 # The types of nearly every argument of an event, read without a general decoder's machinery.
@@ -282,7 +267,7 @@ def _parameters(entry: dict[str, Any], key: str) -> tuple[Parameter, ...]:
 def _function(contract: str, entry: dict[str, Any]) -> FunctionAbi:
     inputs = _parameters(entry, "inputs")
     signature = _signature(entry["name"], inputs)
-    selector = hex_text(keccak(text=signature)[:SELECTOR_BYTES])
+    selector = hex_of(keccak(text=signature)[:SELECTOR_BYTES])
     return FunctionAbi(contract, entry["name"], signature, selector, inputs, _parameters(entry, "outputs"))
 
 
@@ -314,7 +299,7 @@ def functions_by_selector(contract: str) -> dict[str, FunctionAbi]:
 def signatures_by_selector() -> Mapping[str, str]:
     """The signature behind a selector: every function of this repository's contracts, and the well-known ones of others'."""
     ours = (entry.signature for contract in (*CONTRACTS, *ALSO_KNOWN) for entry in functions(contract).values())
-    return {hex_text(keccak(text=signature)[:SELECTOR_BYTES]): signature for signature in (*WELL_KNOWN, *ours)}
+    return {hex_of(keccak(text=signature)[:SELECTOR_BYTES]): signature for signature in (*WELL_KNOWN, *ours)}
 
 
 @cache
@@ -325,7 +310,7 @@ def events_by_topic() -> dict[str, EventAbi]:
         for entry in entries(contract):
             if entry["type"] == "event" and not entry.get("anonymous", False):
                 inputs = _parameters(entry, "inputs")
-                topic = hex_text(keccak(text=_signature(entry["name"], inputs)))
+                topic = hex_of(keccak(text=_signature(entry["name"], inputs)))
                 found[topic] = EventAbi(entry["name"], topic, inputs)
     return found
 
@@ -349,6 +334,6 @@ def errors_by_selector() -> dict[str, ErrorAbi]:
     declared = (entry for contract in CONTRACTS for entry in entries(contract) if entry["type"] == "error")
     for entry in (*_BUILT_IN, *declared):
         inputs = _parameters(entry, "inputs")
-        selector = hex_text(keccak(text=_signature(entry["name"], inputs))[:SELECTOR_BYTES])
+        selector = hex_of(keccak(text=_signature(entry["name"], inputs))[:SELECTOR_BYTES])
         found[selector] = ErrorAbi(entry["name"], selector, inputs)
     return found

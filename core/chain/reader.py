@@ -16,7 +16,6 @@ from core.chain.abi import (
     AbiDecodeError,
     FunctionAbi,
     function,
-    hex_text,
 )
 from core.chain.abi_text import call_by_signature
 from core.chain.blocks import BlockHeader, RawLog, Receipt
@@ -24,6 +23,7 @@ from core.chain.refusals import INVALID_PARAMS_CODE
 from core.chain.results import Parse
 from core.chain.revert import decode_revert
 from core.chain.rpc import AnswerTooLargeError, Rpc, RpcCodeFailedError, RpcRefusedError, RpcRevertedError
+from core.hexes import hex_of
 
 At = str | int
 LATEST = "latest"
@@ -216,7 +216,7 @@ class ChainReader:
     def is_erc1271_signature(self, wallet: str, digest: str, signature: str, at: At = LATEST) -> bool:
         """The contract wallet's word on a signature; a wallet that fails, or answers anything else, says no."""
         data = call_by_signature("isValidSignature(bytes32,bytes)", [digest, signature])
-        return hex_text(self._said_by(wallet, data, at)) == ERC1271_MAGIC.ljust(HASH_CHARACTERS, "0")
+        return hex_of(self._said_by(wallet, data, at)) == ERC1271_MAGIC.ljust(HASH_CHARACTERS, "0")
 
     def _said_by(self, contract: str, data: str, at: At) -> bytes:
         """What code that strangers chose answers within VIEW_GAS; empty when it reverts, uses that up or answers without end."""

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from core.chain.abi import hex_bytes
+from core.hexes import bytes_of
 
 REVERT_CODE = 3
 INVALID_PARAMS_CODE = -32602
@@ -130,7 +130,7 @@ def revert_data(method: str, error: Mapping[str, Any]) -> bytes | None:
     if isinstance(data, dict):
         data = data.get("data") or data.get("result")
     try:
-        return hex_bytes(data) if isinstance(data, str) and data.startswith("0x") else b""
+        return bytes_of(data) if isinstance(data, str) and data.startswith("0x") else b""
     except ValueError:
         return b""
 

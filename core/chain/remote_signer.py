@@ -21,9 +21,9 @@ from eth_utils.exceptions import ValidationError
 from hexbytes import HexBytes
 from rlp.exceptions import RLPException
 
-from core.chain.abi import checksum_address, hex_bytes
 from core.chain.rpc import Rpc, RpcError
 from core.chain.signatures import HALF_ORDER
+from core.hexes import bytes_of, checksum_address
 
 TYPE_2 = 2
 ANSWER_S = 3.0
@@ -51,7 +51,7 @@ class RemoteSigner:
         """The raw bytes of exactly this transaction. Errors: RemoteSignerError."""
         answer = self._ask("eth_signTransaction", [_as_parameters(transaction, self.address)])
         try:
-            raw = hex_bytes(answer["raw"] if isinstance(answer, dict) else answer)
+            raw = bytes_of(answer["raw"] if isinstance(answer, dict) else answer)
         except (KeyError, TypeError, ValueError, AttributeError):
             raise RemoteSignerError(self.address, "answered something else than a raw transaction") from None
         return self._checked(raw, transaction)

@@ -14,8 +14,8 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from core.chain.abi import checksum_address, hex_bytes
 from core.chain.blocks import BlockHeader, RawLog, Receipt
+from core.hexes import bytes_of, checksum_address
 
 T = TypeVar("T")
 Parse = Callable[[bytes], T]  # the JSON of a result -> its value. Errors: ValueError
@@ -134,7 +134,7 @@ def fee(content: bytes) -> int:
 
 def code(content: bytes) -> bytes:
     """Bytes of any length: a contract's code, or what a call returned."""
-    return hex_bytes(_whole_bytes(_read_hex(content)))
+    return bytes_of(_whole_bytes(_read_hex(content)))
 
 
 def header(content: bytes) -> BlockHeader | None:

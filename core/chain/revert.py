@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.chain.abi import SELECTOR_BYTES, AbiDecodeError, decode_values, errors_by_selector, hex_text
+from core.chain.abi import SELECTOR_BYTES, AbiDecodeError, decode_values, errors_by_selector
+from core.hexes import hex_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class DecodedRevert:
 
 def decode_revert(data: bytes) -> DecodedRevert | None:
     """None when the data is empty, cut short, or no error of our contracts: then the reason is not known."""
-    error = errors_by_selector().get(hex_text(data[:SELECTOR_BYTES]))
+    error = errors_by_selector().get(hex_of(data[:SELECTOR_BYTES]))
     if error is None:
         return None
     try:

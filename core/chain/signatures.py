@@ -11,8 +11,8 @@ from eth_keys.datatypes import Signature
 from eth_keys.exceptions import BadSignature
 from eth_utils.exceptions import ValidationError
 
-from core.chain.abi import hex_bytes
 from core.chain.reader import LATEST, At
+from core.hexes import bytes_of
 
 SIGNATURE_BYTES = 65
 # Half of secp256k1's order: above it a signature is the malleable twin of another (EIP-2).
@@ -40,7 +40,7 @@ def recovered_address(digest: str, signature: str) -> str | None:
     Form: 65 bytes r, s, v; v 27 or 28; s in the lower half.
     """
     try:
-        raw = hex_bytes(signature)
+        raw = bytes_of(signature)
     except ValueError:
         return None
     if len(raw) != SIGNATURE_BYTES or raw[64] not in (V_OFFSET, V_OFFSET + 1):
@@ -50,7 +50,7 @@ def recovered_address(digest: str, signature: str) -> str | None:
         return None
     try:
         parsed = Signature(vrs=(raw[64] - V_OFFSET, r, s))
-        return parsed.recover_public_key_from_msg_hash(hex_bytes(digest)).to_checksum_address()
+        return parsed.recover_public_key_from_msg_hash(bytes_of(digest)).to_checksum_address()
     except (BadSignature, ValidationError):
         return None
 
@@ -72,7 +72,7 @@ def verify_digest(signer_address: str, digest: str, signature: str, reader: Wall
 
 def _is_hex(text: str) -> bool:
     try:
-        hex_bytes(text)
+        bytes_of(text)
     except ValueError:
         return False
     return text.startswith("0x")

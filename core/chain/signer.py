@@ -8,7 +8,7 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from eth_typing import Hash32
 
-from core.chain.abi import hex_bytes
+from core.hexes import bytes_of
 
 
 class Signer(Protocol):
@@ -68,7 +68,7 @@ class LocalKeySigner:
 
     def sign_digest(self, digest: str) -> str:
         """Sign 32 bytes (0x hex): r, s, v as 0x hex of 65 bytes, v 27 or 28, low s."""
-        signed = self._account.unsafe_sign_hash(Hash32(hex_bytes(digest)))
+        signed = self._account.unsafe_sign_hash(Hash32(bytes_of(digest)))
         return "0x" + bytes(signed.signature).hex()
 
     def __repr__(self) -> str:

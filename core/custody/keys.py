@@ -20,11 +20,11 @@ from Crypto.Cipher import AES
 from eth_account import Account
 from eth_utils.crypto import keccak
 
-from core.chain.abi import hex_bytes, hex_text
 from core.chain.signatures import V_OFFSET
 from core.chain.signer import LocalKeySigner
 from core.custody.rules import SealedKey
 from core.errors import OutsideError
+from core.hexes import bytes_of, hex_of
 
 KEY_BYTES = 32
 NONCE_BYTES = 12  # the size that GCM is defined for without hashing
@@ -55,7 +55,7 @@ def version_of(key: bytes) -> str:
 
 def authorization_nonce(request_key: str) -> str:
     """The EIP-3009 nonce of a transfer: the same request is the same authorization, however often it is signed and sent."""
-    return hex_text(keccak(text=f"custodial transfer:{request_key}"))
+    return hex_of(keccak(text=f"custodial transfer:{request_key}"))
 
 
 class KeyRing:
@@ -128,8 +128,8 @@ class CustodySigner:
     def sign_digest(self, sealed: SealedKey, digest: str) -> str:
         """As Signer.sign_digest, by the wallet's key. Errors: UnknownKeyVersionError, BrokenSealError."""
         # Straight by libsecp256k1: eth_account would derive the public key and the address of each key anew, which the seal vouches for.
-        signature = PrivateKey(self._ring.open(sealed)).sign_recoverable(hex_bytes(digest), hasher=None)
-        return hex_text(signature[:-1] + bytes([signature[-1] + V_OFFSET]))
+        signature = PrivateKey(self._ring.open(sealed)).sign_recoverable(bytes_of(digest), hasher=None)
+        return hex_of(signature[:-1] + bytes([signature[-1] + V_OFFSET]))
 
     def resealed(self, sealed: SealedKey) -> SealedKey:
         """The same key under the newest key-encryption key. Errors: as sign_digest."""

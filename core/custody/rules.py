@@ -6,10 +6,11 @@ Laws
 - `confirmed` is the chain's `safe` block, as with every other transfer.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from core.keeper.rules import QUEUED, IntentState
 from core.money import UnixSeconds, UsdcE6
 
 LEAST_TRANSFER_USDC_E6 = UsdcE6(1_000_000)
@@ -45,18 +46,18 @@ class TransferState(StrEnum):
 
 
 # By the outbox's words. A request whose nonce was lost is sent again, so it is queued.
-_STATES = {
-    "queued": TransferState.QUEUED,
-    "planned": TransferState.QUEUED,
-    "superseded": TransferState.QUEUED,
-    "nonce_lost": TransferState.QUEUED,
-    "signed": TransferState.SENT,
-    "broadcast": TransferState.SENT,
-    "mined": TransferState.SENT,
-    "safe": TransferState.CONFIRMED,
-    "done": TransferState.CONFIRMED,
-    "reverted": TransferState.FAILED,
-    "refused": TransferState.FAILED,
+_STATES: Mapping[str, TransferState] = {
+    QUEUED: TransferState.QUEUED,
+    IntentState.PLANNED: TransferState.QUEUED,
+    IntentState.SUPERSEDED: TransferState.QUEUED,
+    IntentState.NONCE_LOST: TransferState.QUEUED,
+    IntentState.SIGNED: TransferState.SENT,
+    IntentState.BROADCAST: TransferState.SENT,
+    IntentState.MINED: TransferState.SENT,
+    IntentState.SAFE: TransferState.CONFIRMED,
+    IntentState.DONE: TransferState.CONFIRMED,
+    IntentState.REVERTED: TransferState.FAILED,
+    IntentState.REFUSED: TransferState.FAILED,
 }
 
 

@@ -13,9 +13,8 @@ from core.custody.tables import CustodialTransfer, CustodialWallet
 from core.db.engine import WriteSession
 from core.hexes import address_of
 from core.identity.tables import Account
-from core.keeper.intents import TERMINAL
-from core.keeper.queue import SETTLED
 from core.keeper.retention import _drop_intents
+from core.keeper.rules import ENDS_OF_REQUEST, TERMINAL
 from core.keeper.tables import KeeperIntent, Outbox, OutboxQueue
 from core.money import UsdcE6
 
@@ -70,7 +69,7 @@ def drop_finished_requests(session: WriteSession, before: datetime, limit: int) 
     an account's history, and stay.
     """
     of_it = KeeperIntent.outbox_id == Outbox.id
-    is_answered = exists().where(of_it, KeeperIntent.state.in_(SETTLED))
+    is_answered = exists().where(of_it, KeeperIntent.state.in_(ENDS_OF_REQUEST))
     is_recent = exists().where(of_it, or_(KeeperIntent.state.not_in(TERMINAL), KeeperIntent.updated_at >= before))
     is_kept = or_(exists().where(CustodialTransfer.outbox_id == Outbox.id), exists().where(OutboxQueue.outbox_id == Outbox.id))
     old = select(Outbox.id).where(Outbox.created_at < before, is_answered, ~is_recent, ~is_kept).order_by(Outbox.id).limit(limit)
@@ -89,7 +88,7 @@ def transfers_of(session: Session, account_id: int, before: int | None, limit: i
 
 def transfers_under_way(session: Session, account_id: int) -> list[Transfer]:
     """Those that are not finished, by the keeper's word."""
-    ended = exists().where(KeeperIntent.outbox_id == CustodialTransfer.outbox_id, KeeperIntent.state.in_(SETTLED))
+    ended = exists().where(KeeperIntent.outbox_id == CustodialTransfer.outbox_id, KeeperIntent.state.in_(ENDS_OF_REQUEST))
     query = _transfers().where(CustodialTransfer.account_id == account_id, ~ended)
     return [_transfer(*row) for row in session.execute(query.order_by(CustodialTransfer.outbox_id))]
 

@@ -8,11 +8,10 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from core.keeper.intents import LIVE
+from core.keeper.rules import HOLDING, WAS_MINED
 from core.keeper.tables import KeeperIntent, KeeperTx
 
 IS_STOP = text("keeper_intent.kind = 'stop'")
-MINED = ("mined", "safe", "done")
-HOLDING = ("signed", "broadcast", "mined")  # states of a transaction whose nonce is taken while its intent is under way
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ def stop_latencies(session: Session, chain_id: int) -> Mapping[int, int]:
         select(blocks, func.count())
         .select_from(KeeperIntent)
         .join(KeeperTx, KeeperTx.intent_id == KeeperIntent.id)
-        .where(KeeperIntent.chain_id == chain_id, IS_STOP, KeeperIntent.state.in_(MINED))
+        .where(KeeperIntent.chain_id == chain_id, IS_STOP, KeeperIntent.state.in_(WAS_MINED))
         .where(KeeperTx.mined_block.is_not(None), KeeperTx.is_filler.is_(False))
         .group_by(blocks)
     )
@@ -51,7 +50,7 @@ def stop_latencies(session: Session, chain_id: int) -> Mapping[int, int]:
 def oldest_unmined_stop(session: Session, chain_id: int) -> int | None:
     """The block at which the stop was seen to be due that waits longest to be mined; None when none waits."""
     query = select(func.min(KeeperIntent.decided_block)).where(KeeperIntent.chain_id == chain_id, IS_STOP)
-    return session.scalar(query.where(LIVE, KeeperIntent.state.not_in(MINED)))
+    return session.scalar(query.where(LIVE, KeeperIntent.state.not_in(WAS_MINED)))
 
 
 def held_nonces(session: Session, signer: str) -> set[int]:

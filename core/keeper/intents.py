@@ -31,12 +31,10 @@ from core.chain.blocks import Receipt
 from core.db.engine import WriteSession
 from core.db.refused import refused_state
 from core.hexes import address_of, bytes_of, hex_of
+from core.keeper.rules import PENDING, IntentState, TxState
 from core.keeper.tables import LIVE_STATES, KeeperEnded, KeeperIntent, KeeperTx, VaultMark
 from core.money import UsdcE6
 
-TERMINAL = ("done", "reverted", "superseded", "nonce_lost", "refused")
-NOT_SENT = ("reverted", "superseded", "nonce_lost", "refused")  # ends in which a mark never reached the chain's record
-PENDING = ("signed", "broadcast")
 OF_REQUESTS = "custody"  # the role whose key is for requests alone: what else it signs, a filling, goes with them
 LIVE = text(f"keeper_intent.{LIVE_STATES}")  # word for word the predicate of the partial index, so that Postgres uses it
 NOT_KEPT = "not_kept"  # source of a judgement whose worth the database did not take
@@ -63,7 +61,7 @@ class NewIntent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent(NewIntent):
     id: int
-    state: str
+    state: IntentState
     created_at: datetime
 
 
@@ -86,7 +84,7 @@ class NewTx:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tx(NewTx):
     id: int
-    state: str
+    state: TxState
     mined_block_hash: str | None
 
 
@@ -163,7 +161,7 @@ def reverted_stops(session: Session, vaults: Collection[str]) -> dict[str, int]:
     """How many stops of each of the vaults were mined and reverted; none is left out."""
     wanted = [bytes_of(vault) for vault in vaults]
     query = select(KeeperIntent.vault, func.count()).group_by(KeeperIntent.vault)
-    query = query.where(KeeperIntent.vault.in_(wanted), KeeperIntent.kind == "stop", KeeperIntent.state == "reverted")
+    query = query.where(KeeperIntent.vault.in_(wanted), KeeperIntent.kind == "stop", KeeperIntent.state == IntentState.REVERTED)
     return {address_of(vault): count for vault, count in session.execute(query) if vault is not None}
 
 
@@ -174,13 +172,15 @@ def reverted_since(session: Session, intents: Collection[Intent], since: datetim
         select(KeeperIntent.subject, KeeperIntent.kind, func.count())
         .where(or_(KeeperIntent.vault.in_(vaults), KeeperIntent.vault.is_(None)))
         .where(KeeperIntent.kind.in_({intent.kind for intent in intents}), KeeperIntent.subject.in_({intent.subject for intent in intents}))
-        .where(KeeperIntent.state == "reverted", KeeperIntent.created_at > since)
+        .where(KeeperIntent.state == IntentState.REVERTED, KeeperIntent.created_at > since)
         .group_by(KeeperIntent.subject, KeeperIntent.kind)
     )
     return {(subject, kind): count for subject, kind, count in session.execute(query)}
 
 
-def add_intent(session: WriteSession, intent: NewIntent, epoch: int, now: datetime, state: str = "planned") -> Intent | None:
+def add_intent(
+    session: WriteSession, intent: NewIntent, epoch: int, now: datetime, state: IntentState = IntentState.PLANNED
+) -> Intent | None:
     """Write a planned intent, or one that ends as it begins; None when one of this subject and kind is live already, or when the
     database refuses what it says (SQLSTATE 22, 23)."""
     statement = (
@@ -199,7 +199,7 @@ def add_intent(session: WriteSession, intent: NewIntent, epoch: int, now: dateti
     return None if row is None else _intent(row)
 
 
-def move_intent(session: WriteSession, intent: Intent, was: str, epoch: int, now: datetime) -> bool:
+def move_intent(session: WriteSession, intent: Intent, was: IntentState, epoch: int, now: datetime) -> bool:
     """Compare-and-set: the row becomes what `intent` says (a signer may have read newer numbers), if it is still in `was`."""
     statement = (
         update(KeeperIntent)
@@ -235,7 +235,7 @@ def _intent(row: KeeperIntent) -> Intent:
         outbox_id=row.outbox_id,
         kind=row.kind,
         role=row.role,
-        state=row.state,
+        state=IntentState(row.state),
         to=address_of(row.to),
         data=row.data,
         trigger_block_number=row.trigger_block_number,
@@ -250,7 +250,7 @@ def _intent(row: KeeperIntent) -> Intent:
 
 def attempts_of(session: Session, intent_ids: Collection[int]) -> list[Tx]:
     """Every signed attempt of these intents that was not given up, oldest first."""
-    query = select(KeeperTx).where(KeeperTx.intent_id.in_(intent_ids), KeeperTx.state != "lost")
+    query = select(KeeperTx).where(KeeperTx.intent_id.in_(intent_ids), KeeperTx.state != TxState.LOST)
     return [_tx(row) for row in session.scalars(query.order_by(KeeperTx.id))]
 
 
@@ -287,15 +287,15 @@ def add_tx(session: WriteSession, tx: NewTx, now: datetime) -> None:
         "max_priority_fee_wei": tx.max_priority_fee_wei,
         "offered_block": tx.offered_block,
     }
-    session.execute(insert(KeeperTx).values(**values, attempt=attempt, state="signed", created_at=now))
+    session.execute(insert(KeeperTx).values(**values, attempt=attempt, state=TxState.SIGNED, created_at=now))
 
 
-def move_tx(session: WriteSession, tx: Tx, state: str, now: datetime, receipt: Receipt | None = None) -> None:
+def move_tx(session: WriteSession, tx: Tx, state: TxState, now: datetime, receipt: Receipt | None = None) -> None:
     """Set the state and the offered block of an attempt; the first move to `broadcast` is when it was first sent.
 
     `receipt`: of the block that it is mined in.
     """
-    first_sent_at = func.coalesce(KeeperTx.first_sent_at, now) if state == "broadcast" else KeeperTx.first_sent_at
+    first_sent_at = func.coalesce(KeeperTx.first_sent_at, now) if state is TxState.BROADCAST else KeeperTx.first_sent_at
     values = {
         "state": state,
         "offered_block": tx.offered_block,
@@ -319,7 +319,7 @@ def _tx(row: KeeperTx) -> Tx:
         max_priority_fee_wei=int(row.max_priority_fee_wei),
         offered_block=row.offered_block,
         is_filler=row.is_filler,
-        state=row.state,
+        state=TxState(row.state),
         mined_block_hash=None if row.mined_block_hash is None else hex_of(row.mined_block_hash),
     )
 

@@ -3,8 +3,8 @@
     waiting (not taken) --take--> taken: an intent is live --put back--> waiting ... --end--> no row
 
 Laws
-- A request is in the queue from when it is asked until an intent of it ends for good (SETTLED), and is counted for as long: once in all,
-  once for its payer (its account's owner, or the account).
+- A request is in the queue from when it is asked until an intent of it ends for good (ENDS_OF_REQUEST), and is counted for as
+  long: once in all, once for its payer (its account's owner, or the account).
 - A count never passes its cap, however many ask at once: one guarded statement decides, under the row's own lock.
 - What is kept of the day's gas for a request stands in its row (core.keeper.gas), and goes back with it.
 """
@@ -23,10 +23,9 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.keeper import gas
 from core.keeper.gas import FILLER_GAS, TOTAL, GasBudgets, Settled
-from core.keeper.intents import TERMINAL
+from core.keeper.rules import ENDS_OF_REQUEST, TERMINAL, TxState
 from core.keeper.tables import KeeperIntent, KeeperTx, Outbox, OutboxCount, OutboxQueue
 
-SETTLED = ("done", "reverted", "refused")  # ends of an intent after which nothing of a request is sent any more
 FIRST_WAIT = timedelta(minutes=1)
 MOST_DOUBLED = 5  # 1, 2, 4 ... 32 minutes
 
@@ -178,8 +177,8 @@ def settle(session: WriteSession, chain_id: int) -> int:
     if not ended:
         return 0
     places = [(_place(row), state, cost) for row, state, cost in ended]
-    gone = [place for place, state, _ in places if state in SETTLED]
-    back = [place.outbox_id for place, state, _ in places if state not in SETTLED]
+    gone = [place for place, state, _ in places if state in ENDS_OF_REQUEST]
+    back = [place.outbox_id for place, state, _ in places if state not in ENDS_OF_REQUEST]
     session.execute(delete(OutboxQueue).where(OutboxQueue.outbox_id.in_([place.outbox_id for place in gone])))
     values = {"is_taken": False, "gas_day": None, "reserved_wei": 0}
     session.execute(update(OutboxQueue).where(OutboxQueue.outbox_id.in_(back)).values(**values))
@@ -202,7 +201,7 @@ def _ended(chain_id: int) -> Select[OutboxQueue, str, int]:
     most = case((KeeperTx.is_filler, filled), else_=OutboxQueue.reserved_wei)
     cost = (
         select(func.coalesce(func.sum(func.least(func.coalesce(KeeperTx.cost_wei, most), most)), 0))
-        .where(KeeperTx.intent_id == newest.c.id, KeeperTx.state == "mined")
+        .where(KeeperTx.intent_id == newest.c.id, KeeperTx.state == TxState.MINED)
         .correlate(OutboxQueue, newest)
         .scalar_subquery()
     )

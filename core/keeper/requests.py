@@ -17,9 +17,8 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.keeper import queue as outbox_queue
 from core.keeper.queue import Payer
+from core.keeper.rules import QUEUED
 from core.keeper.tables import KeeperIntent, KeeperTx, Outbox
-
-QUEUED = "queued"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

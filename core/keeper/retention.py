@@ -8,7 +8,7 @@ from sqlalchemy import and_, delete, exists, func, select, true
 from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
-from core.keeper.intents import NOT_SENT, TERMINAL
+from core.keeper.rules import NOT_SENT, TERMINAL
 from core.keeper.tables import KeeperIntent, KeeperTx, VaultMark
 
 KEPT_KINDS = ("stop", "second_stop")  # why a mandate was stopped is owed to its owner for as long as there is a record

@@ -7,9 +7,11 @@ from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Integer, Te
 from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.db.base import Base, Hash32, Uint256
+from core.db.base import Base, Hash32, Uint256, sql_list
+from core.keeper.rules import TERMINAL, IntentState
+from core.mandate.rules.lifecycle import CLOSED
 
-LIVE_STATES = "state not in ('done', 'reverted', 'superseded', 'nonce_lost', 'refused')"
+LIVE_STATES = f"state not in {sql_list(TERMINAL)}"
 
 
 class Outbox(Base):
@@ -74,10 +76,7 @@ class KeeperIntent(Base):
 
     __tablename__ = "keeper_intent"
     __table_args__ = (
-        CheckConstraint(
-            "state in ('planned', 'signed', 'broadcast', 'mined', 'safe', 'done', 'reverted', 'superseded', 'nonce_lost', 'refused')",
-            name="state",
-        ),
+        CheckConstraint(f"state in {sql_list(IntentState)}", name="state"),
         Index("uq_keeper_intent_live", "subject", "kind", unique=True, postgresql_where=text(LIVE_STATES)),
         Index("ix_keeper_intent_state", "state"),
         Index("ix_keeper_intent_stop", "decided_block", postgresql_where=text("kind = 'stop'")),  # few among many marks
@@ -92,7 +91,7 @@ class KeeperIntent(Base):
     outbox_id: Mapped[int | None] = mapped_column(ForeignKey("outbox.id"))
     kind: Mapped[str] = mapped_column(Text)  # fill, stop, settle, accept_keeper, mark, and the outbox's
     role: Mapped[str] = mapped_column(Text)  # whose key signs: keeper, stop, relay ...
-    state: Mapped[str] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(Text)  # IntentState
     to: Mapped[bytes] = mapped_column(BYTEA)
     data: Mapped[bytes] = mapped_column(BYTEA)
     decided_block: Mapped[int]  # where it was first seen to be due; the trigger moves with each signature
@@ -121,7 +120,7 @@ class KeeperTx(Base):
     max_fee_wei: Mapped[int] = mapped_column(Uint256)
     max_priority_fee_wei: Mapped[int] = mapped_column(Uint256)
     offered_block: Mapped[int]  # the head when it was signed, or when its block was orphaned; patience counts from there
-    state: Mapped[str] = mapped_column(Text)  # signed, broadcast, mined, lost
+    state: Mapped[str] = mapped_column(Text)  # TxState
     first_sent_at: Mapped[datetime | None]
     mined_block_hash: Mapped[bytes | None] = mapped_column(Hash32)
     mined_block: Mapped[int | None]
@@ -153,7 +152,7 @@ class KeeperEnded(Base):
     settles a stopped one in the grace after its end."""
 
     __tablename__ = "keeper_ended"
-    __table_args__ = (CheckConstraint("status in ('stopped', 'settled')", name="status"),)
+    __table_args__ = (CheckConstraint(f"status in {sql_list(CLOSED)}", name="status"),)
 
     chain_id: Mapped[int] = mapped_column(primary_key=True)
     vault: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)

@@ -14,15 +14,17 @@ from core.blocks.queries import not_orphaned
 from core.blocks.tables import ChainBlock, Vault
 from core.errors import InvalidNumberError
 from core.hexes import address_of, bytes_of
-from core.keeper.intents import NOT_SENT
+from core.keeper.rules import NOT_SENT
 from core.keeper.tables import KeeperEnded, KeeperIntent, VaultMark
+from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.lock import SETTLE_GRACE_S
 from core.mandate.rules.terms import stop_floor_usdc_e6
 from core.mandate.tables import Mandate, MandateHead, ReplacedTerms
 from core.money import UnixSeconds, UsdcE6, usdc_e6_from_text
 from core.quarantine.queries import MANDATE, is_held
 from core.quarantine.views.unregistered import registries, unregistered_vaults
 
-SETTLE_GRACE = timedelta(days=1)
+SETTLE_GRACE = timedelta(seconds=SETTLE_GRACE_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,9 @@ def _watched(
     """Of one registry, the table or what it refuses: the vaults of mandates, or those of terms that mandates no longer have."""
     in_grace = func.coalesce(and_(terms.ends_at <= now, terms.ends_at > now - SETTLE_GRACE), false())
     ended = exists().where(
-        KeeperEnded.chain_id == registry.chain_id, KeeperEnded.vault == registry.address, or_(KeeperEnded.status == "settled", ~in_grace)
+        KeeperEnded.chain_id == registry.chain_id,
+        KeeperEnded.vault == registry.address,
+        or_(KeeperEnded.status == Status.SETTLED, ~in_grace),
     )
     orphaned = exists().where(
         ChainBlock.chain_id == registry.chain_id, ChainBlock.hash == registry.created_block_hash, ChainBlock.canonical.is_(False)
@@ -85,7 +89,7 @@ def _watched(
         of_them = and_(ReplacedTerms.digest == registry.terms_digest, registry.is_of_replaced_terms)
         issued = join(join(registry, ReplacedTerms, of_them), Mandate, Mandate.id == ReplacedTerms.mandate_id)
     else:
-        has_its_terms, is_at_work = Mandate.terms_digest == registry.terms_digest, Mandate.status == "working"
+        has_its_terms, is_at_work = Mandate.terms_digest == registry.terms_digest, Mandate.status == Status.WORKING
         issued = join(registry, Mandate, Mandate.id == registry.mandate_id)
     query = (
         select(registry.address, Mandate.public_id, terms.budget_usdc_e6, registry.created_at, terms.ends_at)

@@ -31,12 +31,8 @@ from sqlalchemy.orm import Session, joinedload
 from core.db.engine import WriteSession
 from core.hexes import bytes_of, hex_of
 from core.mandate.rules.ledger import Kind
+from core.mandate.rules.lifecycle import ACTIVE, CLOSED, Status
 from core.mandate.tables import Mandate, MandateEvent, ReplacedTerms
-
-DRAFT = "draft"
-LIVE = ("signed", "working")
-ENDED = ("stopped", "settled")
-
 
 # Mandates
 
@@ -83,7 +79,7 @@ def _list(of: str, by_status: bool, is_later_page: bool) -> Select[Mandate]:
     who, now = bindparam("who", type_=BigInteger), bindparam("now", type_=DateTime(timezone=True))
     wanted: dict[str, ColumnElement[bool]] = {
         "owner": Mandate.owner_id == who,
-        "agent": or_(Mandate.agent_id == who, and_(Mandate.proposed_by_agent_id == who, Mandate.status == DRAFT)),
+        "agent": or_(Mandate.agent_id == who, and_(Mandate.proposed_by_agent_id == who, Mandate.status == Status.DRAFT)),
         "offers": and_(Mandate.agent_id == who, Mandate.accepted_at.is_(None), Mandate.ends_at > now),
         "board": and_(Mandate.open_board.is_(True), Mandate.agent_id.is_(None), Mandate.ends_at > now),
     }
@@ -120,7 +116,7 @@ def mandates_of_agent(session: Session, agent_id: int, statuses: Sequence[str] |
 
 @cache
 def _ended() -> Select[Mandate]:
-    query = select(Mandate).where(Mandate.agent_id == bindparam("who", type_=BigInteger), Mandate.status.in_(ENDED))
+    query = select(Mandate).where(Mandate.agent_id == bindparam("who", type_=BigInteger), Mandate.status.in_(CLOSED))
     return query.order_by(Mandate.ended_at.desc(), Mandate.id.desc()).limit(bindparam("limit", type_=BigInteger))
 
 
@@ -146,12 +142,12 @@ def ended_mandates_of_agent(session: Session, agent_id: int, limit: int) -> list
 
 def offers_of_agent(session: Session, agent_id: int, now: datetime, before_id: int | None, limit: int) -> list[Mandate]:
     """Signed or working mandates that name the agent, that it has not accepted and that end after `now`."""
-    return _page(session, "offers", agent_id, LIVE, before_id, limit, now)
+    return _page(session, "offers", agent_id, ACTIVE, before_id, limit, now)
 
 
 def open_board(session: Session, now: datetime, before_id: int | None, limit: int) -> list[Mandate]:
     """Signed or working mandates that any agent may accept and that end after `now`."""
-    return _page(session, "board", None, LIVE, before_id, limit, now)
+    return _page(session, "board", None, ACTIVE, before_id, limit, now)
 
 
 # What the chain said

@@ -16,8 +16,8 @@ from sqlalchemy.orm import Session
 
 from core.blocks import queries as chain
 from core.canonical import canonical_json
-from core.chain.abi import checksum_address
 from core.db.engine import Database
+from core.hexes import checksum_address
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rows import ledger_row
 from core.mandate.rules.ledger import LedgerRow

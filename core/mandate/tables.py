@@ -12,21 +12,22 @@ from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Identity, Index,
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, JSONB
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from core.db.base import LEDGER, Base, Hash32, Uint256
+from core.db.base import LEDGER, Base, Hash32, Uint256, sql_list
 from core.identity.tables import Account
+from core.mandate.rules.lifecycle import MarketMode, Status
 
 # Signed terms that may yet become a vault.
-UNVAULTED = "status = 'signed' and market_mode = 'testnet' and vault_address is null"
+UNVAULTED = f"status = '{Status.SIGNED}' and market_mode = '{MarketMode.TESTNET}' and vault_address is null"
 
 
 class Mandate(Base):
     __tablename__ = "mandate"
     __table_args__ = (
-        CheckConstraint("status in ('draft', 'signed', 'working', 'stopped', 'settled', 'cancelled')", name="status"),
-        CheckConstraint("market_mode in ('paper', 'testnet')", name="market_mode"),
+        CheckConstraint(f"status in {sql_list(Status)}", name="status"),
+        CheckConstraint(f"market_mode in {sql_list(MarketMode)}", name="market_mode"),
         Index("ix_mandate_owner_id_id", "owner_id", "id"),
         Index("ix_mandate_agent_id_id", "agent_id", "id"),
-        Index("ix_mandate_proposed_by_agent_id_id", "proposed_by_agent_id", "id", postgresql_where=text("status = 'draft'")),
+        Index("ix_mandate_proposed_by_agent_id_id", "proposed_by_agent_id", "id", postgresql_where=text(f"status = '{Status.DRAFT}'")),
         Index("ix_mandate_vault_address", "vault_address"),
         Index("ix_mandate_ends_in_block", "ends_in_block", postgresql_where=text("ends_in_block is not null")),
         Index("ix_mandate_unvaulted", "ends_at", postgresql_where=text(UNVAULTED)),

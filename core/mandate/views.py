@@ -8,6 +8,7 @@ from core.blocks.queries import not_orphaned
 from core.blocks.reverts import PendingRevert
 from core.blocks.tables import ChainBlock, RevertedTx, Vault
 from core.hexes import hex_of
+from core.mandate.rules.lifecycle import NOTED
 from core.mandate.tables import Mandate, MandateHead
 from core.quarantine.views.unregistered import registries
 
@@ -65,9 +66,6 @@ def _pending(row: RevertedTx, parent_hash: bytes, ts: int, mandate_id: int | Non
     )
 
 
-NOTED_STATUSES = ("signed", "working", "stopped")  # whose records get the factory's events; docs/rules.md#factory-notes
-
-
 def mandates_to_note(session: Session, chain_id: int, before: int) -> list[int]:
     """Mandates whose books get the factory's events: signed, working or stopped, with a vault made below that height,
     registered or not. Rising."""
@@ -76,5 +74,5 @@ def mandates_to_note(session: Session, chain_id: int, before: int) -> list[int]:
 
 def _to_note_in(registry: type[Vault], chain_id: int, before: int) -> Select[int]:
     query = select(Mandate.id).join(registry, registry.mandate_id == Mandate.id).join(MandateHead, MandateHead.mandate_id == Mandate.id)
-    query = query.where(registry.chain_id == chain_id, registry.created_number < before, MandateHead.status.in_(NOTED_STATUSES))
+    query = query.where(registry.chain_id == chain_id, registry.created_number < before, MandateHead.status.in_(NOTED))
     return query.where(not_orphaned(registry.chain_id, registry.created_block_hash))

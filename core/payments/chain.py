@@ -10,9 +10,10 @@ from itertools import pairwise
 from eth_utils.crypto import keccak
 
 from core.chain import results
-from core.chain.abi import address_word, function, hex_text, topic_of
+from core.chain.abi import address_word, function, topic_of
 from core.chain.blocks import RawLog, Receipt
 from core.chain.reader import At, ChainReader, block_argument
+from core.hexes import hex_of
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import X402Paid
 from core.payments.rules import Cost, Sent
@@ -33,7 +34,7 @@ class Authorization:
 
 def resource_hash(url: str) -> str:
     """What a vault's payment names its resource by: keccak256 of the URL's UTF-8 bytes."""
-    return hex_text(keccak(text=url))
+    return hex_of(keccak(text=url))
 
 
 def settlement_of(chain: ChainReader, wanted: Authorization, from_block: int) -> str | None:

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import TypeVar, get_args
 
 from core.blocks.reverts import NewRevert
-from core.chain.abi import AbiDecodeError, checksum_address, topic_of
+from core.chain.abi import AbiDecodeError, topic_of
 from core.chain.blocks import BlockHeader, RawLog, Receipt
 from core.errors import MandateError
+from core.hexes import checksum_address
 from core.identity.queries import LinkedWallet
 from core.mandate.chain.decode import TRANSFER_TOPIC, decode_log
 from core.mandate.rules.events import AgentSet, ChainEvent, FactoryEvent, LogRef, VaultCreated, VaultEvent, X402Paid

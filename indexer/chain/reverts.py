@@ -14,11 +14,11 @@ import structlog
 
 from core.blocks import reverts as repository
 from core.blocks.reverts import PendingRevert
-from core.chain.abi import hex_bytes
 from core.chain.revert import decode_revert
 from core.chain.rpc import RpcRefusedError, RpcUnreachableError
 from core.db.engine import WriteSession
 from core.errors import OutsideError
+from core.hexes import bytes_of
 from core.mandate.chain.attempts import attempted_of
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rows import reported_refusal_seq
@@ -69,7 +69,7 @@ def explain(reader: VaultReader, revert: PendingRevert) -> Explained:
     data = reader.replay(transaction, revert.parent_hash, revert.number, revert.at)
     decoded = None if data is None else decode_revert(data)
     reason = UNKNOWN if decoded is None else decoded.name
-    return Explained(reason, data, hex_bytes(transaction["input"]), attempted_of(transaction["input"]))
+    return Explained(reason, data, bytes_of(transaction["input"]), attempted_of(transaction["input"]))
 
 
 def explain_pending(chain: ChainContext, patience: Patience, now: datetime) -> tuple[list[Explained], bool]:

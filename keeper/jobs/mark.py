@@ -7,8 +7,9 @@ What is at or below the floor belongs to keeper.jobs.stop_line, so that a vault 
 
 from collections.abc import Collection
 
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import BPS_ONE, UnixSeconds
-from keeper.state import Action, Head, KeeperState, Kind, VaultReading, VaultStatus, WrittenMark
+from keeper.state import Action, Head, KeeperState, Kind, VaultReading, WrittenMark
 
 MOVED_BPS = 100  # inclusive: a move of exactly 1 % of the last sent worth is sent
 DAY_S = 86_400  # inclusive: a smaller move is sent when the last mark is exactly a day old

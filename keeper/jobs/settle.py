@@ -5,11 +5,12 @@ stopped before is settled in the same day only if a fee is owed, since its owner
 anyone may settle, and the keeper leaves it to them. Source: MandateVault.settle.
 """
 
+from core.mandate.rules.lifecycle import VaultStatus
+from core.mandate.rules.lock import settle_grace_until
 from core.money import UnixSeconds
-from keeper.state import Action, Head, KeeperState, Kind, VaultReading, VaultStatus
+from keeper.state import Action, Head, KeeperState, Kind, VaultReading
 
 WHY = "ended"
-GRACE_S = 86_400  # MandateVault.SETTLE_GRACE; the end itself is in it, the end plus a day is not
 
 
 def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
@@ -21,7 +22,7 @@ def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
 
 def is_due(reading: VaultReading, head: Head) -> bool:
     """Within the grace, something to settle, and nothing under way yet. An unknown end, status or fee says no."""
-    is_in_grace = reading.ends_at is not None and reading.ends_at <= head.at < reading.ends_at + GRACE_S
+    is_in_grace = reading.ends_at is not None and settle_grace_until(reading.ends_at, head.at) is not None
     return is_in_grace and Kind.SETTLE not in reading.live and has_something_to_settle(reading.status, reading.fee_owed_usdc_e6)
 
 

@@ -7,8 +7,9 @@ Laws
 - At the floor is below it: worth == floor stops, one base unit more does not. Source: MandateVault.mark.
 """
 
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds
-from keeper.state import Action, KeeperState, Kind, VaultReading, VaultStatus
+from keeper.state import Action, KeeperState, Kind, VaultReading
 
 WHY = "at_or_below_floor"
 

@@ -25,9 +25,10 @@ from core.keeper import intents as rows
 from core.keeper.gas import TOTAL, GasBudgets
 from core.keeper.intents import Intent, NewIntent
 from core.keeper.queue import Place, Request
+from core.keeper.rules import ON_CHAIN, IntentState
 from core.money import UnixSeconds
 from core.times import next_day
-from keeper.intents import ON_CHAIN, REQUEST_PATIENCE, State
+from keeper.intents import REQUEST_PATIENCE
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.requests.allowance import Kept, Price, Prices
@@ -46,7 +47,7 @@ class _Planned:
     """A request, and what is to be written down of it; None: it cannot be built now."""
 
     place: Place
-    intent: tuple[NewIntent, State] | None
+    intent: tuple[NewIntent, IntentState] | None
 
 
 class Moves(Protocol):
@@ -162,7 +163,7 @@ class Round:
                     queue.wait_until(session, [one.place.outbox_id], now + UNBUILT_WAITS)
                     continue
                 intent, state = one.intent
-                if state is State.PLANNED:
+                if state is IntentState.PLANNED:
                     kept_wei = self._kept_for(session, one.place, price, now)
                     if kept_wei is None:
                         continue
@@ -172,7 +173,7 @@ class Round:
                     queue.wait_until(session, [one.place.outbox_id], now + UNBUILT_WAITS)
                     continue
                 queue.take(session, [one.place.outbox_id])
-                added += [made] if state is State.PLANNED else []
+                added += [made] if state is IntentState.PLANNED else []
         return added
 
     def _kept_for(self, session: WriteSession, place: Place, price: Price, now: datetime) -> int | None:
@@ -194,7 +195,7 @@ class Round:
 
     def _put_back(self, live: Sequence[Intent], now: datetime) -> None:
         """What is still planned waits for its next turn, so that it holds up no other one."""
-        late = [i for i in live if i.state == State.PLANNED and i.outbox_id is not None and now - i.created_at >= PUT_BACK_AFTER]
+        late = [i for i in live if i.state is IntentState.PLANNED and i.outbox_id is not None and now - i.created_at >= PUT_BACK_AFTER]
         if not late:
             return
         with self._database.write() as session:
@@ -202,8 +203,8 @@ class Round:
             places = queue.taken(session, self._observer.chain_id)
             for place, intent in [(places[i.outbox_id], i) for i in late if i.outbox_id in places]:
                 since = place.refused_at or intent.created_at
-                ends = State.REFUSED if now - since >= REQUEST_PATIENCE else State.SUPERSEDED
-                rows.move_intent(session, replace(intent, state=ends.value), intent.state, self._epoch(), now)
+                ends = IntentState.REFUSED if now - since >= REQUEST_PATIENCE else IntentState.SUPERSEDED
+                rows.move_intent(session, replace(intent, state=ends), intent.state, self._epoch(), now)
                 queue.postpone(session, place, now, since)
 
     def _tell(self, why: str | None) -> None:

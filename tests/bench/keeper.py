@@ -24,13 +24,14 @@ from tempfile import mkdtemp
 from typing import Any
 
 from core.blocks.tables import Vault
-from core.chain.abi import hex_bytes, topic_of
+from core.chain.abi import topic_of
 from core.chain.abi_text import call_by_signature
 from core.chain.rpc import Rpc
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leader import leader_row
 from core.db.leadership import Leadership
+from core.hexes import bytes_of
 from core.identity.tables import Account
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
@@ -81,7 +82,7 @@ class World:
     def _accounts(self) -> tuple[int, int]:
         at = datetime.now(UTC)
         with self.database.write() as session:
-            people = [Account(kind=p.name, name=p.name, wallet_address=hex_bytes(p.address), created_at=at) for p in (OWNER, AGENT)]
+            people = [Account(kind=p.name, name=p.name, wallet_address=bytes_of(p.address), created_at=at) for p in (OWNER, AGENT)]
             session.add_all(people)
             session.flush()
             return people[0].id, people[1].id
@@ -105,13 +106,13 @@ class World:
 
     def _write_rows(self, terms: MandateTerms, vault: str, owner: int, agent: int) -> None:
         """What API and indexer would have written of it."""
-        at, digest = datetime.fromtimestamp(self.chain.now, UTC), hex_bytes(self.chain.digest(terms))
+        at, digest = datetime.fromtimestamp(self.chain.now, UTC), bytes_of(self.chain.digest(terms))
         with self.database.write() as session:
             mandate = Mandate(
                 public_id=terms.public_id, owner_id=owner, agent_id=agent, open_board=False, status="working", market_mode="testnet",
                 purpose="bench", budget_usdc_e6=terms.budget_usdc, horizon_days=30, stop_floor_bps=500, payout_rule={}, allowed_targets=[],
                 on_floor="keep", chain_id=CHAIN_ID, terms={}, rules=[], guard_targets=[], terms_digest=digest, terms_version=2,
-                vault_address=hex_bytes(vault), ends_at=datetime.fromtimestamp(terms.ends_at, UTC), created_at=at, updated_at=at,
+                vault_address=bytes_of(vault), ends_at=datetime.fromtimestamp(terms.ends_at, UTC), created_at=at, updated_at=at,
             )  # fmt: skip
             session.add(mandate)
             session.flush()
@@ -119,9 +120,9 @@ class World:
             assert header is not None
             session.add(
                 Vault(
-                    chain_id=CHAIN_ID, address=hex_bytes(vault), created_block_hash=hex_bytes(header.hash), created_number=header.number,
-                    created_at=self.chain.now, factory=hex_bytes(self.chain.contracts["factory"]), terms_digest=digest,
-                    public_id=terms.public_id, owner=hex_bytes(OWNER.address), mandate_id=mandate.id,
+                    chain_id=CHAIN_ID, address=bytes_of(vault), created_block_hash=bytes_of(header.hash), created_number=header.number,
+                    created_at=self.chain.now, factory=bytes_of(self.chain.contracts["factory"]), terms_digest=digest,
+                    public_id=terms.public_id, owner=bytes_of(OWNER.address), mandate_id=mandate.id,
                 )
             )  # fmt: skip
 

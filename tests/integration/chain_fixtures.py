@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 from eth_utils.address import to_checksum_address
 
-from core.chain.abi import Parameter, encode_values, hex_text
+from core.chain.abi import Parameter, encode_values
 from core.chain.abi_text import call_by_signature
 from core.chain.blocks import Receipt
 from core.chain.rpc import Rpc, RpcError, RpcUnreachableError
+from core.hexes import hex_of
 from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.calldata import Call, Funding
 from core.mandate.chain.reader import VaultReader
@@ -137,7 +138,7 @@ class DeployedChain:
             "maxFeePerGas": 20_000_000_000,
             "maxPriorityFeePerGas": 1_000_000_000,
         }
-        return hex_text(sender.signer.sign_transaction(transaction | ({} if to is None else {"to": to})))
+        return hex_of(sender.signer.sign_transaction(transaction | ({} if to is None else {"to": to})))
 
     def send(self, sender: Persona, to: str | None, data: str) -> Receipt:
         """Send and mine. A reverted transaction is a receipt with status 0."""

@@ -22,8 +22,8 @@ from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import BUCKETS
 from core.credits.rules.prices import PAYOUT_POINT_PRICE, PRICES, Price
 from core.credits.tables import CreditEntry
-from core.mandate.rules.record import utc_text
 from core.money import usdc_text_or_none
+from core.times import exact_instant_text
 
 SHARED_BY_OWNER = "reads a UTC day that the agents of an owner share"
 SHARED_BY_OWNERS = "reads a UTC day that the agents of all owners of a network address share"
@@ -57,7 +57,7 @@ def _posting(row: CreditEntry) -> CreditPosting:
     return CreditPosting(
         seq=row.seq,
         kind=row.kind,
-        at=utc_text(row.created_at),
+        at=exact_instant_text(row.created_at),
         **{bucket: getattr(row, f"{bucket}_delta") for bucket in BUCKETS},
         counter=row.counter,
         counter_delta=row.counter_delta,

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from api.client.verify.findings import UncheckedError
-from core.chain.abi import AbiDecodeError, checksum_address
+from core.chain.abi import AbiDecodeError
 from core.chain.blocks import RawLog
 from core.chain.results import log_of
 from core.chain.rpc import Request, Rpc, RpcError
+from core.hexes import checksum_address
 from core.mandate.chain.reader import VaultReader
 
 MOST_CALLS = 300  # in one HTTP request

@@ -13,7 +13,7 @@ from api.client.verify.node import Block, Node
 from api.client.verify.terms_check import Subject
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.fold import effective, fold, fold_on
-from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.lifecycle import OF_VAULT
 from core.mandate.rules.limits import left_today_usdc_e6
 from core.mandate.rules.outflows import spend_window
 from core.mandate.rules.paper import priced
@@ -23,12 +23,6 @@ from core.mandate.rules.state import EMPTY_STATE, MandateFacts, MandateState
 from core.mandate.rules.told import ToldByTx
 from core.money import usdc_text
 
-VAULT_STATUS: Mapping[str, Status] = {
-    "funding": Status.SIGNED,
-    "working": Status.WORKING,
-    "stopped": Status.STOPPED,
-    "settled": Status.SETTLED,
-}
 MOVED = ("status", "cash_usdc", "deposited_usdc", "spent_usdc", "received_usdc", "withdrawn_usdc", "paid_out_usdc", "paused")
 
 
@@ -101,8 +95,8 @@ def compare_vault(
     for name, (told, own) in sums.items():
         if told != own:
             report.say("vault.sum", None, f"{name}: the rows give {usdc_text(told)}, the vault {usdc_text(own)}")
-    if VAULT_STATUS[status] is not state.status:
-        report.say("vault.status", None, f"the rows give {state.status.value}, the vault {status}")
+    if OF_VAULT[status] is not state.status:
+        report.say("vault.status", None, f"the rows give {state.status.value}, the vault {status.word}")
     left = left_today_usdc_e6(spend_window(rows, subject.facts), subject.terms.daily_cap, at.at)
     if left != remaining.today:
         report.say("vault.window", None, f"left for the day: the rows give {usdc_text(left)}, the vault {usdc_text(remaining.today)}")

@@ -11,9 +11,9 @@ from eth_abi.exceptions import EncodingError
 
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Node
-from core.chain.abi import checksum_address
 from core.chain.signatures import verify_digest
 from core.errors import MandateError
+from core.hexes import checksum_address
 from core.mandate.chain.typed_data import TERMS_FIELDS, guard_targets_hash, rules_hash, terms_digest
 from core.mandate.rules.events import VaultCreated
 from core.mandate.rules.lifecycle import MarketMode

@@ -17,7 +17,7 @@ from psycopg.errors import UniqueViolation
 
 from core.canonical import canonical_json
 from core.credits.rules.buckets import BUCKETS, SPEND_ORDER
-from core.mandate.rules.record import utc_text
+from core.times import exact_instant_text
 
 
 def _drawn(bucket: str) -> str:
@@ -78,7 +78,7 @@ def spend_at_once(
     The connection commits each statement (core.db.engine.Database.statements). Errors: InvalidParameterError for the payload.
     """
     created_at = now.astimezone(UTC)
-    said = {**names, "payload": payload, "created_at": utc_text(created_at)}
+    said = {**names, "payload": payload, "created_at": exact_instant_text(created_at)}
     texts = {f"{name}_json": canonical_json(value).decode() for name, value in said.items()}
     values = {**names, **texts, "account_id": account_id, "amount": amount, "created_at": created_at}
     try:

@@ -22,7 +22,7 @@ from core.credits.tables import CreditEntry, CreditHead
 from core.db.engine import Database, WriteSession
 from core.errors import InvalidParameterError, MandateError
 from core.ledger.chain import Link, chain_faults, genesis, link_hash, lock_head, plain_payload
-from core.mandate.rules.record import utc_text
+from core.times import exact_instant_text
 
 BOOK = "credit"
 WELCOME, EARN, CONVERT, SPEND, BOND, RELEASE, DEBT = "welcome", "earn", "convert", "spend", "bond", "release", "debt"
@@ -242,4 +242,4 @@ def _deltas(entry: Row[Any]) -> Credits:
 def _body(entry: Mapping[str, Any]) -> dict[str, Any]:
     """What is hashed of an entry: all but its id, its account (which the genesis names) and the hashes."""
     names = ("seq", "kind", "base_key", "counter", *(f"{bucket}_delta" for bucket in BUCKETS), "counter_delta", "payload")
-    return {name: entry[name] for name in names} | {"created_at": utc_text(entry["created_at"])}
+    return {name: entry[name] for name in names} | {"created_at": exact_instant_text(entry["created_at"])}

@@ -15,8 +15,8 @@ from core.chain.abi import (
     FunctionAbi,
     function,
     functions_by_selector,
-    hex_text,
 )
+from core.hexes import hex_of
 from core.mandate.rules.terms import MandateTerms, Rule
 
 TRANSFER_WITH_BYTES = "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
@@ -60,7 +60,7 @@ def ascii_word(text: str) -> str:
     """A bytes32 that holds ASCII text, as reasons do. Errors: AbiEncodeError when it does not fit."""
     if not text.isascii() or len(text) > 32:
         raise AbiEncodeError(f"{text!r} does not fit 32 ASCII characters")
-    return hex_text(text.encode().ljust(32, b"\0"))
+    return hex_of(text.encode().ljust(32, b"\0"))
 
 
 # Factory

@@ -15,23 +15,21 @@ from core.chain.abi import (
     decode_values,
     encode_values,
     function,
-    hex_bytes,
 )
 from core.chain.abi_text import call_by_signature
 from core.chain.reader import LATEST, VIEW_GAS, At, ChainReader, _output_of, block_argument
 from core.chain.refusals import failure_of
 from core.chain.results import Parse
 from core.chain.rpc import RpcRefusedError, RpcRevertedError
+from core.hexes import bytes_of
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import Call
-from core.mandate.chain.vault_sight import STATUSES, VIEWS, NotSeenError, seen_of
+from core.mandate.chain.vault_sight import VIEWS, NotSeenError, seen_of
+from core.mandate.rules.lifecycle import VaultStatus
 from core.mandate.rules.seen import VaultSeen
 from core.mandate.rules.terms import MAX_RULES, MandateTerms, Rule, RuleKind
 
 MOST_RULES_BYTES = WORD_BYTES * (2 + 4 * MAX_RULES)  # offset and length, then four words a rule
-
-
-VAULT_STATUSES = ("funding", "working", "stopped", "settled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ UNREAD_ADAPTER = AdapterReading(None, None, None, None)
 
 def _seen_output(view: FunctionAbi) -> Parse[Any]:
     """As `_output_of`, within what a vault can say: a status that there is, and a time that a calendar has."""
-    parse, most = _output_of(view), {"status": len(STATUSES), "stoppedAt": results.MOST_TIME}.get(view.name)
+    parse, most = _output_of(view), {"status": len(VaultStatus), "stoppedAt": results.MOST_TIME}.get(view.name)
 
     def parse_seen(content: bytes) -> Any:
         found = parse(content)
@@ -187,12 +185,11 @@ class VaultReader(ChainReader):
 
     # Vaults
 
-    def status(self, vault: str, at: At = LATEST) -> str:
-        """One of VAULT_STATUSES."""
+    def status(self, vault: str, at: At = LATEST) -> VaultStatus:
         index = self._vault(vault, "status", at)
-        if index >= len(VAULT_STATUSES):
+        if index >= len(VaultStatus):
             raise AbiDecodeError(f"{index} is no status of a vault")
-        return VAULT_STATUSES[index]
+        return VaultStatus(index)
 
     def agent(self, vault: str, at: At = LATEST) -> str:
         """Zero address when removed, stopped or not yet set."""
@@ -220,7 +217,7 @@ class VaultReader(ChainReader):
     def lock(self, vault: str, at: At = LATEST) -> Lock:
         withdrawable, reason, until = self._vault(vault, "lock", at)
         try:
-            return Lock(withdrawable, hex_bytes(reason).rstrip(b"\0").decode("ascii"), until)
+            return Lock(withdrawable, bytes_of(reason).rstrip(b"\0").decode("ascii"), until)
         except UnicodeDecodeError as error:
             raise AbiDecodeError(f"{reason} is no reason in ASCII") from error
 
@@ -267,7 +264,7 @@ class VaultReader(ChainReader):
 
     def check(self, vault: str, calls: Sequence[Call], at: At = LATEST) -> bytes:
         """The error data that the agent's execute or executeBatch would revert with; empty: the vault would let it pass."""
-        return hex_bytes(str(self._read("MandateVault", "check", vault, at, [(c.target, c.max_spend, c.data) for c in calls])))
+        return bytes_of(str(self._read("MandateVault", "check", vault, at, [(c.target, c.max_spend, c.data) for c in calls])))
 
     # Adapters and USDC
 

@@ -14,7 +14,7 @@ import rfc8785
 from eth_abi.abi import encode as abi_encode
 from eth_utils.crypto import keccak
 
-from core.chain.abi import hex_bytes, hex_text
+from core.hexes import bytes_of, hex_of
 from core.mandate.chain.calldata import rule_tuple
 from core.mandate.rules.terms import MandateTerms, Rule
 
@@ -83,8 +83,8 @@ def _word(kind: str, value: Any) -> bytes:
     if kind == "string":
         return keccak(text=value)
     if kind == "bytes":
-        return keccak(hex_bytes(value))
-    return abi_encode([kind], [hex_bytes(value) if kind.startswith("bytes") else value])
+        return keccak(bytes_of(value))
+    return abi_encode([kind], [bytes_of(value) if kind.startswith("bytes") else value])
 
 
 def struct_hash(name: str, form: TypeFields, message: Mapping[str, Any]) -> bytes:
@@ -95,7 +95,7 @@ def struct_hash(name: str, form: TypeFields, message: Mapping[str, Any]) -> byte
 
 def digest(domain: Mapping[str, Any], name: str, form: TypeFields, message: Mapping[str, Any]) -> str:
     """What is signed: keccak256(0x1901 . domain separator . struct hash), 0x lower-case hex."""
-    return hex_text(keccak(b"\x19\x01" + struct_hash("EIP712Domain", DOMAIN, domain) + struct_hash(name, form, message)))
+    return hex_of(keccak(b"\x19\x01" + struct_hash("EIP712Domain", DOMAIN, domain) + struct_hash(name, form, message)))
 
 
 def _domain(name: str, version: str, chain_id: int, contract: str) -> dict[str, str | int]:
@@ -140,13 +140,13 @@ def terms_digest(terms: MandateTerms, factory: str, chain_id: int, version: int 
 
 def rules_hash(rules: Sequence[Rule]) -> str:
     """keccak256(abi.encode(Rule[])): `allowedTargetsHash`. The factory wants them strictly ascending by (target, selector)."""
-    encoded = [(target, hex_bytes(selector), word, kind) for target, selector, word, kind in map(rule_tuple, rules)]
-    return hex_text(keccak(abi_encode(["(address,bytes4,uint8,uint8)[]"], [encoded])))
+    encoded = [(target, bytes_of(selector), word, kind) for target, selector, word, kind in map(rule_tuple, rules)]
+    return hex_of(keccak(abi_encode(["(address,bytes4,uint8,uint8)[]"], [encoded])))
 
 
 def guard_targets_hash(guard_targets: Sequence[Any]) -> str:
     """keccak256 of the RFC 8785 JSON of what the relay guard enforces: `guardTargetsHash`. No targets: of `[]`."""
-    return hex_text(keccak(rfc8785.dumps(list(guard_targets))))
+    return hex_of(keccak(rfc8785.dumps(list(guard_targets))))
 
 
 def _authorization(from_: str, to: str, value: int, valid_after: int, valid_before: int, nonce: str) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from functools import cache
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from core.chain.abi import creation_code, hex_bytes
+from core.chain.abi import creation_code
+from core.hexes import bytes_of
 
 _SHELL = "VaultShell"  # the creation code of every vault
 
@@ -17,5 +18,5 @@ def _shell_hash() -> bytes:
 
 def vault_address(factory: str, terms_digest: str) -> str:
     """The vault's checksum address. Source: MandateVaultFactory.predictVault (EIP-1014, the salt is the digest)."""
-    packed = b"\xff" + hex_bytes(factory) + hex_bytes(terms_digest) + _shell_hash()
+    packed = b"\xff" + bytes_of(factory) + bytes_of(terms_digest) + _shell_hash()
     return str(to_checksum_address(keccak(packed)[12:]))

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from core.chain.rpc import RpcError, RpcRefusedError
-from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.lifecycle import OF_VAULT, VaultStatus
 from core.mandate.rules.seen import VaultSeen
 
 VIEWS: Final = ("worth", "status", "agent", "stoppedAt", "totals", "feeOwed")  # of MandateVault; the vault's USDC follows them
-STATUSES: Final = (Status.SIGNED, Status.WORKING, Status.STOPPED, Status.SETTLED)  # IMandateVault.Status; signed: Funding
 
 
 class NotSeenError(RpcError):
@@ -29,7 +28,7 @@ def seen_of(vault: str, at: int, answers: Sequence[Any]) -> VaultSeen:
     return VaultSeen(
         vault=vault,
         at=at,
-        status=STATUSES[status],
+        status=OF_VAULT[VaultStatus(status)],
         agent=agent,
         stopped_at=stopped_at,
         deposited_usdc_e6=deposited,

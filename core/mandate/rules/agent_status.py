@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.mandate.rules.lifecycle import ACTIVE, MarketMode, Status
+from core.mandate.rules.lifecycle import ACTIVE, CLOSED, MarketMode
 from core.mandate.rules.progress import data_issue
 from core.mandate.rules.state import MandateState
 from core.money import usdc_text
@@ -28,7 +28,7 @@ def agent_status(mandates: Iterable[HeldMandate]) -> dict[str, Any]:
     """{active_mandates, ended_mandates}: signed or working ones; stopped or settled ones, newest first, at most 10."""
     listed = list(mandates)
     active = [held for held in listed if held.state.status in ACTIVE]
-    ended = [held for held in listed if held.state.status in (Status.STOPPED, Status.SETTLED)]
+    ended = [held for held in listed if held.state.status in CLOSED]
     return {"active_mandates": [_active(held) for held in active], "ended_mandates": [_ended(held) for held in _newest(ended)]}
 
 

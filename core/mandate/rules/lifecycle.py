@@ -25,7 +25,7 @@ Source: docs/rules.md#lifecycle, docs/rules.md#accepting; MandateVault.Status.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
 from core.errors import WrongStatusError
@@ -38,6 +38,19 @@ class Status(StrEnum):
     STOPPED = "stopped"
     SETTLED = "settled"
     CANCELLED = "cancelled"
+
+
+class VaultStatus(IntEnum):
+    """Of a vault, as the contract numbers them. Source: contracts/interfaces/IMandateVault.sol."""
+
+    FUNDING = 0
+    WORKING = 1
+    STOPPED = 2
+    SETTLED = 3
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
 
 
 class MarketMode(StrEnum):
@@ -99,8 +112,17 @@ TABLE: tuple[Transition, ...] = (
     Transition(Status.SETTLED, Move.SETTLE, When.ALWAYS, Status.SETTLED),
 )
 
-ACTIVE = frozenset({Status.SIGNED, Status.WORKING})  # a mandate that an agent holds
-ENDED = frozenset({Status.STOPPED, Status.SETTLED, Status.CANCELLED})  # final for the agent
+# What a mandate is by the status of its vault.
+OF_VAULT: Mapping[VaultStatus, Status] = {
+    VaultStatus.FUNDING: Status.SIGNED,
+    VaultStatus.WORKING: Status.WORKING,
+    VaultStatus.STOPPED: Status.STOPPED,
+    VaultStatus.SETTLED: Status.SETTLED,
+}
+ACTIVE = (Status.SIGNED, Status.WORKING)  # a mandate that an agent holds
+CLOSED = (Status.STOPPED, Status.SETTLED)  # ended otherwise than by a cancellation
+ENDED = (*CLOSED, Status.CANCELLED)  # final for the agent
+NOTED = (*ACTIVE, Status.STOPPED)  # whose books get the factory's events; source: wallet spec 6.3
 
 _HOLDS: Mapping[When, Callable[[MoveFacts], bool]] = {
     When.ALWAYS: lambda facts: True,

@@ -22,10 +22,9 @@ Source: MandateVault._requireExecutable, SpendWindowLib, docs/rules.md#limits-in
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 from typing import Any, Final
 
-from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.lifecycle import MarketMode, Status, VaultStatus
 from core.mandate.rules.refusals import NOT_SEEN
 from core.mandate.rules.terms import UNPINNED, ZERO_ADDRESS, MandateTerms, Rule, RuleKind
 from core.mandate.rules.unvalued import position_rules, unvalued_out_after
@@ -92,15 +91,6 @@ def _at(spend: Spend) -> int:
 
 
 # The vault
-
-
-class VaultStatus(IntEnum):
-    """IMandateVault.Status."""
-
-    FUNDING = 0
-    WORKING = 1
-    STOPPED = 2
-    SETTLED = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from core.errors import SettleGraceError
-from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.lifecycle import ENDED, MarketMode, Status
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.times import DAY_S, utc_text_or_none, utc_words
 
@@ -176,7 +176,7 @@ def chain_state(*, has_vault: bool, stopped: bool, settled: bool, agent: str | N
 
 def how_to_act(status: Status, *, paused: bool, is_past_end: bool, is_paper: bool = False, was_set: bool = True) -> str:
     """One sentence for the agent. `was_set`: the vault had an agent once. Source: docs/rules.md#after-a-stop."""
-    if status in (Status.STOPPED, Status.SETTLED, Status.CANCELLED):
+    if status in ENDED:
         return f"The mandate is {status}. The agent cannot act."
     if status is Status.DRAFT:
         return "The owner has not signed yet. The agent cannot act."

@@ -10,13 +10,12 @@ digits. docs/record.md shows the check step by step.
 
 import hashlib
 from collections.abc import Iterable
-from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 from core.canonical import canonical_json, canonical_text, chain_hash
 from core.mandate.rules.rows import LedgerRow
 from core.money import usdc_text, usdc_text_or_none
+from core.times import exact_instant_text
 
 GENESIS_PREFIX = "mandate-ledger:v1:"
 
@@ -57,7 +56,7 @@ def canonical_row_with(row: LedgerRow, payload: bytes) -> bytes:
             b',"chain_id":',
             _json(row.chain_id),
             b',"created_at":',
-            _json(utc_text(row.created_at)),
+            _json(exact_instant_text(row.created_at)),
             b',"incarnation":',
             _json(row.incarnation),
             b',"kind":',
@@ -65,7 +64,7 @@ def canonical_row_with(row: LedgerRow, payload: bytes) -> bytes:
             b',"log_index":',
             _json(row.log_index),
             b',"occurred_at":',
-            _json(utc_text(row.occurred_at)),
+            _json(exact_instant_text(row.occurred_at)),
             b',"payload":',
             payload,
             b',"reported_by":',
@@ -105,8 +104,8 @@ def row_body(row: LedgerRow) -> dict[str, Any]:
         "block_number": row.block_number,
         "block_hash": row.block_hash,
         "payload": row.payload,
-        "occurred_at": utc_text(row.occurred_at),
-        "created_at": utc_text(row.created_at),
+        "occurred_at": exact_instant_text(row.occurred_at),
+        "created_at": exact_instant_text(row.created_at),
     }
 
 
@@ -127,12 +126,6 @@ def chain_faults(rows: Iterable[LedgerRow], public_id: str) -> list[str]:
         faults += _row_faults(row, expected_seq, expected_prev, seq_by_id)
         expected_prev, seq_by_id[row.id] = row.row_hash, row.seq
     return faults
-
-
-@lru_cache(maxsize=4_096)
-def utc_text(at: datetime) -> str:
-    """`2026-02-02T09:00:00.000000Z`: always UTC, always six decimals, so that equal times are equal text."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _row_faults(row: LedgerRow, expected_seq: int, expected_prev: str, seq_by_id: dict[int, int]) -> list[str]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.lifecycle import CLOSED, Status
 from core.mandate.rules.state import MandateState, changed
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.mandate.rules.worth import Worth
@@ -57,7 +57,7 @@ def as_seen(state: MandateState, seen: VaultSeen) -> MandateState:
     is_stopped = seen.stopped_at > 0
     stopped_at = datetime.fromtimestamp(seen.stopped_at, UTC) if is_stopped else None
     left = seen.deposited_usdc_e6 + seen.received_usdc_e6 - seen.spent_usdc_e6 - seen.fee_paid_usdc_e6
-    is_ended = seen.status in (Status.STOPPED, Status.SETTLED)
+    is_ended = seen.status in CLOSED
     is_paused = not is_ended and seen.agent == ZERO_ADDRESS
     return changed(
         state,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from typing import Any
 
-from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.lifecycle import ENDED, MarketMode, Status
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.mandate.rules.unvalued import PositionRules
 
@@ -163,7 +163,7 @@ class MandateState:
 
     @property
     def is_ended(self) -> bool:
-        return self.status in (Status.STOPPED, Status.SETTLED, Status.CANCELLED)
+        return self.status in ENDED
 
     @property
     def obeys_nobody(self) -> bool:

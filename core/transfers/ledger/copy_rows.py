@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from core.canonical import canonical_text
 from core.db.copying import bytes_cell, hex_cell, json_cell, number_cell, text_cell, time_cell
-from core.mandate.rules.record import utc_text
+from core.times import exact_instant_text
 from core.transfers.rules import FourStates
 
 STATES = ("idle", "reserved", "in_transit", "delivered")
@@ -58,7 +58,7 @@ def canonical_entry(transfer: NewTransfer, seq: int, incarnation: int, created_a
             canonical_text(transfer.asset),
             b',"base_key":',
             canonical_text(transfer.base_key),
-            b',"chain_id":%d,"created_at":"%b"' % (transfer.chain_id, utc_text(created_at).encode()),
+            b',"chain_id":%d,"created_at":"%b"' % (transfer.chain_id, exact_instant_text(created_at).encode()),
             b',"delivered_delta_e6":"%d","idle_delta_e6":"%d"' % (deltas.delivered_e6, deltas.idle_e6),
             b',"in_transit_delta_e6":"%d","incarnation":%d' % (deltas.in_transit_e6, incarnation),
             b',"is_reversal":true,"kind":' if is_reversal else b',"is_reversal":false,"kind":',

@@ -24,7 +24,7 @@ from core.db.arrays import Columns, table_of
 from core.db.copying import copy_lines
 from core.db.engine import WriteSession
 from core.ledger.chain import Facts, KnownKeys, Link, chain_faults, facts_of, genesis, known_keys, link_hash, lock_head, plain_payload
-from core.mandate.rules.record import utc_text
+from core.times import exact_instant_text
 from core.transfers.ledger.copy_rows import COPIED, STATES, Linked, NewTransfer, canonical_entry, line_of, of_states
 from core.transfers.rules import FourStates
 from core.transfers.tables import TransferBalance, TransferEntry, TransferHead
@@ -354,7 +354,7 @@ def _body(entry: TransferEntry) -> dict[str, Any]:
     names = ("seq", "kind", "base_key", "incarnation", "chain_id", "asset", "reported_by", "payload")
     tx_hash = None if entry.tx_hash is None else "0x" + entry.tx_hash.hex()
     is_reversal = entry.reverses_id is not None
-    rest = {"tx_hash": tx_hash, "is_reversal": is_reversal, "created_at": utc_text(entry.created_at)}
+    rest = {"tx_hash": tx_hash, "is_reversal": is_reversal, "created_at": exact_instant_text(entry.created_at)}
     return {name: getattr(entry, name) for name in names} | deltas | rest
 
 

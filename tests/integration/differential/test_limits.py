@@ -13,16 +13,17 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from core.chain.abi import hex_bytes
 from core.chain.abi_text import call_by_signature
 from core.chain.reader import refusal_name
 from core.chain.revert import decode_revert
 from core.chain.rpc import RpcRevertedError
 from core.errors import SettleGraceError
+from core.hexes import bytes_of
 from core.mandate.chain import calldata
 from core.mandate.chain.typed_data import rules_hash
 from core.mandate.rules import limits
-from core.mandate.rules.limits import DAY_S, Effect, Refused, VaultModel, VaultStatus, left_today_usdc_e6, window_frees_at
+from core.mandate.rules.lifecycle import VaultStatus
+from core.mandate.rules.limits import DAY_S, Effect, Refused, VaultModel, left_today_usdc_e6, window_frees_at
 from core.mandate.rules.lock import StoppedBy, check_stop
 from core.mandate.rules.terms import UNPINNED, ZERO_ADDRESS, Rule, RuleKind
 from core.selectors import selector_of
@@ -63,7 +64,7 @@ class Pair:
         self.chain.rpc.call("evm_mine", [])
         now = self.chain.now
         theirs = self.chain.reader.check(self.vault, calls)
-        ours = limits.check_call(self.model, self.model.agent, [limits.Call(c.target, c.max_spend, hex_bytes(c.data)) for c in calls], now)
+        ours = limits.check_call(self.model, self.model.agent, [limits.Call(c.target, c.max_spend, bytes_of(c.data)) for c in calls], now)
         decoded = decode_revert(theirs)
         found = None if not theirs else Refused(decoded.name, tuple(decoded.args.values())) if decoded else Refused("undecoded")
         assert found == ours, f"check says {found}, the model says {ours}"
@@ -91,7 +92,7 @@ class Pair:
             return
         data = calldata.execute(calls[0]) if len(calls) == 1 else calldata.execute_batch(calls)
         receipt = self.chain.send(AGENT, self.vault, data)
-        asked = [limits.Call(call.target, call.max_spend, hex_bytes(call.data)) for call in calls]
+        asked = [limits.Call(call.target, call.max_spend, bytes_of(call.data)) for call in calls]
         after = limits.after_call(self.model, AGENT.address, asked, effects, self.chain.now)
         assert receipt.status == (1 if isinstance(after, VaultModel) else 0), f"mined with {receipt.status}, the model says {after}"
         if isinstance(after, VaultModel):

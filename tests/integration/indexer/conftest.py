@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from core.chain.abi import hex_bytes
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
+from core.hexes import bytes_of
 from core.identity.tables import Account
 from core.mandate.chain.reader import VaultReader
 from core.mandate.chain.typed_data import rules_hash
@@ -69,7 +69,7 @@ def _mandate(owner_id: int, issued: MandateTerms, digest: str, rules: tuple[Rule
         guard_targets=[],
         terms_digest=bytes.fromhex(digest[2:]),
         terms_version=2,
-        signature=hex_bytes(OWNER.signer.sign_digest(digest)),
+        signature=bytes_of(OWNER.signer.sign_digest(digest)),
         created_at=DRAFTED_AT,
         updated_at=DRAFTED_AT,
         ends_at=datetime.fromtimestamp(issued.ends_at, UTC),

@@ -8,6 +8,7 @@ from core.chain.abi_text import call_by_signature
 from core.chain.reader import refusal_name
 from core.chain.signatures import ERC6492_MAGIC, verify_digest
 from core.mandate.chain import typed_data
+from core.mandate.rules.lifecycle import VaultStatus
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.personas import AGENT, OWNER, STRANGER
 
@@ -28,7 +29,7 @@ def test_the_x402_payment_digest_is_the_adapters(deployed: DeployedChain) -> Non
 def test_the_rules_hash_and_both_signatures_are_accepted_at_creation(deployed: DeployedChain) -> None:
     terms = deployed.terms("m_4k2v7c3xqa")
     vault = deployed.create_vault(terms)
-    assert deployed.reader.status(vault) == "working"
+    assert deployed.reader.status(vault) is VaultStatus.WORKING
     assert deployed.reader.is_vault(vault)
 
 
@@ -40,7 +41,7 @@ def test_a_state_is_read_at_the_named_block(deployed: DeployedChain) -> None:
     reader = deployed.reader
     old, new = ((reader.worth(vault, at), reader.usdc_balance(vault, at)) for at in (before.hash, "latest"))
     assert (old, new) == ((1_000_000_000, 1_000_000_000), (1_000_000_000, 960_000_000))
-    assert (reader.status(vault), reader.stop_floor(vault), reader.remaining(vault).today) == ("working", 950_000_000, 260_000_000)
+    assert (reader.status(vault).word, reader.stop_floor(vault), reader.remaining(vault).today) == ("working", 950_000_000, 260_000_000)
     assert (deployed.reader.lock(vault).withdrawable, deployed.reader.lock(vault).reason) == (False, "working")
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from core.chain.abi import checksum_address
 from core.chain.abi_text import call_by_signature
 from core.chain.bloom import bits_of
 from core.chain.rpc import Rpc
+from core.hexes import checksum_address
 from core.identity.queries import linked_wallets
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import Funding

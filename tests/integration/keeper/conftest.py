@@ -14,12 +14,12 @@ from eth_utils.crypto import keccak
 from sqlalchemy import select
 
 from core.blocks.tables import Vault
-from core.chain.abi import hex_bytes
 from core.chain.blocks import Receipt
 from core.chain.rpc import Rpc
 from core.chain.signer import Signer
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
+from core.hexes import bytes_of
 from core.identity.tables import Account
 from core.keeper.gas import GasBudgets
 from core.keeper.tables import KeeperIntent, KeeperTx, VaultMark
@@ -264,7 +264,7 @@ class Stage:
         self.chain.succeed(OPERATOR, self.chain.contracts["test_venue"], calldata.set_price(price_e6))
 
     def status(self) -> str:
-        return self.chain.reader.status(self.vault)
+        return self.chain.reader.status(self.vault).word
 
     def pass_time(self, until: int) -> None:
         """The next block's time; one block is mined."""
@@ -344,11 +344,11 @@ def _write_rows(chain: DeployedChain, database: Database, vault: str, terms: dic
     """What API and indexer would have written of this vault."""
     at = datetime.fromtimestamp(chain.now, UTC)
     with database.write() as session:
-        owner = Account(kind="owner", name="owner", wallet_address=hex_bytes(OWNER.address), created_at=at)
-        agent = Account(kind="agent", name="agent", wallet_address=hex_bytes(AGENT.address), created_at=at)
+        owner = Account(kind="owner", name="owner", wallet_address=bytes_of(OWNER.address), created_at=at)
+        agent = Account(kind="agent", name="agent", wallet_address=bytes_of(AGENT.address), created_at=at)
         session.add_all([owner, agent])
         session.flush()
-        digest = hex_bytes(chain.digest(chain.terms("m_keeperstop")))
+        digest = bytes_of(chain.digest(chain.terms("m_keeperstop")))
         mandate = Mandate(
             public_id=terms["public_id"],
             owner_id=owner.id,
@@ -369,7 +369,7 @@ def _write_rows(chain: DeployedChain, database: Database, vault: str, terms: dic
             guard_targets=[],
             terms_digest=digest,
             terms_version=2,
-            vault_address=hex_bytes(vault),
+            vault_address=bytes_of(vault),
             ends_at=datetime.fromtimestamp(terms["ends_at"], UTC),
             created_at=at,
             updated_at=at,
@@ -379,14 +379,14 @@ def _write_rows(chain: DeployedChain, database: Database, vault: str, terms: dic
         session.add(
             Vault(
                 chain_id=chain.chain_id,
-                address=hex_bytes(vault),
-                created_block_hash=hex_bytes(block_hash),
+                address=bytes_of(vault),
+                created_block_hash=bytes_of(block_hash),
                 created_number=1,
                 created_at=chain.now,
-                factory=hex_bytes(chain.contracts["factory"]),
+                factory=bytes_of(chain.contracts["factory"]),
                 terms_digest=digest,
                 public_id=terms["public_id"],
-                owner=hex_bytes(OWNER.address),
+                owner=bytes_of(OWNER.address),
                 mandate_id=mandate.id,
             )
         )

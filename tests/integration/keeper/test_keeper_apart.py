@@ -9,8 +9,9 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 
 from core.blocks.tables import Vault
-from core.chain.abi import function, hex_bytes, hex_text
+from core.chain.abi import function
 from core.chain.abi_text import call_by_signature
+from core.hexes import bytes_of, hex_of
 from core.keeper import intents as rows
 from core.keeper.intents import NewIntent, NewVaultMark
 from core.keeper.tables import KeeperEnded
@@ -46,7 +47,7 @@ def a_mark(stage: Stage, worth_usdc_e6: int | None = 960 * USDC, **changes: Any)
 
 
 def test_a_sent_mark_of_an_absurd_worth__blinds_nobody(stage: Stage) -> None:
-    row = intent(hex_bytes(stage.vault), kind="mark", state="done", trigger=1, at=stage.now())
+    row = intent(bytes_of(stage.vault), kind="mark", state="done", trigger=1, at=stage.now())
     row.reason = {"worth_usdc": f"{ABSURD}.000000"}
     with stage.database.write() as session:
         session.add(row)
@@ -197,7 +198,7 @@ def test_the_mark_is_refused__the_keepers_key_enforces_the_stop_line(stage: Stag
     stage.chain.succeed(KEEPER, stage.vault, calldata.mark(1_000 * USDC, height, "0x" + "11" * 32))
     stage.keeper().run()
     assert stage.status() == "stopped"
-    assert hex_text(stage.intents()[0].data) == calldata.enforce_stop_line()
+    assert hex_of(stage.intents()[0].data) == calldata.enforce_stop_line()
 
 
 def test_a_stop_that_no_block_takes__is_sent_by_the_other_key(stage: Stage) -> None:
@@ -209,10 +210,10 @@ def test_a_stop_that_no_block_takes__is_sent_by_the_other_key(stage: Stage) -> N
             stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
             stage.chain.anvil.mine(1)
         keeper.run()
-        keepers = [tx.raw for tx in stage.txs() if tx.signer == hex_bytes(KEEPER.address)]
+        keepers = [tx.raw for tx in stage.txs() if tx.signer == bytes_of(KEEPER.address)]
         assert [(row.kind, row.state) for row in stage.intents()] == [("stop", "broadcast"), ("second_stop", "broadcast")]
         stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
-        stage.chain.anvil.rpc.call("eth_sendRawTransaction", [hex_text(keepers[0])])
+        stage.chain.anvil.rpc.call("eth_sendRawTransaction", [hex_of(keepers[0])])
         stage.chain.anvil.mine(1)
         assert stage.status() == "stopped"
         keeper.run()
@@ -322,5 +323,5 @@ def test_only_the_lowest_nonce__is_offered_again(stage: Stage) -> None:
 
 def _acceptance(stage: Stage, n: int) -> dict[str, Any]:
     """Anything that the chain takes from the keeper's key: an approval of USDC."""
-    data = hex_bytes(call_by_signature("approve(address,uint256)", [stage.vault, n]))
+    data = bytes_of(call_by_signature("approve(address,uint256)", [stage.vault, n]))
     return {"subject": f"test:{n}", "vault": None, "kind": "test", "to": stage.chain.contracts["usdc"], "data": data}

@@ -6,10 +6,10 @@ vault is worth 950 at cost: 850 + 50 + 50.
 
 import pytest
 
-from core.chain.abi import hex_bytes, hex_text
 from core.chain.abi_text import call_by_signature
 from core.chain.reader import refusal_name
 from core.chain.rpc import RpcRevertedError
+from core.hexes import bytes_of, hex_of
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import Call
 from core.mandate.chain.decode import decode_log
@@ -156,7 +156,7 @@ def signed_by_agent(stage: Stage, data: str, nonce: int, tip_wei: int) -> str:
         "maxFeePerGas": max(tip_wei, GWEI),
         "maxPriorityFeePerGas": tip_wei,
     }
-    return hex_text(AGENT.signer.sign_transaction(transaction))
+    return hex_of(AGENT.signer.sign_transaction(transaction))
 
 
 def test_dry_run__judges_at_cost_and_sends_nothing(out: Stage) -> None:
@@ -178,5 +178,5 @@ def test_all_came_home__the_worth_is_the_vaults_own_again(out: Stage, venue: str
 
 def test_worth_at_cost__is_cash_plus_the_adapters_value_plus_what_was_spent_at_the_venue(out: Stage) -> None:
     answer = out.chain.rpc.call("eth_call", [{"to": out.vault, "data": selector_of("worthAtCost()")}, "latest"])
-    words = hex_bytes(answer)
+    words = bytes_of(answer)
     assert (int.from_bytes(words[:32]), int.from_bytes(words[32:])) == (1_000 * USDC, OUT)

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import text
 
 from core.blocks.tables import ChainBlock
-from core.chain.abi import hex_bytes
 from core.db.engine import Bounds, Database
 from core.exporter import serve
+from core.hexes import bytes_of
 from core.jobs import queries as job_rows
 from core.keeper import gas
 from core.keeper.tables import KeeperTx
@@ -49,7 +49,7 @@ def add_intent(database: Database, kind: str, state: str, trigger: int = 100, ag
             session.add(
                 KeeperTx(
                     intent_id=decided.id,
-                    signer=hex_bytes(KEEPER.address),
+                    signer=bytes_of(KEEPER.address),
                     nonce=decided.id,
                     attempt=1,
                     raw=b"",

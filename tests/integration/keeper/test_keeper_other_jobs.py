@@ -4,14 +4,15 @@ from datetime import timedelta
 
 import pytest
 
-from core.chain.abi import hex_bytes
-from core.chain.abi_text import call_by_signature, selector_of
+from core.chain.abi_text import call_by_signature
+from core.hexes import bytes_of
 from core.keeper import requests as outbox
 from core.keeper.requests import NewRequest, RequestState
 from core.keeper.tables import KeeperTx
 from core.mandate.chain import calldata
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import ProceedsReceived, Settled
+from core.selectors import selector_of
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KilledError, Stage
 from tests.integration.keeper.liars import LyingWire, counts, says, together
@@ -53,7 +54,7 @@ def test_at_the_floor_and_at_the_end__is_stopped_first(stage: Stage) -> None:
     keeper.run()
     kinds = [intent.kind for intent in sorted(stage.intents(), key=lambda intent: intent.id)]
     assert kinds[0] == "stop"
-    assert stage.chain.reader.status(stage.vault) in ("stopped", "settled")
+    assert stage.chain.reader.status(stage.vault).word in ("stopped", "settled")
 
 
 def test_a_day_after_the_end__is_left_to_anyone(stage: Stage) -> None:
@@ -128,7 +129,7 @@ def delivery(stage: Stage, adapter: str, amount: int, key: str = "close:m_keeper
         kind="relay_delivery",
         role="keeper",
         to=adapter,
-        data=hex_bytes(data),
+        data=bytes_of(data),
         reason={"vault": stage.vault, "position": "p1"},
     )
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text, update
 
-from core.chain.abi import hex_text
 from core.custody.keys import CustodySigner, KeyRing
 from core.custody.tables import CustodialTransfer
+from core.hexes import hex_of
 from core.identity.tables import Account
 from core.keeper import gas
 from core.keeper import queue as outbox_queue
@@ -121,7 +121,7 @@ def test_a_stop__takes_the_nonce_of_a_pending_request_of_its_key(stage: Stage) -
     with stage.no_blocks():
         keeper.run()
         assert transfers(stage) == ["broadcast"] * 3
-        waiting = [hex_text(tx.raw) for tx in stage.txs()]
+        waiting = [hex_of(tx.raw) for tx in stage.txs()]
         stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
         fell(stage)
         for raw in waiting:

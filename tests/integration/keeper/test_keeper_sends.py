@@ -4,8 +4,8 @@ from typing import Any
 
 import httpx
 
-from core.chain.abi import hex_bytes, hex_text
 from core.chain.blocks import Receipt
+from core.hexes import bytes_of, hex_of
 from core.mandate.chain import calldata
 from keeper.drafts import Caps
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage, Wire
@@ -40,7 +40,7 @@ def fell(stage: Stage) -> None:
 
 def crash_price(stage: Stage) -> None:
     """The operator's transaction is mined, the keeper's pending ones are taken out and put back: as a node that favours others."""
-    raw = [hex_text(tx.raw) for tx in stage.txs() if tx.state != "mined"]
+    raw = [hex_of(tx.raw) for tx in stage.txs() if tx.state != "mined"]
     rpc = stage.chain.anvil.rpc
     rpc.call("anvil_dropAllTransactions")
     fell(stage)
@@ -75,7 +75,7 @@ def test_mark_wins_the_race_for_the_nonce__the_stop_is_sent_anew_at_once(stage: 
         crash_price(stage)
         keeper.run()
         stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
-        stage.chain.anvil.rpc.call("eth_sendRawTransaction", [hex_text(mark_tx.raw)])
+        stage.chain.anvil.rpc.call("eth_sendRawTransaction", [hex_of(mark_tx.raw)])
         mine(stage)
         keeper.run()
         keeper.run()
@@ -95,7 +95,7 @@ def test_a_key_of_its_own__stops_past_a_mark_that_pends_for_ever(stage: Stage) -
         mine(stage)
         keeper.run()
     stop = stage.intents()[1]
-    assert (stage.status(), stop.role, hex_text(stop.data)) == ("stopped", "stop", calldata.enforce_stop_line())
+    assert (stage.status(), stop.role, hex_of(stop.data)) == ("stopped", "stop", calldata.enforce_stop_line())
     assert stage.receipt_of(stage.txs()[-1]).sender == STRANGER.address
 
 
@@ -120,7 +120,7 @@ def test_a_key_that_runs_dry_after_it_signed__is_left_with_no_stop_once_the_othe
             keeper.run()
     stop, *seconds = stage.states()
     assert (stage.status(), stop, [kind for kind, _ in seconds]) == ("stopped", ("stop", "superseded"), ["second_stop"])
-    assert {tx.state for tx in stage.txs() if bytes(tx.signer) == hex_bytes(STRANGER.address)} == {"lost"}
+    assert {tx.state for tx in stage.txs() if bytes(tx.signer) == bytes_of(STRANGER.address)} == {"lost"}
 
 
 class DeafAfterSending(Wire):
@@ -212,7 +212,7 @@ def test_reorg_puts_a_later_attempt_in_place_of_the_mined_one__one_row_says_mine
         mine(stage)
         keeper.run()  # offered again for more
         rpc.call("anvil_dropAllTransactions")
-        rpc.call("eth_sendRawTransaction", [hex_text(first.raw)])
+        rpc.call("eth_sendRawTransaction", [hex_of(first.raw)])
         mine(stage)
         keeper.run()
         assert [tx.state for tx in stage.txs()] == ["mined", "broadcast"]
@@ -306,4 +306,4 @@ def test_reorg_takes_a_finished_mark_out__its_bytes_fill_the_gap_below_the_stop(
             mine(stage)
         keeper.run()
     assert (stage.status(), stage.keeper_nonce()) == ("stopped", 2)
-    assert hex_text(stop_tx.raw) in keeper.wire.sent
+    assert hex_of(stop_tx.raw) in keeper.wire.sent

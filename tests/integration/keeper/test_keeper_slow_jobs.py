@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from core.chain.abi import hex_bytes
 from core.chain.fees import GAS_PRICE_ORACLE
 from core.chain.remote_signer import RemoteSigner
 from core.chain.rpc import Rpc, RpcUnreachableError
 from core.credits.tables import FreeReadCount, FreeReadPool
 from core.db.engine import Database
+from core.hexes import bytes_of
 from core.identity.tables import Account, IdempotencyRecord, SignInNonce
 from core.jobs import queries as job_rows
 from core.jobs.rules import ATTENTION
@@ -379,7 +379,7 @@ def test_nonce_gap__a_transaction_behind_a_hole__is_seen(stage: Stage) -> None:
     with stage.database.write() as session:
         session.execute(update(KeeperIntent).values(state="broadcast"))
         intent_id = session.scalars(select(KeeperIntent.id)).one()
-        signer = hex_bytes(KEEPER.address)
+        signer = bytes_of(KEEPER.address)
         session.add(
             KeeperTx(
                 intent_id=intent_id,

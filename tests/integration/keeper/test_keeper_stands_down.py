@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.chain.abi import hex_bytes
+from core.hexes import bytes_of
 from core.keeper import requests as outbox
 from core.keeper.requests import NewRequest
 from core.mandate.chain import calldata
@@ -102,7 +102,7 @@ def test_a_node_refuses_marks_as_another_keepers__one_is_planned_and_waits(stage
 
 
 def test_a_node_refuses_a_request_as_another_keepers__it_is_refused_after_an_hour(stage: Stage) -> None:
-    data = hex_bytes(calldata.settle())
+    data = bytes_of(calldata.settle())
     kind = {"key": "k", "kind": "relay_delivery", "role": "keeper", "to": stage.vault, "data": data, "reason": {}}
     with stage.database.write() as session:
         outbox.ask(session, NewRequest(chain_id=stage.chain.chain_id, **kind), stage.now())

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.chain.abi import hex_text
 from core.db.leadership import LeadershipLostError
+from core.hexes import hex_of
 from core.mandate.chain import calldata
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import Marked, Stopped
@@ -14,7 +14,7 @@ from tests.personas import KEEPER, OWNER, STRANGER
 
 
 def raw_of(stage: Stage) -> list[str]:
-    return [hex_text(tx.raw) for tx in stage.txs()]
+    return [hex_of(tx.raw) for tx in stage.txs()]
 
 
 # The stop line

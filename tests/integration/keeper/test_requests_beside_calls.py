@@ -16,8 +16,9 @@ from core.keeper.gas import TOTAL, GasBudgets
 from core.keeper.intents import Intent
 from core.keeper.queue import Payer, Request
 from core.keeper.requests import NewRequest, ask
+from core.keeper.rules import IntentState
 from core.money import UnixSeconds
-from keeper.intents import State, intent_of_request
+from keeper.intents import intent_of_request
 from keeper.requests.allowance import Kept, Price
 from keeper.requests.round import Round
 from keeper.state import Head
@@ -49,8 +50,8 @@ def round_at(database: Database, price_wei: int = WEI) -> Round:
     )  # fmt: skip
 
 
-def _intent(session: object, request: Request, head: Head, now: datetime) -> tuple[Any, State]:
-    return intent_of_request(request, b"", head), State.PLANNED
+def _intent(session: object, request: Request, head: Head, now: datetime) -> tuple[Any, IntentState]:
+    return intent_of_request(request, b"", head), IntentState.PLANNED
 
 
 def asked_of(database: Database, *payers: Payer) -> None:

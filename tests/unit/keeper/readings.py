@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
-from keeper.state import SOURCE_VAULT_WORTH, Head, KeeperState, SentMark, VaultReading, VaultStatus
+from keeper.state import SOURCE_VAULT_WORTH, Head, KeeperState, SentMark, VaultReading
 
 USDC = 1_000_000
 BUDGET = UsdcE6(1_000 * USDC)

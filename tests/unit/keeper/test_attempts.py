@@ -6,6 +6,7 @@ import pytest
 
 from core.chain.blocks import Receipt
 from core.keeper.intents import Tx
+from core.keeper.rules import TxState
 from keeper.attempts import Fees, Lost, Mined, Pending, bumped, fees_for, first_free_nonce, gap_below, slots_of, verdict_of
 from tests.unit.keeper.readings import VAULT
 
@@ -76,7 +77,7 @@ def tx(tx_id: int, nonce: int = 7, tx_hash: str = "", intent_id: int = 1) -> Tx:
         max_fee_wei=8,
         max_priority_fee_wei=8,
         offered_block=1,
-        state="broadcast",
+        state=TxState.BROADCAST,
         mined_block_hash=None,
     )
 

@@ -1,7 +1,8 @@
 """Which vaults the other nodes are asked about. No socket is opened."""
 
+from core.mandate.rules.lifecycle import VaultStatus
 from keeper.audit import FIRST, LEAST_A_TICK, Audit
-from keeper.state import SOURCE_VAULT_WORTH, VaultReading, VaultStatus, WrittenMark
+from keeper.state import SOURCE_VAULT_WORTH, VaultReading, WrittenMark
 from tests.unit.keeper.readings import BUDGET, FLOOR, NOW, reading, state
 from tests.unit.keeper.test_witness import Pool
 

@@ -1,16 +1,19 @@
-"""The state machine of what is to be sent, without a database and without a chain."""
+"""What is to be sent, as rows, without a database and without a chain."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from core.chain.abi import function, hex_text
-from core.keeper.intents import TERMINAL, Intent
+from core.chain.abi import function
+from core.hexes import hex_of
+from core.keeper.intents import Intent
+from core.keeper.rules import IntentState
 from core.mandate.chain import calldata
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UsdcE6
-from keeper.intents import NEXT, State, as_anyone, filling, intent_of, is_for_anyone, live_kinds, order_of, restated
-from keeper.state import SOURCE_AT_COST, Head, Kind, VaultStatus, evidence_hash
+from keeper.intents import as_anyone, filling, intent_of, is_for_anyone, live_kinds, order_of, restated
+from keeper.state import SOURCE_AT_COST, Head, Kind, evidence_hash
 from keeper.views import Numbers
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
 
@@ -19,7 +22,7 @@ KEEPER = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
 WHEN = datetime.fromtimestamp(NOW, UTC)
 
 
-def intent(kind: Kind = Kind.STOP, state: State = State.PLANNED, intent_id: int = 1) -> Intent:
+def intent(kind: Kind = Kind.STOP, state: IntentState = IntentState.PLANNED, intent_id: int = 1) -> Intent:
     new = intent_of(reading(FLOOR).action(kind, HEAD, "at_or_below_floor"), 84532)
     fields = {name: getattr(new, name) for name in type(new).__slots__}
     return Intent(**fields, id=intent_id, state=state, created_at=WHEN)
@@ -29,26 +32,13 @@ def numbers(worth: int | None, status: VaultStatus | None = VaultStatus.WORKING)
     return Numbers(status, None if worth is None else UsdcE6(worth), FLOOR, "vault.worth")
 
 
-# The table
-
-
-def test_next__every_state_stands_in_the_table_and_only_ends_lead_nowhere() -> None:
-    assert set(NEXT) == set(State)
-    assert {state.value for state, after in NEXT.items() if not after} == set(TERMINAL)
-
-
-def test_next__signed_bytes__are_never_signed_for_anew_nor_dropped() -> None:
-    assert State.PLANNED not in set().union(*NEXT.values())
-    assert NEXT[State.SIGNED] == {State.BROADCAST, State.MINED, State.REVERTED, State.SUPERSEDED, State.NONCE_LOST}
-
-
 # What an action says on chain
 
 
 def test_intent_of__is_the_vaults_mark_with_worth_height_and_evidence() -> None:
     action = reading(FLOOR).action(Kind.STOP, HEAD, "at_or_below_floor")
     new = intent_of(action, 84532)
-    worth, as_of_block, evidence = function("MandateVault", "mark").decode_input(hex_text(new.data))
+    worth, as_of_block, evidence = function("MandateVault", "mark").decode_input(hex_of(new.data))
     assert (new.to, worth, as_of_block) == (VAULT, FLOOR, HEAD.number)
     assert evidence == evidence_hash(new.reason)
     assert new.reason["worth_usdc"] == "950.000000"
@@ -65,7 +55,7 @@ def test_evidence_hash__does_not_depend_on_the_order_of_keys() -> None:
 def test_restated__stop_still_due__says_the_numbers_of_now() -> None:
     fresh = restated(intent(), numbers(FLOOR - 5), LATER)
     assert fresh is not None
-    assert function("MandateVault", "mark").decode_input(hex_text(fresh.data))[:2] == (FLOOR - 5, LATER.number)
+    assert function("MandateVault", "mark").decode_input(hex_of(fresh.data))[:2] == (FLOOR - 5, LATER.number)
     assert (fresh.trigger_block_number, fresh.trigger_block_hash) == (LATER.number, LATER.hash)
 
 
@@ -108,12 +98,12 @@ def test_restated__worth_became_at_cost__the_reason_and_the_evidence_say_so() ->
     at_cost = restated(intent(), replace(numbers(FLOOR), source=SOURCE_AT_COST), LATER)
     assert at_cost is not None
     assert at_cost.reason["source"] == "vault.worth_at_cost"
-    assert function("MandateVault", "mark").decode_input(hex_text(at_cost.data))[2] == evidence_hash(at_cost.reason)
+    assert function("MandateVault", "mark").decode_input(hex_of(at_cost.data))[2] == evidence_hash(at_cost.reason)
 
 
 def test_as_anyone__is_what_anyone_may_send() -> None:
     own = as_anyone(intent())
-    assert (own.role, hex_text(own.data)) == ("stop", calldata.enforce_stop_line())
+    assert (own.role, hex_of(own.data)) == ("stop", calldata.enforce_stop_line())
 
 
 # Order

@@ -5,15 +5,16 @@ from datetime import UTC, datetime
 import pytest
 
 from core.keeper.intents import Intent
+from core.keeper.rules import IntentState
 from core.keeper.views import SHORT
-from keeper.intents import State
+from core.mandate.rules.lifecycle import VaultStatus
 from keeper.moves import confirmed
-from keeper.state import Kind, VaultStatus
+from keeper.state import Kind
 
 VAULT = "0x" + "11" * 20
 
 
-def stop(state: State) -> Intent:
+def stop(state: IntentState) -> Intent:
     return Intent(
         id=1,
         chain_id=84532,
@@ -31,11 +32,11 @@ def stop(state: State) -> Intent:
     )
 
 
-@pytest.mark.parametrize(("recorded", "state"), [(None, None), ("working", None), ("stopped", State.DONE), (SHORT, State.DONE)])
-def test_a_safe_stop__is_done_when_the_record_says_so_or_cannot_say(recorded: str | None, state: State | None) -> None:
-    assert confirmed(stop(State.SAFE), VaultStatus.STOPPED, recorded) is state
+@pytest.mark.parametrize(("recorded", "state"), [(None, None), ("working", None), ("stopped", IntentState.DONE), (SHORT, IntentState.DONE)])
+def test_a_safe_stop__is_done_when_the_record_says_so_or_cannot_say(recorded: str | None, state: IntentState | None) -> None:
+    assert confirmed(stop(IntentState.SAFE), VaultStatus.STOPPED, recorded) is state
 
 
 @pytest.mark.parametrize("status", [None, VaultStatus.WORKING])
 def test_a_record_that_cannot_say__ends_no_stop_that_the_vault_does_not_confirm(status: VaultStatus | None) -> None:
-    assert confirmed(stop(State.SAFE), status, SHORT) is not State.DONE
+    assert confirmed(stop(IntentState.SAFE), status, SHORT) is not IntentState.DONE

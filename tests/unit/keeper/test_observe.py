@@ -9,9 +9,9 @@ import httpx
 from core.chain.abi import errors_by_selector, function
 from core.chain.rpc import Rpc
 from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UsdcE6
 from keeper.observe import Observer
-from keeper.state import VaultStatus
 from keeper.views import Numbers
 from tests.unit.keeper.readings import HEAD
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from core.keeper.views import SourcedMark, WatchedVault
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
 from keeper.order import MOST_OVER_A_TICK, OVER_S, UNFUNDED_S, Order
-from keeper.state import VaultStatus
 from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, NOW, reading
 
 WHEN = datetime.fromtimestamp(NOW, UTC)

@@ -8,8 +8,8 @@ import pytest
 from eth_account import Account
 from pydantic import SecretStr
 
-from core.chain.abi import hex_bytes
 from core.errors import InvalidParameterError
+from core.hexes import bytes_of
 from keeper.signers import KeyPlace, plain_variable, signers_of
 from keeper.state import Role
 from tests.personas import KEEPER, STRANGER
@@ -27,7 +27,7 @@ def remote(**changes: Any) -> KeyPlace:
 
 def keystore(folder: Path, password: str = "right") -> KeyPlace:
     file, password_file = folder / "keystore.json", folder / "password"
-    file.write_text(json.dumps(Account.encrypt(hex_bytes(STRANGER.private_key), "right", iterations=2)))
+    file.write_text(json.dumps(Account.encrypt(bytes_of(STRANGER.private_key), "right", iterations=2)))
     password_file.write_text(password + "\n")
     return KeyPlace(keystore=file, password_file=password_file)
 

@@ -1,6 +1,7 @@
 """A node that says it has bytes, and no block has them."""
 
 from core.keeper.intents import Tx
+from core.keeper.rules import TxState
 from core.money import UnixSeconds
 from keeper.attempts import Pending, slots_of
 from keeper.sight import Sight
@@ -25,7 +26,7 @@ def sight(height: int, *, is_known: bool = True, count: int = 5, base_fee_wei: i
         max_fee_wei=FEE_WEI,
         max_priority_fee_wei=1,
         offered_block=0,
-        state="broadcast",
+        state=TxState.BROADCAST,
         mined_block_hash=None,
     )
     (slot,) = slots_of([tx])

@@ -10,8 +10,8 @@ import pytest
 from core.chain.abi import function
 from core.chain.rpc import Rpc, RpcError
 from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.lifecycle import VaultStatus
 from keeper.observe import Observer
-from keeper.state import VaultStatus
 from keeper.trouble import MOST_WAIT_NEAR_S, MOST_WAIT_S
 from keeper.views import OUT_OF_RANGE, UNREADABLE
 from tests.unit.keeper.readings import HEAD

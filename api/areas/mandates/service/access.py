@@ -5,6 +5,7 @@ from api.kernel.operation import Call, Refusal, WriteCall
 from core.identity import queries as identity
 from core.identity.tables import Account
 from core.mandate import queries as mandates
+from core.mandate.rules.lifecycle import ACTIVE, Status
 from core.mandate.tables import Mandate
 
 
@@ -64,12 +65,12 @@ def readable_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -
 
 def _may_see(caller: AgentCaller, mandate: Mandate) -> bool:
     """What another agent does in the mandate is not for the one that once proposed it."""
-    is_own_draft = mandate.status == mandates.DRAFT and mandate.proposed_by_agent_id == caller.account_id
+    is_own_draft = mandate.status == Status.DRAFT and mandate.proposed_by_agent_id == caller.account_id
     return is_own_draft or mandate.agent_id == caller.account_id
 
 
 def is_on_board(mandate: Mandate) -> bool:
-    return mandate.open_board and mandate.agent_id is None and mandate.status in mandates.LIVE
+    return mandate.open_board and mandate.agent_id is None and mandate.status in ACTIVE
 
 
 def agent_of_id(call: Call, agent_id: str) -> Account:

@@ -17,11 +17,12 @@ from api.areas.mandates.service.views import is_paper, mandate_view, rules_of, t
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Family, Refusal, WriteCall
 from api.kernel.scopes import SPEND_SCOPE, require_named_scope
-from core.chain.abi import AbiEncodeError, hex_bytes
+from core.chain.abi import AbiEncodeError
 from core.chain.abi_text import call_by_signature
 from core.chain.reader import reason_of_run, refusal_name
 from core.chain.rpc import RpcCodeFailedError, RpcError, RpcRevertedError
 from core.errors import InvalidNumberError, InvalidParameterError, WrongStatusError
+from core.hexes import bytes_of
 from core.mandate import queries as mandates
 from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
@@ -156,7 +157,7 @@ def _checked(call: Call, standing: Standing, vault: str, inner: calldata.Call, *
     if standing.short is not None:
         return {"ok": None, "reason": limits.DATA_ISSUE, "source": "none", "agent": None}, None
     model = vault_model(standing, vault)
-    refused = check_call(model, model.agent, [limits.Call(inner.target, inner.max_spend, hex_bytes(inner.data))], standing.now)
+    refused = check_call(model, model.agent, [limits.Call(inner.target, inner.max_spend, bytes_of(inner.data))], standing.now)
     return _verdict(None if refused is None else refused.reason, "ledger", model.agent), None
 
 

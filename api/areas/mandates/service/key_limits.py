@@ -27,6 +27,7 @@ from core.mandate import queries as mandates
 from core.mandate import rows as mandate_rows
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.ledger import Kind
+from core.mandate.rules.lifecycle import ACTIVE
 from core.mandate.rules.outflows import outflows
 from core.mandate.tables import Mandate
 from core.money import usdc_text
@@ -160,7 +161,7 @@ def _after(signed: Signed) -> datetime:
 def spent_since_usdc_e6(call: Call, agent_id: int, since: datetime) -> int:
     """What left the cash of the agent's mandates from `since` on (inclusive). Errors: Refusal temporarily_unavailable."""
     counted = mandates.spending_mandates_of_agent(call.db, agent_id, since)
-    _require_known(call, [*counted, *mandates.mandates_of_agent(call.db, agent_id, mandates.LIVE, None, MOST_LIVE)])
+    _require_known(call, [*counted, *mandates.mandates_of_agent(call.db, agent_id, ACTIVE, None, MOST_LIVE)])
     spent = 0
     for mandate in counted:
         rows = mandate_rows.standing_since(call.db, mandate.id, since - INSTANT, (Kind.MOVE, Kind.BUY))

@@ -9,8 +9,8 @@ from api.kernel.operation import Call
 from core.mandate import rows as mandate_rows
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.ledger import Kind, MandateState
-from core.mandate.rules.lifecycle import Status
-from core.mandate.rules.limits import LimitsFacts, SpendWindow, VaultModel, VaultStatus, limits_block
+from core.mandate.rules.lifecycle import OF_VAULT, Status
+from core.mandate.rules.limits import LimitsFacts, SpendWindow, VaultModel, limits_block
 from core.mandate.rules.outflows import Outflow, outflows
 from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY
 from core.mandate.rules.terms import ZERO_ADDRESS, MandateTerms
@@ -19,12 +19,7 @@ from core.quarantine.readings import Reading
 from core.quarantine.rules import ShortLedger
 from core.times import DAY_S, start_of_day
 
-VAULT_STATUS = {
-    Status.SIGNED: VaultStatus.FUNDING,
-    Status.WORKING: VaultStatus.WORKING,
-    Status.STOPPED: VaultStatus.STOPPED,
-    Status.SETTLED: VaultStatus.SETTLED,
-}
+VAULT_STATUS = {status: vault for vault, status in OF_VAULT.items()}
 
 
 @dataclass(frozen=True, slots=True)

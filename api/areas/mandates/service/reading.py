@@ -38,7 +38,7 @@ from core.mandate.rows import mandate_facts
 from core.mandate.rules.agent_status import HeldMandate, agent_status
 from core.mandate.rules.clauses import VaultAgent, card_footer, card_header, clauses
 from core.mandate.rules.ledger import MandateState
-from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.lifecycle import ACTIVE, MarketMode, Status
 from core.mandate.rules.lock import UNKNOWN_CHAIN_STATE, UNKNOWN_HOW_TO_ACT, chain_state, how_to_act, lock_to_json, settle_note
 from core.mandate.rules.progress import ProgressFacts, progress_block
 from core.mandate.rules.steps import consent_status
@@ -243,7 +243,7 @@ def _card_by(call: Call, mandate: Mandate, reading: Reading[MandateState]) -> di
 
 def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnStatus]:
     """The agent's own id and data, and what it holds (agent_status)."""
-    held = mandates.mandates_of_agent(call.db, caller.account_id, mandates.LIVE, None, ACTIVE_SHOWN)
+    held = mandates.mandates_of_agent(call.db, caller.account_id, ACTIVE, None, ACTIVE_SHOWN)
     held += mandates.ended_mandates_of_agent(call.db, caller.account_id, ENDED_SHOWN)
     named = [one for one in held if one.agent_id == caller.account_id]
     readings = readings_of(call, named)

@@ -26,7 +26,7 @@ from core.mandate.readings import mandates_before
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.close_plan import OwnerCall, PlanFacts, close_all_plan
 from core.mandate.rules.ledger import MandateState
-from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.lifecycle import ACTIVE, ENDED, Status
 from core.mandate.rules.lock import StoppedBy
 from core.mandate.rules.short_statement import unwritten_statement
 from core.mandate.rules.statement import StatementOf, WeekStatement, all_mandates_json, statement_json
@@ -35,7 +35,7 @@ from core.mandate.rules.weeks import IsoWeek, week_from_text, week_of
 from core.mandate.tables import Mandate
 from core.money import usdc_text
 
-OF_ALL = ("signed", "working", "stopped", "settled", "cancelled")
+OF_ALL = (*ACTIVE, *ENDED)
 BATCH_HAPPENS = (
     "The vault stops and what it holds goes to you, in one transaction of a wallet that can batch (a Safe, wallet_sendCalls of EIP-5792). "
     "What positions bring is withdrawn afterwards. If the agent spends before it is mined, all of it reverts: ask again, or stop alone."
@@ -129,7 +129,7 @@ def _about(mandate: Mandate) -> StatementOf:
 def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[CloseAllPlan]:
     """How the owner leaves, step by step. While the chain cannot be asked the plan says so and knows no positions."""
     mandate = owned(call, caller, command.id)
-    if mandate.status in ("draft", "cancelled"):
+    if mandate.status in (Status.DRAFT, Status.CANCELLED):
         raise Refusal("wrong_status", f"The mandate is {mandate.status}; there is nothing to close.")
     current = current_of(call, mandate)
     positions = _positions(call, mandate, current)

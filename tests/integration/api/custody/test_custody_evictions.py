@@ -10,7 +10,7 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import update
 
-from core.chain.abi import hex_text
+from core.hexes import hex_of
 from core.identity.tables import Account as AccountRow
 from keeper.sender import Sender
 from tests.integration.api.conftest import KEY, bearer, connect, login, nonce_for, sign
@@ -215,7 +215,7 @@ def test_evicted_between_signature_and_sending__its_bytes_stay_here_and_the_nonc
         keeper.run()
         stage.chain.anvil.mine()
     keeper.run()
-    assert hex_text(signed.raw) not in keeper.wire.sent
+    assert hex_of(signed.raw) not in keeper.wire.sent
     assert (stolen.paid(stolen.thief), stolen.paid(own)) == (0, 40 * USDC)
     assert stage.states(stolen.key)[0] == "failed"
 

@@ -13,9 +13,9 @@ from sqlalchemy import update
 from structlog.testing import capture_logs
 
 from api.kernel.limits import Limits
-from core.chain.abi import hex_text
 from core.chain.rpc import Rpc
 from core.custody.tables import CustodialTransfer, CustodialWallet
+from core.hexes import hex_of
 from core.mandate.chain.reader import VaultReader
 from core.transfers.ledger import writer as transfer_ledger
 from tests.integration.api.custody.conftest import NEW, OLD, PROVISION, TRANSFER, TRANSFERS, USDC, Stage
@@ -42,7 +42,7 @@ def test_all__arrives_at_the_linked_wallet_and_is_confirmed_at_the_safe_block(st
     assert (stage.balance(starter), stage.balance(stage.wallet.address)) == (0, 100 * USDC)
     (tx,) = stage.keepers.txs()
     (sent,) = stage.seen(agent)["transfers"]
-    assert sent == asked | {"state": "sent", "tx_hash": hex_text(tx.hash)}
+    assert sent == asked | {"state": "sent", "tx_hash": hex_of(tx.hash)}
     stage.keepers.make_safe()
     keeper.run()
     assert stage.states(agent) == ["confirmed"]
@@ -290,10 +290,10 @@ def test_somebody_else_sends_the_authorization_first__it_is_paid_once_and_confir
         keeper = stage.keeper()
         keeper.run()
         (intent,) = stage.keepers.intents()
-        raw = [hex_text(tx.raw) for tx in stage.keepers.txs()]
+        raw = [hex_of(tx.raw) for tx in stage.keepers.txs()]
         rpc = stage.chain.anvil.rpc
         rpc.call("anvil_dropAllTransactions")
-        rpc.call("eth_sendRawTransaction", [stage.chain.sign(STRANGER, stage.chain.contracts["usdc"], hex_text(intent.data))])
+        rpc.call("eth_sendRawTransaction", [stage.chain.sign(STRANGER, stage.chain.contracts["usdc"], hex_of(intent.data))])
         stage.chain.anvil.mine()
         rpc.call("eth_sendRawTransaction", raw)
         stage.chain.anvil.mine()
@@ -319,6 +319,6 @@ def test_the_money_leaves_otherwise_before_it_is_sent__the_transfer_waits_and_fa
 def empty_wallet(stage: Stage, address: str) -> None:
     """As if another process that has the key had moved the money: the token's own storage says 0."""
     slot = keccak(bytes.fromhex(address[2:]).rjust(32, b"\0") + (0).to_bytes(32, "big"))
-    stage.chain.anvil.rpc.call("anvil_setStorageAt", [stage.chain.contracts["usdc"], hex_text(slot), "0x" + "00" * 32])
+    stage.chain.anvil.rpc.call("anvil_setStorageAt", [stage.chain.contracts["usdc"], hex_of(slot), "0x" + "00" * 32])
     stage.chain.anvil.mine()
     assert stage.balance(address) == 0

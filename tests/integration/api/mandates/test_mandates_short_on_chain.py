@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from core.mandate.chain import calldata
+from core.mandate.rules.lifecycle import VaultStatus
 from tests.integration.api.document.conftest import live  # noqa: F401 (fixture)
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import Stage
@@ -30,7 +31,7 @@ class Held:
         """The price falls to 0.4: of 135 spent 54 is left, so that the vault is worth 919."""
         self.live.price(400_000)
         self.live.send(KEEPER, {"to": self.vault, "data": calldata.stop("keeper")})
-        assert self.live.deployed.reader.status(self.vault) == "stopped"
+        assert self.live.deployed.reader.status(self.vault) is VaultStatus.STOPPED
 
     def read(self) -> dict[str, Any]:
         return self.live.read(self.mandate_id)
@@ -110,7 +111,7 @@ def test_the_owner_of_a_working_vault__stops_by_the_built_call(held: Held) -> No
     call = held.owners("stop-call")
     assert call["data_issue"] is True
     held.live.send(OWNER, call)
-    assert held.live.deployed.reader.status(held.vault) == "stopped"
+    assert held.live.deployed.reader.status(held.vault) is VaultStatus.STOPPED
 
 
 def test_withdraw_call__of_a_working_vault__is_locked(held: Held) -> None:

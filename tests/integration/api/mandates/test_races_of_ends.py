@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from core.chain.abi import function, hex_bytes
+from core.chain.abi import function
+from core.hexes import bytes_of
 from core.keeper.views import watched_vaults
 from core.mandate.chain import calldata
 from core.mandate.chain.vault_address import vault_address
+from core.mandate.rules.lifecycle import OF_VAULT
 from tests.integration.api.document.conftest import live  # noqa: F401 (fixture)
 from tests.integration.api.document.live import Live
 from tests.integration.chain_fixtures import BUDGET, CHAIN_ID
@@ -22,7 +24,6 @@ from tests.integration.indexer.conftest import follower, leadership, now_utc  # 
 from tests.personas import AGENT, OWNER, Persona
 
 ENDED = ("stopped", "settled", "cancelled")
-SAID_OF = {"funding": "signed"}  # a vault's own status in the record's words
 Sent = list[tuple[Persona, Mapping[str, Any]]]
 
 
@@ -93,8 +94,7 @@ class Race:
     def said_by_chain(self, at: Any) -> str:
         reader = self.live.deployed.reader
         if reader.code_at(self.vault, at):
-            status = reader.status(self.vault, at)
-            return SAID_OF.get(status, status)
+            return OF_VAULT[reader.status(self.vault, at)]
         view = function("MandateVaultFactory", "isCancelled")
         answer = reader.call(reader.contracts["factory"], view.encode(self.digest), at)
         return "cancelled" if any(answer) else "signed"
@@ -204,6 +204,6 @@ def test_an_agent_that_stops_before_the_money_lands__has_ended_nothing(live: Liv
     live.follower.catch_up()
     assert (race.status, race.said_by_chain("latest")) == ("working", "working")
     stop = live.owners(race.mandate_id, "stop-call")
-    assert (stop["to"], hex_bytes(stop["data"])) == (race.vault, hex_bytes(calldata.stop("owner")))
+    assert (stop["to"], bytes_of(stop["data"])) == (race.vault, bytes_of(calldata.stop("owner")))
     live.send(OWNER, stop)
     assert race.status == "stopped"

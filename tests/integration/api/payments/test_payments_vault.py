@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from httpx import Response
 
-from core.chain.abi import hex_bytes
 from core.chain.blocks import Receipt
+from core.hexes import bytes_of
 from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.calldata import Call
 from core.mandate.rules.terms import Rule
@@ -70,7 +70,7 @@ def fund(shop: Shop) -> Fund:
     agent = shop.client.post("/auth/agent/connect", json={"agent_name": "payer"}).json()
     with shop.database.write() as session:
         mandate = session.get_one(Mandate, add_mandate(session, "m_payingvlt"))
-        mandate.agent_id, mandate.vault_address = agent["user_id"], hex_bytes(vault)
+        mandate.agent_id, mandate.vault_address = agent["user_id"], bytes_of(vault)
     return Fund(shop, vault, {KEY: agent["api_key"]})
 
 

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import Database
 from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.lifecycle import OF_VAULT
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.chaos.fold import Expected, Row, Sums
 
@@ -140,8 +141,8 @@ def _head(session: Session, chain: DeployedChain, mandate: int, sums: Sums, at: 
         balance, status = chain.reader.usdc_balance(sums.vault, at), chain.reader.status(sums.vault, at)
         if balance != sums.cash:
             lines.append(f"fold of {mandate}: cash {sums.cash}, the vault holds {balance}")
-        if {"funding": "signed"}.get(status, status) != sums.status:
-            lines.append(f"fold of {mandate}: {sums.status}, the vault is {status}")
+        if OF_VAULT[status] != sums.status:
+            lines.append(f"fold of {mandate}: {sums.status}, the vault is {status.word}")
     return lines
 
 

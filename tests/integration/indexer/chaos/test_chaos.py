@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from eth_utils.address import to_checksum_address
 
-from core.chain.abi import hex_bytes
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Bounds, Database
+from core.hexes import bytes_of
 from core.identity.tables import Account
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain, deploy_contracts, start_anvil
 from tests.integration.chaos.crew import Crew
@@ -108,7 +108,7 @@ def liar(seed: int) -> int:
 def link(database: Database, wallet: str) -> int:
     """An agent's account with that wallet, linked long ago; its id."""
     with database.write() as session:
-        account = Account(kind="agent", name="payee", wallet_address=hex_bytes(wallet), wallet_linked_at=LINKED_AT, created_at=LINKED_AT)
+        account = Account(kind="agent", name="payee", wallet_address=bytes_of(wallet), wallet_linked_at=LINKED_AT, created_at=LINKED_AT)
         session.add(account)
         session.flush()
         return account.id

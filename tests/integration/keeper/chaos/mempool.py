@@ -18,8 +18,8 @@ from eth_account.typed_transactions import TypedTransaction
 from eth_utils.crypto import keccak
 from hexbytes import HexBytes
 
-from core.chain.abi import hex_text
 from core.chain.rpc import Rpc, RpcRefusedError
+from core.hexes import hex_of
 
 REPLACED_PERCENT = 110
 REFUSED_CODE = -32000
@@ -49,11 +49,11 @@ def read(raw: str) -> Waiting:
     """A signed transaction with EIP-1559 fees. Kept, since the signer's recovery takes a hundredth of a second."""
     fields = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
     numbers = (fields[name] for name in ("nonce", "gas", "maxFeePerGas", "maxPriorityFeePerGas"))
-    return Waiting(raw, hex_of(raw), Account.recover_transaction(raw), *numbers, hex_text(fields["to"]), hex_text(fields["data"]))
+    return Waiting(raw, tx_hash_of(raw), Account.recover_transaction(raw), *numbers, hex_of(fields["to"]), hex_of(fields["data"]))
 
 
-def hex_of(raw: str) -> str:
-    return hex_text(keccak(hexstr=raw))
+def tx_hash_of(raw: str) -> str:
+    return hex_of(keccak(hexstr=raw))
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import Any
 
 from tests.integration.chaos.server import Answer, DropError, capped, ok
-from tests.integration.keeper.chaos.mempool import REFUSED_CODE, Mempool, hex_of, read
+from tests.integration.keeper.chaos.mempool import REFUSED_CODE, Mempool, read, tx_hash_of
 
 TRANSPORT_SHARE = 0.05
 SLOW_SHARE, SLOW_S = 0.05, 0.12
@@ -158,8 +158,8 @@ class BadNode:
         raw, head = call["params"][0], {"jsonrpc": "2.0", "id": call["id"]}
         if self.ill is Ill.SWALLOWS:
             self.note(self.ill)
-            self._swallowed[hex_of(raw)] = raw
-            return {**head, "result": hex_of(raw)}
+            self._swallowed[tx_hash_of(raw)] = raw
+            return {**head, "result": tx_hash_of(raw)}
         if self.is_faulty and self._happens("send", number, SEND_SHARE):
             fault = self._pick("send", number, ("txpool is full", "internal error", "nonce too low", "swallowed"))
             self.note(fault)

@@ -19,10 +19,11 @@ from eth_utils.crypto import keccak
 from sqlalchemy import insert
 
 from core.blocks.tables import Vault
-from core.chain.abi import hex_bytes, topic_of
+from core.chain.abi import topic_of
 from core.chain.blocks import BlockHeader
 from core.chain.rpc import Rpc
 from core.db.engine import Database
+from core.hexes import bytes_of
 from core.identity.tables import Account
 from core.mandate.rules.terms import MandateTerms, rules_to_json, terms_to_json
 from core.mandate.tables import Mandate
@@ -84,8 +85,8 @@ class Population(World):
         first = chain.terms(_public_id(numbers[0]), nonce=numbers[0] + 1)
         model = chain.create_vault(first)
         assert chain.buy(model, BOUGHT).status == 1
-        code = hex_bytes(chain.rpc.call("eth_getCode", [model, "latest"]))
-        assert code[DIGEST_AT] == hex_bytes(chain.digest(first)), "a vault's code is laid out otherwise"
+        code = bytes_of(chain.rpc.call("eth_getCode", [model, "latest"]))
+        assert code[DIGEST_AT] == bytes_of(chain.digest(first)), "a vault's code is laid out otherwise"
         storage = [(hex(n), chain.rpc.call("eth_getStorageAt", [model, hex(n), "latest"])) for n in range(SLOTS)]
         storage = [(slot, word) for slot, word in storage if int(word, 16)]
         usdc, place = chain.contracts["usdc"], chain.contracts["test_venue"]
@@ -104,7 +105,7 @@ class Population(World):
         storage: Sequence[tuple[str, str]],
         held: Sequence[tuple[str, int, str]],
     ) -> str:
-        digest = hex_bytes(chain.digest(terms))
+        digest = bytes_of(chain.digest(terms))
         address = to_checksum_address(keccak(digest)[12:])
         copied = code[: DIGEST_AT.start] + digest + code[DIGEST_AT.stop :]
         self._calls.append(("anvil_setCode", [address, "0x" + copied.hex()]))
@@ -114,10 +115,10 @@ class Population(World):
 
     def _write_rows(self, database: Database, terms: Sequence[MandateTerms]) -> None:
         at, head = datetime.fromtimestamp(self.chain.now, UTC), self.head
-        factory, rules = hex_bytes(self.chain.contracts["factory"]), rules_to_json(self.chain.rules())
-        digests = [hex_bytes(self.chain.digest(one)) for one in terms]
+        factory, rules = bytes_of(self.chain.contracts["factory"]), rules_to_json(self.chain.rules())
+        digests = [bytes_of(self.chain.digest(one)) for one in terms]
         with database.write() as session:
-            owner = Account(kind="owner", name="owner", wallet_address=hex_bytes(OWNER.address), created_at=at)
+            owner = Account(kind="owner", name="owner", wallet_address=bytes_of(OWNER.address), created_at=at)
             session.add(owner)
             session.flush()
             mandates = [
@@ -127,7 +128,7 @@ class Population(World):
                     "stop_floor_bps": one.stop_floor_bps, "payout_rule": {}, "allowed_targets": [], "on_floor": "keep",
                     "per_tx_cap_usdc_e6": one.per_tx_cap, "daily_cap_usdc_e6": one.daily_cap, "chain_id": CHAIN_ID,
                     "terms": terms_to_json(one), "rules": rules, "guard_targets": [], "terms_digest": digest, "terms_version": 2,
-                    "vault_address": hex_bytes(site.address), "created_at": at, "updated_at": at,
+                    "vault_address": bytes_of(site.address), "created_at": at, "updated_at": at,
                     "ends_at": datetime.fromtimestamp(one.ends_at, UTC),
                 }
                 for one, digest, site in zip(terms, digests, self.sites, strict=True)
@@ -135,9 +136,9 @@ class Population(World):
             ids = list(session.scalars(insert(Mandate).returning(Mandate.id, sort_by_parameter_order=True), mandates))
             vaults = [
                 {
-                    "chain_id": CHAIN_ID, "address": hex_bytes(site.address), "created_block_hash": hex_bytes(head.hash),
+                    "chain_id": CHAIN_ID, "address": bytes_of(site.address), "created_block_hash": bytes_of(head.hash),
                     "created_number": head.number, "created_at": head.timestamp, "factory": factory, "terms_digest": digest,
-                    "public_id": one.public_id, "owner": hex_bytes(OWNER.address), "mandate_id": mandate_id,
+                    "public_id": one.public_id, "owner": bytes_of(OWNER.address), "mandate_id": mandate_id,
                 }
                 for one, digest, site, mandate_id in zip(terms, digests, self.sites, ids, strict=True)
             ]  # fmt: skip
@@ -155,7 +156,7 @@ def _held(chain: DeployedChain, contract: str, holder: str, amount: int) -> tupl
 
 def _entry(key: str, slot: int) -> str:
     """Where Solidity keeps an address's entry of the mapping at that slot."""
-    return "0x" + keccak(hex_bytes(key).rjust(32, b"\0") + slot.to_bytes(32)).hex()
+    return "0x" + keccak(bytes_of(key).rjust(32, b"\0") + slot.to_bytes(32)).hex()
 
 
 def _public_id(number: int) -> str:

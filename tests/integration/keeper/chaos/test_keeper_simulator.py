@@ -21,7 +21,7 @@ from tests.integration.chaos.nursery import Nursery
 from tests.integration.chaos.postgres import url_of
 from tests.integration.chaos.server import DropError
 from tests.integration.chaos.traps import TEST
-from tests.integration.keeper.chaos.mempool import Mempool, hex_of
+from tests.integration.keeper.chaos.mempool import Mempool, tx_hash_of
 from tests.integration.keeper.chaos.node import BadNode
 from tests.integration.keeper.chaos.oracle import Oracle
 from tests.integration.keeper.chaos.story import due
@@ -47,10 +47,10 @@ def pool(deployed: DeployedChain) -> Mempool:
 @pytest.mark.parametrize(("fee_wei", "answer"), [(11 * GWEI - 1, "replacement transaction underpriced"), (11 * GWEI, None)])
 def test_replacement__pays_a_tenth_more_or_is_refused(deployed: DeployedChain, pool: Mempool, fee_wei: int, answer: str | None) -> None:
     first = signed(deployed, 0, 10 * GWEI)
-    assert pool.offer(first) == {"result": hex_of(first)}
+    assert pool.offer(first) == {"result": tx_hash_of(first)}
     assert pool.offer(first)["error"]["message"] == "already known"
     assert pool.offer(signed(deployed, 0, fee_wei)).get("error", {}).get("message") == answer
-    assert (pool.told_of(hex_of(first)) is not None) is (answer is not None)
+    assert (pool.told_of(tx_hash_of(first)) is not None) is (answer is not None)
 
 
 def test_underpriced__waits_through_expensive_blocks_and_is_mined_when_the_fee_falls(deployed: DeployedChain, pool: Mempool) -> None:
@@ -62,7 +62,7 @@ def test_underpriced__waits_through_expensive_blocks_and_is_mined_when_the_fee_f
         deployed.anvil.mine()
         pool.prune()
         assert deployed.reader.transaction_count(KEEPER.address) == count
-        assert (pool.told_of(hex_of(raw)) is not None) is (count == 0)
+        assert (pool.told_of(tx_hash_of(raw)) is not None) is (count == 0)
     assert pool.offer(raw)["error"]["message"] == "nonce too low"
 
 
@@ -71,7 +71,7 @@ def test_forgotten__is_neither_known_nor_mined(deployed: DeployedChain, pool: Me
     pool.offer(raw)
     assert pool.forget(lambda one: one.nonce == 0) == 1
     deployed.anvil.mine()
-    assert (pool.told_of(hex_of(raw)), deployed.reader.transaction_count(KEEPER.address)) == (None, 0)
+    assert (pool.told_of(tx_hash_of(raw)), deployed.reader.transaction_count(KEEPER.address)) == (None, 0)
 
 
 # The nodes
@@ -98,7 +98,7 @@ def test_same_seed__same_faults__each_kind_of_them(deployed: DeployedChain, pool
     pool.offer(raw)
     first, second = (BadNode("first", 7, 0, pool, lambda _: True) for _ in range(2))
     assert told(first, "eth_sendRawTransaction", raw) == told(second, "eth_sendRawTransaction", raw)
-    told(first, "eth_getTransactionByHash", hex_of(raw))
+    told(first, "eth_getTransactionByHash", tx_hash_of(raw))
     kinds = {"dropped", "429", "500", "no JSON", "slow", "answer lost", "txpool is full", "internal error", "nonce too low", "swallowed"}
     assert set(first.faults) == kinds | {"forgets"}
 
@@ -106,12 +106,12 @@ def test_same_seed__same_faults__each_kind_of_them(deployed: DeployedChain, pool
 def test_good_node__tells_of_what_waits__and_one_that_is_down_of_nothing(deployed: DeployedChain, pool: Mempool) -> None:
     node, raw = BadNode("first", 7, 0, pool, lambda _: True, is_faulty=False), signed(deployed, 0, 10 * GWEI)
     assert set(told(node, "eth_sendRawTransaction", raw)) == {
-        f'200 [{{"jsonrpc": "2.0", "id": 1, "result": "{hex_of(raw)}"}}]',
+        f'200 [{{"jsonrpc": "2.0", "id": 1, "result": "{tx_hash_of(raw)}"}}]',
         '200 [{"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "already known"}}]',
     }
-    assert all(hex_of(raw) in answer for answer in told(node, "eth_getTransactionByHash", hex_of(raw)))
+    assert all(tx_hash_of(raw) in answer for answer in told(node, "eth_getTransactionByHash", tx_hash_of(raw)))
     node.is_down = True
-    assert set(told(node, "eth_getTransactionByHash", hex_of(raw))) == {"dropped"}
+    assert set(told(node, "eth_getTransactionByHash", tx_hash_of(raw))) == {"dropped"}
 
 
 @pytest.mark.parametrize(("committed", "early", "unsure"), [(True, 0, 0), (False, 1, 0), (None, 0, 1)])

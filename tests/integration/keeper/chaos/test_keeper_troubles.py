@@ -22,7 +22,7 @@ from tests.integration.chaos.nursery import Nursery
 from tests.integration.chaos.postgres import cloned, url_of
 from tests.integration.chaos.server import DropError
 from tests.integration.chaos.traps import TEST
-from tests.integration.keeper.chaos.mempool import Mempool, hex_of
+from tests.integration.keeper.chaos.mempool import Mempool, tx_hash_of
 from tests.integration.keeper.chaos.node import ABSURD_FEE_WEI, BadNode, Ill
 from tests.integration.keeper.chaos.oracle import Oracle
 from tests.integration.keeper.chaos.population import Population
@@ -100,12 +100,12 @@ def test_a_node_that_swallows__says_that_it_has_it__and_nothing_is_ever_mined(wo
     world.mine([world.price(0, FALLEN)])
     vault = world.unstopped()[0]
     raw, node = signed(world, vault, ENFORCE), node_of(world, Ill.SWALLOWS)
-    assert asked(world, node, ("eth_sendRawTransaction", [raw]))[0]["result"] == hex_of(raw)
-    told = asked(world, node, ("eth_getTransactionByHash", [hex_of(raw)]))[0]["result"]
+    assert asked(world, node, ("eth_sendRawTransaction", [raw]))[0]["result"] == tx_hash_of(raw)
+    told = asked(world, node, ("eth_getTransactionByHash", [tx_hash_of(raw)]))[0]["result"]
     assert (told["blockHash"], told["from"], told["to"]) == (None, KEEPER.address, vault.lower())
     assert results.transaction(json.dumps(told).encode()) is not None
     world.mine()
-    assert world.chain.reader.receipt(hex_of(raw)) is None
+    assert world.chain.reader.receipt(tx_hash_of(raw)) is None
     assert any("and it is not stopped" in line for line in oracle.of_stops())
 
 

@@ -23,7 +23,7 @@ from core.db.engine import Database
 from core.mandate.chain import calldata
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.indexer.conftest import issue
-from tests.integration.keeper.chaos.mempool import Mempool, hex_of
+from tests.integration.keeper.chaos.mempool import Mempool, tx_hash_of
 from tests.personas import DEPLOYER, KEEPER, OPERATOR, OWNER, STRANGER, Persona
 
 GWEI = 10**9
@@ -157,7 +157,7 @@ class World:
         """One of the keeper's keys, sent by somebody else who has it too, at the next nonce of the chain."""
         fee_wei = RICH_WEI if is_rich else 2 * NORMAL_WEI
         raw = self._signed(signer, OWNER.address, "0x", fee_wei=fee_wei, priority_wei=fee_wei if is_rich else NORMAL_WEI)
-        self.foreign.add(hex_of(raw))
+        self.foreign.add(tx_hash_of(raw))
         self.disturbances += 1
         return raw
 
@@ -173,7 +173,7 @@ class World:
             "maxPriorityFeePerGas": priority_wei,
         }
         raw = "0x" + sender.signer.sign_transaction(transaction).hex()
-        self._raw_of[hex_of(raw)] = raw
+        self._raw_of[tx_hash_of(raw)] = raw
         return raw
 
     # Blocks

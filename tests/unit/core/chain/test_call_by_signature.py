@@ -7,8 +7,9 @@ from eth_abi.abi import decode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.chain.abi import AbiEncodeError, hex_bytes, hex_text
+from core.chain.abi import AbiEncodeError
 from core.chain.abi_text import call_by_signature
+from core.hexes import bytes_of, hex_of
 from core.selectors import selector_of
 from tests.unit.core.mandate.rules.test_pins import KINDS, SIGNATURES, values_of
 
@@ -19,13 +20,13 @@ def written(value: Any) -> Any:
     """A value as JSON has it: lists for structs, hex for bytes."""
     if isinstance(value, list | tuple):
         return [written(item) for item in value]
-    return hex_text(value) if isinstance(value, bytes) else value
+    return hex_of(value) if isinstance(value, bytes) else value
 
 
 def arguments_of(signature: str, kinds: list[str], arguments: list[Any]) -> list[Any]:
     data = call_by_signature(signature, arguments)
     assert data[:10] == selector_of(signature)
-    return [written(value) for value in decode(kinds, hex_bytes(data)[4:])]
+    return [written(value) for value in decode(kinds, bytes_of(data)[4:])]
 
 
 @pytest.mark.parametrize(
@@ -101,4 +102,4 @@ def test_any_text_and_any_values__give_call_data_or_an_encoding_error(signature:
         data = call_by_signature(signature, arguments)
     except AbiEncodeError:
         return
-    assert len(hex_bytes(data)) % 32 == 4
+    assert len(bytes_of(data)) % 32 == 4

@@ -3,8 +3,8 @@
 import pytest
 
 from core.custody.rules import Authorized, TransferState, available_usdc_e6, transfer_state
+from core.keeper.rules import IntentState
 from core.money import UnixSeconds, UsdcE6
-from keeper.intents import State
 
 AT = UnixSeconds(1_000)
 WORDS = {
@@ -25,7 +25,7 @@ def test_transfer_state__of_each_word_of_the_outbox(shown: str, word: str) -> No
 
 
 def test_transfer_state__knows_every_state_of_an_intent() -> None:
-    assert {state.value for state in State} | {"queued"} == {word for words in WORDS.values() for word in words}
+    assert {state.value for state in IntentState} | {"queued"} == {word for words in WORDS.values() for word in words}
 
 
 @pytest.mark.parametrize("word", ["reverted", "refused"])

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.blocks.registry import KnownVault
-from core.chain.abi import encode_values, events_by_topic, hex_text
+from core.chain.abi import encode_values, events_by_topic
 from core.chain.blocks import RawLog
+from core.hexes import hex_of
 from core.identity.queries import LinkedWallet
 from core.mandate.chain import calldata
 from core.mandate.chain.decode import EVENT_TYPES, TRANSFER_TOPIC
@@ -42,12 +43,12 @@ def facts(*logs: RawLog) -> BlockFacts:
 
 
 def word(address: str) -> str:
-    return hex_text(bytes(12) + bytes.fromhex(address[2:]))
+    return hex_of(bytes(12) + bytes.fromhex(address[2:]))
 
 
 @given(st.sampled_from(OURS), st.sampled_from([*TOPICS, TRANSFER_TOPIC, HASH]), st.lists(WORD, max_size=4), BODIES)
 def test_any_log_of_any_contract__gives_facts_or_is_called_undecodable(address: str, topic: str, topics: list[bytes], body: bytes) -> None:
-    found = facts(RawLog(address, (topic, *map(hex_text, topics)), hex_text(body), 5, HASH, HASH, 0, 0))
+    found = facts(RawLog(address, (topic, *map(hex_of, topics)), hex_of(body), 5, HASH, HASH, 0, 0))
     assert len(found.found) + len(found.undecodable) <= 1
     assert all(payment.amount < 2**256 for payment in found.payments)
 
@@ -68,7 +69,7 @@ def test_whatever_a_vault_is_called__it_is_registered(name: str) -> None:
 
 @given(BODIES)
 def test_whatever_the_body_of_vault_created_is__the_vault_is_registered(body: bytes) -> None:
-    found = facts(RawLog(FACTORY, (VAULT_CREATED_TOPIC, word(VAULT), HASH, word(OWNER.address)), hex_text(body), 5, HASH, HASH, 0, 0))
+    found = facts(RawLog(FACTORY, (VAULT_CREATED_TOPIC, word(VAULT), HASH, word(OWNER.address)), hex_of(body), 5, HASH, HASH, 0, 0))
     assert [(made.address, made.owner, made.terms_digest) for made in found.created] == [(VAULT, OWNER.address, HASH)]
 
 
@@ -86,9 +87,9 @@ def test_numbers_at_their_extremes__are_events_as_any_others(event: Any, numbers
         return "0x" + "ff" * int(kind.removeprefix("bytes")) if kind.startswith("bytes") else {"address": VAULT, "bool": True}[kind]
 
     values = [(parameter, value(parameter.type, number)) for parameter, number in zip(event.inputs, numbers, strict=False)]
-    topics = [event.topic, *(hex_text(encode_values([p], [v])) for p, v in values if p.indexed)]
+    topics = [event.topic, *(hex_of(encode_values([p], [v])) for p, v in values if p.indexed)]
     plain = [(p, v) for p, v in values if not p.indexed]
-    body = hex_text(encode_values([p for p, _ in plain], [v for _, v in plain]))
+    body = hex_of(encode_values([p for p, _ in plain], [v for _, v in plain]))
     assert facts(RawLog(VAULT, tuple(topics), body, 5, HASH, HASH, 0, 0)).undecodable == ()
 
 

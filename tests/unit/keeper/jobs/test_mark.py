@@ -4,9 +4,10 @@ from itertools import product
 
 import pytest
 
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
 from keeper.jobs import mark, stop_line
-from keeper.state import SOURCE_AT_COST, SOURCE_VAULT_WORTH, Kind, SentMark, VaultReading, VaultStatus, WrittenMark
+from keeper.state import SOURCE_AT_COST, SOURCE_VAULT_WORTH, Kind, SentMark, VaultReading, WrittenMark
 from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, HEAD, MAX_HEAD_AGE_S, NOW, USDC, reading, state
 
 ONE_PERCENT = BUDGET // 100

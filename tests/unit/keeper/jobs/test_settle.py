@@ -2,9 +2,10 @@
 
 import pytest
 
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
 from keeper.jobs import settle
-from keeper.state import Kind, VaultStatus
+from keeper.state import Kind
 from tests.unit.keeper.readings import BUDGET, HEAD, MAX_HEAD_AGE_S, NOW, VAULT, reading, state
 
 DAY_S = 86_400

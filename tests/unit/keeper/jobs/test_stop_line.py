@@ -2,9 +2,10 @@
 
 import pytest
 
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds
 from keeper.jobs import stop_line
-from keeper.state import SOURCE_AT_COST, Kind, VaultStatus
+from keeper.state import SOURCE_AT_COST, Kind
 from tests.unit.keeper.readings import FLOOR, HEAD, MAX_HEAD_AGE_S, NOW, VAULT, reading, state
 
 

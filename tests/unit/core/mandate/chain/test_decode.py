@@ -5,10 +5,11 @@ from typing import Any, get_args
 
 import pytest
 
-from core.chain.abi import AbiDecodeError, encode_values, events_by_topic, hex_text
+from core.chain.abi import AbiDecodeError, encode_values, events_by_topic
 from core.chain.abi_text import call_by_signature
 from core.chain.blocks import RawLog
 from core.chain.revert import decode_revert
+from core.hexes import hex_of
 from core.mandate.chain import calldata
 from core.mandate.chain.decode import EVENT_TYPES, decode_log
 from core.mandate.rules import events
@@ -24,9 +25,9 @@ def log(name: str, *values: Any, topics: Sequence[str] | None = None, data: str 
     """A log as the contract would emit it; `values` in the event's order."""
     event = next(event for event in events_by_topic().values() if event.name == name)
     pairs = list(zip(event.inputs, values, strict=True))
-    indexed = [hex_text(encode_values([p], [v])) for p, v in pairs if p.indexed]
+    indexed = [hex_of(encode_values([p], [v])) for p, v in pairs if p.indexed]
     plain = [(p, v) for p, v in pairs if not p.indexed]
-    body = hex_text(encode_values([p for p, _ in plain], [v for _, v in plain]))
+    body = hex_of(encode_values([p for p, _ in plain], [v for _, v in plain]))
     head = [event.topic, *indexed] if topics is None else list(topics)
     return RawLog(VAULT, tuple(head), body if data is None else data, 5, HASH, HASH, 0, 0)
 

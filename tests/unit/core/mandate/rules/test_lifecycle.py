@@ -1,11 +1,30 @@
 """The table of moves: what leads where, and that nothing else does."""
 
 import itertools
+import re
+from pathlib import Path
 
 import pytest
 
 from core.errors import WrongStatusError
-from core.mandate.rules.lifecycle import ENDED, TABLE, MarketMode, Move, MoveFacts, Status, When, next_status
+from core.mandate.rules.lifecycle import (
+    ACTIVE,
+    CLOSED,
+    ENDED,
+    OF_VAULT,
+    TABLE,
+    MarketMode,
+    Move,
+    MoveFacts,
+    Status,
+    VaultStatus,
+    When,
+    next_status,
+)
+from core.mandate.rules.lock import SETTLE_GRACE_S
+from core.times import DAY_S
+
+CONTRACTS = Path(__file__).resolve().parents[5] / "contracts"
 
 PAPER = MoveFacts(market_mode=MarketMode.PAPER)
 FUNDED = MoveFacts(has_vault=True, is_fully_funded=True)
@@ -77,3 +96,31 @@ def test_pairs_with_two_lines__are_told_apart_by_the_market_mode() -> None:
     for pair in pairs:
         conditions = {line.when for line in TABLE if (line.status, line.move) == pair}
         assert len(conditions) == 1 or conditions == {When.ON_TESTNET, When.ON_PAPER}
+
+
+# One home for what others say of a vault
+
+
+def test_vault_status__is_the_contracts_enum_word_for_word() -> None:
+    declared = re.search(r"enum Status \{([^}]*)\}", (CONTRACTS / "interfaces/IMandateVault.sol").read_text())
+    assert declared is not None
+    assert [word.lower() for word in re.findall(r"^    (\w+),?$", declared[1], re.MULTILINE)] == [status.word for status in VaultStatus]
+
+
+def test_of_vault__every_status_of_a_vault_has_its_own() -> None:
+    assert list(OF_VAULT) == list(VaultStatus)
+    assert len(set(OF_VAULT.values())) == len(VaultStatus)
+
+
+def test_groups__active_and_ended_are_all_but_draft() -> None:
+    assert (*ACTIVE, *ENDED) == tuple(status for status in Status if status is not Status.DRAFT)
+
+
+def test_closed__is_every_end_that_a_vault_has() -> None:
+    assert tuple(status for status in OF_VAULT.values() if status in ENDED) == CLOSED
+
+
+def test_settle_grace__is_the_contracts() -> None:
+    declared = re.search(r"SETTLE_GRACE = (\d+) days;", (CONTRACTS / "libraries/ConstantsLib.sol").read_text())
+    assert declared is not None
+    assert int(declared[1]) * DAY_S == SETTLE_GRACE_S

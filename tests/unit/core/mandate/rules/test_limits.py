@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.lifecycle import MarketMode, Status, VaultStatus
 from core.mandate.rules.limits import (
     Call,
     Effect,
@@ -16,7 +16,6 @@ from core.mandate.rules.limits import (
     Spend,
     SpendWindow,
     VaultModel,
-    VaultStatus,
     after_call,
     check_call,
     left_today_usdc_e6,

@@ -12,8 +12,9 @@ import rfc8785
 
 from core.errors import InvalidParameterError
 from core.mandate.rules.ledger import Kind, LedgerRow
-from core.mandate.rules.record import canonical_row, chain_faults, genesis_hash, record_line, row_hash, utc_text
+from core.mandate.rules.record import canonical_row, chain_faults, genesis_hash, record_line, row_hash
 from core.money import UsdcE6
+from core.times import exact_instant_text
 from tests.unit.core.mandate.rules.books import PUBLIC_ID, Book, executed, working
 
 
@@ -60,7 +61,7 @@ def test_canonical_row__a_float_in_the_payload__is_refused() -> None:
 
 def test_utc_text__the_same_instant_in_any_zone__is_the_same_text() -> None:
     at = datetime(2026, 2, 2, 9, 0, 0, 5, tzinfo=UTC)
-    assert utc_text(at) == utc_text(at.astimezone(timezone(timedelta(hours=9)))) == "2026-02-02T09:00:00.000005Z"
+    assert exact_instant_text(at) == exact_instant_text(at.astimezone(timezone(timedelta(hours=9)))) == "2026-02-02T09:00:00.000005Z"
 
 
 def test_chain_faults__a_sound_book__has_none() -> None:

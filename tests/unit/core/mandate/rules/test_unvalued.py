@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from core.mandate.rules.ledger import MandateFacts
-from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.limits import Call, Effect, VaultModel, VaultStatus, after_call
+from core.mandate.rules.lifecycle import MarketMode, VaultStatus
+from core.mandate.rules.limits import Call, Effect, VaultModel, after_call
 from core.mandate.rules.progress import ProgressFacts, progress_block
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.mandate.rules.unvalued import WentOut, position_rules, unvalued_out_after, unvalued_out_after_proceeds, went_out_after

@@ -1,0 +1,66 @@
+"""The states of what the keeper sends: of an intent, and of each signed attempt at it.
+
+    planned --> signed --> broadcast --> mined --> safe --> done
+      |  |         |           |  ^        |  |      |
+      |  |         +-----------+  +--------+--|------+    (its block was orphaned: the same bytes go out again)
+      |  |         |           |           |  |
+      |  |         |           +--> reverted <+           (it was mined and failed, or did not do what it was for)
+      |  |         +-----------+--> superseded            (what took its nonce served another purpose of ours)
+      |  |         +-----------+--> nonce_lost            (a transaction that is not ours took its nonce, or it is out of reach)
+      |  +--> superseded                                  (nobody needs it any more)
+      +-----> refused                                     (a request of the outbox that the chain refuses for too long)
+
+Laws
+- No state leads from `signed` back to `planned`: a crash at any point costs a resend, never a second transaction.
+- The order of IntentState is the order in the table's CHECK and in the predicate of its partial index, both made from it: Postgres uses
+  the index only for a query with the same words.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class IntentState(StrEnum):
+    PLANNED = "planned"
+    SIGNED = "signed"
+    BROADCAST = "broadcast"
+    MINED = "mined"
+    SAFE = "safe"
+    DONE = "done"
+    REVERTED = "reverted"
+    SUPERSEDED = "superseded"
+    NONCE_LOST = "nonce_lost"
+    REFUSED = "refused"
+
+
+class TxState(StrEnum):
+    """Of one signed attempt. LOST: its nonce is out of reach, or another transaction took it."""
+
+    SIGNED = "signed"
+    BROADCAST = "broadcast"
+    MINED = "mined"
+    LOST = "lost"
+
+
+_ENDS_OF_SENT = {IntentState.MINED, IntentState.REVERTED, IntentState.SUPERSEDED, IntentState.NONCE_LOST}
+_ENDS_OF_MINED = {IntentState.DONE, IntentState.BROADCAST, IntentState.REVERTED, IntentState.SUPERSEDED, IntentState.NONCE_LOST}
+NEXT: Mapping[IntentState, frozenset[IntentState]] = {
+    IntentState.PLANNED: frozenset({IntentState.SIGNED, IntentState.SUPERSEDED, IntentState.REFUSED}),
+    IntentState.SIGNED: frozenset({IntentState.BROADCAST, *_ENDS_OF_SENT}),
+    IntentState.BROADCAST: frozenset(_ENDS_OF_SENT),
+    IntentState.MINED: frozenset({IntentState.SAFE, *_ENDS_OF_MINED}),
+    IntentState.SAFE: frozenset(_ENDS_OF_MINED),
+    IntentState.DONE: frozenset(),
+    IntentState.REVERTED: frozenset(),
+    IntentState.SUPERSEDED: frozenset(),
+    IntentState.NONCE_LOST: frozenset(),
+    IntentState.REFUSED: frozenset(),
+}
+TERMINAL = tuple(state for state in IntentState if not NEXT[state])
+PENDING = (IntentState.SIGNED, IntentState.BROADCAST)
+ON_CHAIN = (IntentState.MINED, IntentState.SAFE)
+QUEUED = "queued"  # of a request of the outbox before there is an intent
+WAS_MINED = (*ON_CHAIN, IntentState.DONE)  # and did what it was for, as far as is known
+NOT_SENT = tuple(state for state in TERMINAL if state is not IntentState.DONE)  # ends in which a mark never reached the chain's record
+ENDS_OF_REQUEST = (IntentState.DONE, IntentState.REVERTED, IntentState.REFUSED)  # after these nothing of a request is sent any more
+HOLDING = tuple(state for state in TxState if state is not TxState.LOST)  # of a transaction whose nonce is taken while its intent is live
