@@ -44,6 +44,12 @@ def usdc_text(amount_usdc_e6: int) -> str:
     return f"{sign}{whole}.{fraction:06d}"
 
 
+def eth_text(wei: int) -> str:
+    """Write wei as ether with six decimals, rounded up: 450_000_000_000_000 is `"0.000450"`, and 1 is `"0.000001"`."""
+    whole, millionths = divmod(-(-wei // 10**12), 10**6)
+    return f"{whole}.{millionths:06d}"
+
+
 def usdc_text_or_none(amount_usdc_e6: int | None) -> str | None:
     """Write base units with six decimals; unknown stays unknown, never 0.000000."""
     return None if amount_usdc_e6 is None else usdc_text(amount_usdc_e6)

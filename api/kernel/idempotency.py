@@ -7,7 +7,8 @@
 
 Laws
 - The answer is written in the transaction of the write; a refused or failed write keeps nothing, so its key is free again.
-- Scope: the caller, the operation and the ids of its path. HTTP and tool calls share it.
+- Scope: the caller, the operation and the ids of its path. HTTP and tool calls share it. An agent's secrets are part of the caller: an
+  eviction may have voided what was answered before it, so that the same key asks anew.
 - The hash is over the parsed command: "1.0" and 1.000000 are one body. Source: docs/rules.md#idempotency.
 """
 
@@ -67,7 +68,7 @@ def claim(session: WriteSession, slot: Slot) -> Outcome | None:
 def _who(caller: Caller) -> str:
     match caller:
         case AgentCaller() | BearerCaller():
-            return f"agent:{caller.account_id}"
+            return f"agent:{caller.account_id}.{caller.generation}"
         case Nobody():
             return "nobody"
     return f"account:{caller.account_id}"

@@ -211,7 +211,8 @@ class Operation:
 
     `key` is `<area>.<verb>`. `refuses`: the reasons that the handler itself refuses with; what the kernel refuses follows from the
     operation (api.kernel.reasons). A reason that an answer names and this does not is a defect, and tests look for it.
-    `price` names the fee of a read in core.credits.rules.prices; without one nothing is charged. `media_type` is of a plain
+    `price` names the fee of a read in core.credits.rules.prices; without one nothing is charged. `sells`, of each that has one: whether
+    there is something at this path, so that nobody pays for what is not there. `media_type` is of a plain
     success; the answer of another one than JSON is lines, or the body {"text": ...}. `also_as`: media types that the query
     `format` asks for instead.
     `block`: every refusal carries the machine-readable object; without it a core refusal is a sentence alone, but for 401, 402 and 429.
@@ -235,6 +236,7 @@ class Operation:
     example: Mapping[str, Any] | None = None
     idempotent: bool = False
     price: str | None = None
+    sells: Callable[[Any], bool] | None = None
     media_type: str = "application/json"
     also_as: tuple[str, ...] = ()
     status: int = 200
@@ -274,6 +276,7 @@ class Read(Operation, Generic[CallerT, CommandT, BodyT]):
     command: type[CommandT]
     answer: type[BodyT]
     handler: Callable[[ReadCall, CallerT, CommandT], Answer[BodyT]]
+    sells: Callable[[CommandT], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -338,6 +341,9 @@ class Catalogue:
             strange = [operation.key for operation in area.operations if operation.area != area.name]
             if strange:
                 raise ValueError(f"{', '.join(strange)}: a key of the area {area.name} begins with {area.name}.")
+        unsold = [one.key for one in self.operations if (one.price is None) is not (one.sells is None)]
+        if unsold:
+            raise ValueError(f"{', '.join(unsold)}: price and sells go together")
         unknown = {reason for operation in self.operations for reason in operation.refuses} - self.reasons.keys()
         unknown |= {key for reason in self.reasons.values() for key in reason.next_calls} - self.by_key.keys()
         if unknown:

@@ -31,8 +31,9 @@ from api.kernel.metrics import NO_REASON, Served
 from api.kernel.operation import Answer, Command, Deps, Family, Operation, Outcome, ReadCall, Refusal, WriteCall
 from api.kernel.payments import metering
 from api.kernel.payments.offer import MeteredRead, SentPayment
+from api.kernel.payments.resources import url_of
 from api.kernel.quota import Quota
-from api.kernel.refusals import fill_path, path_ids, refusal_of, refused
+from api.kernel.refusals import path_ids, refusal_of, refused
 from api.kernel.scopes import require_scope
 from api.kernel.secrets_guard import refuse_secrets
 from api.kernel.validation import command_of
@@ -170,8 +171,7 @@ def _read(run: _Run) -> Outcome | metering.Settle:
 
 
 def _charged(run: _Run, outcome: Outcome) -> Outcome | metering.Settle:
-    path = fill_path(run.operation.path, {name: str(value) for name, value in run.fields.items()}, {})
-    resource = f"{run.deps.base_url}{path}"
+    resource = url_of(run.deps.base_url, run.operation, run.fields)
     read = MeteredRead(operation=run.operation, caller=run.caller, resource=resource, payment=run.payment, deps=run.deps, now=run.now)
     slot = idempotency.slot_of(run.operation, run.caller, run.ids, _command(run), run.idempotency_key)
     return metering.charged(read, slot, outcome)

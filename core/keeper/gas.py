@@ -44,6 +44,27 @@ class GasBudgets:
         return dict(sorted(budgets.items()))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoGas:
+    """A scope without room for a request: of its day's budget what is spent, what is kept for requests under way, and what is needed."""
+
+    scope: str
+    budget_wei: int
+    spent_wei: int
+    reserved_wei: int
+    needed_wei: int
+
+    @property
+    def is_above_budget(self) -> bool:
+        """However little of the day is used."""
+        return self.needed_wei > self.budget_wei
+
+    @property
+    def is_used_up(self) -> bool:
+        """Until the day ends, for this request, even if nothing that is kept were spent."""
+        return self.spent_wei + self.needed_wei > self.budget_wei
+
+
 @dataclass(frozen=True, slots=True)
 class Settled:
     """A request's reserve of a day, and what came of it."""
@@ -83,9 +104,13 @@ def hold(session: WriteSession, rows: Iterable[tuple[str, date]]) -> None:
     session.execute(statement.on_conflict_do_update(index_elements=[GasDay.day, GasDay.scope], set_=unchanged))
 
 
-def reserve(session: WriteSession, day: date, budgets: Mapping[str, int], wei: int) -> str | None:
-    """Keep so much of each of these budgets; the scope whose day is used up, and then nothing is kept (the caller rolls back what was)."""
-    return next((scope for scope, budget in budgets.items() if not _kept(session, day, scope, wei, budget)), None)
+def reserve(session: WriteSession, day: date, budgets: Mapping[str, int], wei: int) -> NoGas | None:
+    """Keep so much of each of these budgets; the first without room, and then nothing is kept (the caller rolls back what was)."""
+    for scope, budget_wei in budgets.items():
+        if not _kept(session, day, scope, wei, budget_wei):
+            spent_wei, reserved_wei = used_wei(session, day, scope)
+            return NoGas(scope=scope, budget_wei=budget_wei, spent_wei=spent_wei, reserved_wei=reserved_wei, needed_wei=wei)
+    return None
 
 
 def _kept(session: WriteSession, day: date, scope: str, wei: int, budget_wei: int) -> bool:

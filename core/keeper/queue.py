@@ -238,7 +238,7 @@ def reserve(session: WriteSession, place: Place, budgets: GasBudgets, day: date,
         refused = gas.reserve(session, day, place.budgets(budgets), wei - has)
         if refused is not None:
             attempt.rollback()
-            return refused
+            return refused.scope
         old = None if place.gas_day == day else _settled(place, 0)
         if old is not None:
             gas.settle(session, [old])

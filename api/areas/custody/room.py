@@ -11,8 +11,9 @@ from api.kernel.limits import Limits
 from api.kernel.operation import Call, Refusal, WriteCall
 from core.keeper import gas
 from core.keeper import queue as outbox_queue
-from core.keeper.gas import TOTAL, GasBudgets
+from core.keeper.gas import TOTAL, GasBudgets, NoGas
 from core.keeper.queue import Payer
+from core.money import eth_text
 from core.times import next_day
 
 SOON = timedelta(minutes=1)  # the queue moves each second
@@ -35,9 +36,9 @@ def take(call: WriteCall, payer: Payer, outbox_id: int, kept_wei: int) -> None:
         account_wei=limits.custody_gas_wei_per_account_per_day,
     )
     day = gas.day_of(call.now)
-    used_up = gas.reserve(call.db, day, budgets.of(payer.account_id, payer.owner_id), kept_wei)
-    if used_up is not None:
-        _refuse_gas(call, used_up)
+    no_gas = gas.reserve(call.db, day, budgets.of(payer.account_id, payer.owner_id), kept_wei)
+    if no_gas is not None:
+        _refuse_gas(call, no_gas)
     outbox_queue.keep_gas(call.db, outbox_id, day, kept_wei)
 
 
@@ -46,16 +47,34 @@ def _refuse_queue(call: Call, scope: str, limits: Limits) -> NoReturn:
     if scope == TOTAL:
         detail = f"{limits.custody_queue} transfers are under way, and no more are taken now; ask again in a minute. {MEANWHILE}"
         raise Refusal("temporarily_unavailable", detail, retry_at=at, next_calls=NEXT)
-    whose = "your owner's agents" if scope.startswith("owner:") else "this account"
-    detail = f"{limits.custody_queue_per_owner} transfers of {whose} are under way; ask again when one of them is confirmed. {MEANWHILE}"
+    detail = (
+        f"{limits.custody_queue_per_owner} transfers of {_whose(scope)} are under way; ask again when one of them is confirmed. {MEANWHILE}"
+    )
     raise Refusal("rate_limited", detail, retry_at=at, next_calls=NEXT)
 
 
-def _refuse_gas(call: Call, scope: str) -> NoReturn:
-    at = next_day(call.now)
-    if scope == TOTAL:
-        detail = f"The gas that the service pays for transfers in a day is used up; ask again from 00:00 UTC on. {MEANWHILE}"
-        raise Refusal("temporarily_unavailable", detail, retry_at=at, next_calls=NEXT)
-    whose = "your owner's agents" if scope.startswith("owner:") else "this account"
-    detail = f"The gas that the service pays for transfers of {whose} in a day is used up; ask again from 00:00 UTC on. {MEANWHILE}"
-    raise Refusal("rate_limited", detail, retry_at=at, next_calls=NEXT)
+def _refuse_gas(call: Call, no_gas: NoGas) -> NoReturn:
+    """A day that is used up ends at 00:00 UTC, what transfers under way keep is given back sooner, and gas may be cheaper at any time."""
+    needed, budget = eth_text(no_gas.needed_wei), eth_text(no_gas.budget_wei)
+    of = "transfers" if no_gas.scope == TOTAL else f"transfers of {_whose(no_gas.scope)}"
+    if no_gas.is_above_budget:
+        detail = (
+            f"One transfer may cost {needed} ETH at the present price of gas, more than the {budget} ETH that the service pays for {of} "
+            f"in a day; ask again when gas is cheaper. {MEANWHILE}"
+        )
+        raise Refusal("temporarily_unavailable", detail, retry_at=call.now + SOON, next_calls=NEXT)
+    spent, reserved = eth_text(no_gas.spent_wei), eth_text(no_gas.reserved_wei)
+    figures = f"of {budget} ETH {spent} are used and {reserved} kept for transfers under way, and this one may cost {needed}"
+    reason = "temporarily_unavailable" if no_gas.scope == TOTAL else "rate_limited"
+    if no_gas.is_used_up:
+        detail = f"The gas that the service pays for {of} in a day is used up: {figures}; ask again from 00:00 UTC on. {MEANWHILE}"
+        raise Refusal(reason, detail, retry_at=next_day(call.now), next_calls=NEXT)
+    detail = (
+        f"The gas that the service pays for {of} in a day is kept by those under way: {figures}. What they do not use is free again when "
+        f"they are confirmed; ask again in a minute. {MEANWHILE}"
+    )
+    raise Refusal(reason, detail, retry_at=call.now + SOON, next_calls=NEXT)
+
+
+def _whose(scope: str) -> str:
+    return "your owner's agents" if scope.startswith("owner:") else "this account"

@@ -177,8 +177,11 @@ def _require_place_today(call: Call, caller: AgentCaller) -> None:
     """Each transfer costs the service gas."""
     limit = call.deps.limits.custodial_transfers_per_day
     if custody.count_transfers(call.db, caller.account_id, start_of_day(call.now)) >= limit:
-        detail = f"This account has asked for {limit} transfers today, and the service pays their gas; ask again tomorrow."
-        raise Refusal("rate_limited", detail, retry_at=next_day(call.now))
+        detail = (
+            f"This account has asked for {limit} transfers today, and the service pays their gas; ask again from 00:00 UTC on. "
+            f"{room.MEANWHILE}"
+        )
+        raise Refusal("rate_limited", detail, retry_at=next_day(call.now), next_calls=room.NEXT)
 
 
 def _require_payee(call: Call, account: Account | None) -> str:

@@ -41,6 +41,7 @@ AREA = Area(
             handler=service.read,
             idempotent=True,
             price="playbook_read",
+            sells=service.is_page,
             media_type="text/markdown",
         ),
     ),

@@ -32,8 +32,16 @@ def atom(call: Call, caller: Nobody, command: AtomPath) -> Answer[Text]:
 
 def read(call: Call, caller: AgentCaller | OwnerCaller | Nobody, command: PagePath) -> Answer[Text]:
     """A page of a playbook; it is charged by the kernel once it is found."""
+    return _found(_page(command))
+
+
+def is_page(command: PagePath) -> bool:
+    return _page(command) is not None
+
+
+def _page(command: PagePath) -> Guide | None:
     book = shelf().playbooks.get(command.pb)
-    return _found(None if book is None else book.pages.get(command.path))
+    return None if book is None else book.pages.get(command.path)
 
 
 def _found(page: Guide | None) -> Answer[Text]:

@@ -9,7 +9,7 @@ from core.identity import policies
 from core.identity import queries as identity
 from core.money import usdc_text
 from core.quarantine.readings import Reading
-from core.times import instant_text, instant_text_or_none
+from core.times import instant_text, instant_text_or_none, whole_second
 from core.transfers import queries as repository
 from core.transfers import reports as transfer_reports
 from core.transfers.readings import balance_now, balances_now, lock_balance
@@ -106,7 +106,7 @@ def _require_room(call: WriteCall, caller: AgentCaller) -> None:
     first_ends_at = transfer_reports.make_room(call.db, caller.account_id, limit)
     if first_ends_at is None:
         return
-    again = max(first_ends_at, call.now + LOOK_MOST)
+    again = whole_second(max(first_ends_at, call.now + LOOK_MOST))
     raise Refusal(
         "rate_limited",
         f"{limit} of your transfer reports wait for the chain, the most at once; send this one when one of them is confirmed or failed, "

@@ -16,6 +16,7 @@ from typing import Final
 import structlog
 from x402.schemas import SettleResponse
 
+from api.kernel.caller import Nobody
 from api.kernel.operation import Refusal
 from api.kernel.payments.judged import Payment
 from core.chain.abi import hex_bytes
@@ -27,6 +28,7 @@ from core.times import instant_text, next_day
 
 TX_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 NEXT: Final = ("credits.balance", "credits.prices")
+NEXT_OF_NOBODY: Final = ("identity.connect", "credits.prices")  # a balance is read with a key
 MOST_OPEN: Final = 8  # settlements of one payer that are looked for in a call
 
 log = structlog.get_logger("api")
@@ -61,12 +63,17 @@ def _used_up(payment: Payment, budget: Budget, most: int) -> Refusal:
     used, again = settlements.used_on(payment.session, now.date()), next_day(now)
     is_all = used.all_wei + most > budget.all_wei
     log.error("gas_budget_used_up", used_wei=used.all_wei, contract_wei=used.contract_wei, of_contracts=not is_all)
+    holds = payment.signed.valid_before > again.timestamp()
+    later = f"send this payment again from {instant_text(again)} on"
+    if not holds:
+        later = f"sign a new payment from {instant_text(again)} on, since this one ends before"
     whose, instead = ("", "") if is_all else (" of contract wallets", "an account without code, ")
     detail = (
         f"Today's gas for settling payments{whose} is used up; nothing was sent and nothing charged. Pay with {instead}free reads, "
-        f"credits or a vault, which go on working, or send this again from {instant_text(again)} on."
+        f"credits or a vault, which go on working, or {later}."
     )
-    return Refusal("temporarily_unavailable", detail, retry_at=again, next_calls=NEXT)
+    next_calls = NEXT_OF_NOBODY if isinstance(payment.read.caller, Nobody) else NEXT
+    return Refusal("temporarily_unavailable", detail, retry_at=again, next_calls=next_calls, block={"retry_safe": holds})
 
 
 def nothing_sent(payment: Payment, reserved: Reserved | None) -> None:

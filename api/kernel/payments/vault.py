@@ -19,12 +19,15 @@ from api.kernel.payments.rails import Rails
 from api.kernel.payments.sent import require_offered
 from core.chain.abi import hex_bytes
 from core.chain.blocks import Receipt
+from core.chain.reader import ChainReader, transaction_of
+from core.chain.rpc import RpcRefusedError
 from core.mandate.queries import is_agent_of_vault
 from core.mandate.rules.events import X402Paid
 from core.payments import queries as payments
 from core.payments.chain import resource_hash, vault_payments_of
 
 RETRY_S: Final = 10
+ASKED_S: Final = 2.0  # how long one node has to say whether it knows a transaction
 HASH_CHARACTERS: Final = 66
 
 
@@ -58,12 +61,23 @@ def _transaction(read: MeteredRead, payload: PaymentPayload) -> str:
 
 
 def _safe_receipt(read: MeteredRead, tx_hash: str) -> Receipt:
+    """Errors: Refusal payment_invalid, settlement_pending while the transaction waits for its block, or for that to be safe."""
     chain = read.deps.chain
     receipt, safe = chain.receipt(tx_hash), chain.header("safe")
+    if receipt is None and not _may_be_mined(chain, tx_hash):
+        detail = f"There is no such transaction on chain {read.deps.chain_id}; send it again once it is mined."
+        raise unpaid(read, "payment_invalid", detail)
     if receipt is None or safe is None or receipt.block_number > safe.number:
         detail = "The vault's payment is not in a safe block yet; send the same call with the same payment again."
         raise Refusal("settlement_pending", detail, retry_at=read.now + timedelta(seconds=RETRY_S))
     return receipt
+
+
+def _may_be_mined(chain: ChainReader, tx_hash: str) -> bool:
+    """False: of the nodes that answer none knows the transaction, mined or waiting. The one that it was sent to may be the only one yet."""
+    told = chain.rpc.batch_of_each([("eth_getTransactionByHash", [tx_hash])], ASKED_S, parse=[transaction_of(tx_hash)])
+    answers = [answer for (answer,) in told.values() if not isinstance(answer, RpcRefusedError)]
+    return not answers or any(answer is not None for answer in answers)
 
 
 def _is_for(read: MeteredRead, rails: Rails, event: X402Paid) -> bool:

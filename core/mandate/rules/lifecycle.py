@@ -122,7 +122,7 @@ OF_VAULT: Mapping[VaultStatus, Status] = {
 ACTIVE = (Status.SIGNED, Status.WORKING)  # a mandate that an agent holds
 CLOSED = (Status.STOPPED, Status.SETTLED)  # ended otherwise than by a cancellation
 ENDED = (*CLOSED, Status.CANCELLED)  # final for the agent
-NOTED = (*ACTIVE, Status.STOPPED)  # whose books get the factory's events; source: wallet spec 6.3
+NOTED = (*ACTIVE, Status.STOPPED)  # whose ledgers get the factory's events; docs/rules.md#factory-notes
 
 _HOLDS: Mapping[When, Callable[[MoveFacts], bool]] = {
     When.ALWAYS: lambda facts: True,

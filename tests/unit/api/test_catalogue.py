@@ -123,6 +123,7 @@ def area(*operations: Operation, **more: Any) -> Area:
         ((area(gift(), gift(path="/gift")),), "declared twice"),
         ((area(gift("other.give")),), "begins with gifts"),
         ((area(gift(refuses=("no_such_reason",))),), "declared nowhere"),
+        ((area(replace(gift(), price="playbook_read")),), "price and sells go together"),
         ((area(gift(), reasons={"late": Reason(409, False, "caller", ("gifts.take",))}),), "declared nowhere"),
         ((area(gift(), reasons={"not_found": Reason(404, False, "caller")}),), "two homes"),
     ],

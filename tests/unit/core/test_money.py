@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InvalidNumberError
-from core.money import MAX_ABS_USDC_E6, bps_of_down, usdc_e6_from_text, usdc_text, usdc_text_or_none
+from core.money import MAX_ABS_USDC_E6, bps_of_down, eth_text, usdc_e6_from_text, usdc_text, usdc_text_or_none
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,11 @@ def test_unknown__written__stays_unknown() -> None:
 def test_bps_of_down__is_the_largest_share_not_above_the_exact_one(amount: int, bps: int) -> None:
     share = bps_of_down(amount, bps)
     assert share * 10_000 <= amount * bps < (share + 1) * 10_000
+
+
+@pytest.mark.parametrize(
+    ("wei", "text"),
+    [(0, "0.000000"), (1, "0.000001"), (10**12, "0.000001"), (10**12 + 1, "0.000002"), (10**18 - 1, "1.000000"), (9 * 10**15, "0.009000")],
+)
+def test_ether__is_written_with_six_decimals_and_rounded_up(wei: int, text: str) -> None:
+    assert eth_text(wei) == text

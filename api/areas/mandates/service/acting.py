@@ -85,7 +85,7 @@ def execute_call(call: WriteCall, caller: AgentCaller, command: ExecuteCall) -> 
     (dry_run false, or the chain is out of reach). The model knows nothing of a short ledger: ok is null then, source none.
     Errors: InvalidNumberError for an amount above 0 of an exit; Refusal mandate_budget_exceeded above the mandate's own cash,
     spend_limit_reached above what the owner lets the key spend, scope_denied for a resource without the scope spend, server_guard for
-    one that the terms do not list, or that the check says no to.
+    one that the terms do not list, or that the check says no to; InvalidParameterError for one of ours that nothing is sold at.
     """
     if command.resource is not None:
         require_named_scope(caller, SPEND_SCOPE, Family.WALLET)
@@ -93,22 +93,22 @@ def execute_call(call: WriteCall, caller: AgentCaller, command: ExecuteCall) -> 
     standing = standing_of(call, mandate)
     vault = _vault_to_call(mandate, current_by(call, mandate, standing.reading, standing.now))
     _require_in_budget(standing, command.amount_usdc)
-    mined = require_within_key_limits(call, caller, command.amount_usdc)
-    paying = None if command.resource is None else paying_call(call, standing, vault, command, command.resource)
-    inner = _inner(standing, command) if paying is None else paying.inner
-    data = calldata.execute(inner)
+    paying = None if command.resource is None else paying_call(call, caller, standing, vault, command, command.resource)
+    inner = _inner(call, caller, standing, command) if paying is None else paying.inner
     check, gas = _checked(call, standing, vault, inner, ask_chain=command.dry_run)
     check |= {"note": _sender_note(caller.wallet_address, check["agent"])}
     if paying is not None:
-        keep(call, caller, standing, paying, mined, check)
+        paying = keep(call, caller, standing, paying, check)
+        inner = paying.inner
     shown: dict[str, Any] = {"vault_address": vault, "target": inner.target, "amount_usdc": usdc_text(command.amount_usdc)}
     shown |= {} if paying is None else paying.shown
     shown |= {"gas": gas, "check": check | {"remaining": limits_view(standing)["used"]}}
-    return Answer(built(call, vault, data) | shown | standing.reading.data_issue)
+    return Answer(built(call, vault, calldata.execute(inner)) | shown | standing.reading.data_issue)
 
 
-def _inner(standing: Standing, command: ExecuteCall) -> calldata.Call:
-    """The target's call. Errors: as call_data."""
+def _inner(call: Call, caller: AgentCaller, standing: Standing, command: ExecuteCall) -> calldata.Call:
+    """The target's call. Errors: Refusal spend_limit_reached; as call_data."""
+    require_within_key_limits(call, caller, command.amount_usdc)
     if command.target is None or command.pay_to is not None:
         raise InvalidParameterError("target", "send target with what to call, or resource with pay_to")
     inner = calldata.Call(command.target, command.amount_usdc, call_data(command))

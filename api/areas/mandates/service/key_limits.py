@@ -7,12 +7,13 @@
 The day counts what the books say of all mandates that name the agent: what the chain executed, on paper what the agent
 reported, and reports that the chain has no row for yet. Of a ledger that is short of facts nobody here knows what left: while a
 mandate that counts has one, a key with a limit a day builds no call. A call that is built and not sent counts nothing, but for a payment:
-what the guard signed counts until the record has it mined, or until its deadline has passed in the record's newest block. An agent has
+what the guard signed counts until the record has it mined, or until its deadline has passed in the record's newest block. What is
+asked for again while it can still be paid is answered with the same signature, and counts once. An agent has
 MOST_OUTSTANDING of them at most, so that the chain is asked about each in one call. USDC counts as one USD. These limits guard the key at
 this service; the vault's own caps stand in the contract.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -61,17 +62,23 @@ def require_within_key_limits(call: Call, caller: AgentCaller, amount_usdc_e6: i
     return mined
 
 
-def keep_signed(call: WriteCall, caller: AgentCaller, signed: Signed, mined: Mined) -> None:
+def keep_signed(call: WriteCall, caller: AgentCaller, signed: Signed, mined: Mined, is_same: Callable[[Signed], bool]) -> Signed:
     """Count what the guard signed, before anybody sees it. Calls of one agent come one after the other here, and no node is asked.
 
+    `is_same`: pays for the same as `signed`, and still can. One that is counted already is answered, and nothing is counted.
     Errors: Refusal spend_limit_reached, rate_limited, or auth_invalid when the key was replaced meanwhile: what was signed is forgotten.
     """
     lock_caller(call, caller)
     newest_s = _newest(call)[1]
-    _require_few(guard_signatures.outstanding(call.db, caller.account_id, newest_s))
+    outstanding = guard_signatures.outstanding(call.db, caller.account_id, newest_s)
+    before = next((one for one in outstanding if is_same(one)), None)
+    if before is not None:
+        return before
+    _require_few(outstanding)
     if caller.per_day_usdc_e6 is not None:
         _require_left(call, _day_of(call, caller.account_id).without(mined), caller.per_day_usdc_e6, signed.amount_usdc_e6)
     guard_signatures.keep(call.db, caller.account_id, signed, newest_s, call.now)
+    return signed
 
 
 def _require_few(outstanding: Sequence[Signed]) -> None:

@@ -1,78 +1,146 @@
-"""A vault's payment for a web resource: the guard looks at the signed terms, and signs what the x402 adapter takes."""
+"""A vault's payment for a web resource: the guard looks at the signed terms, and signs what the x402 adapter takes.
 
-import secrets
+Laws
+- What this service sells is signed for at its own URL, price and payee alone: anything else would be paid and buy nothing.
+- A payment that is asked for again while its signature can still be used has the same nonce: an answer that was lost counts once.
+- Nobody has a signature until `keep` has counted it.
+"""
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from eth_utils.crypto import keccak
+
 from api.areas.mandates.schemas import ExecuteCall
-from api.areas.mandates.service.key_limits import Mined, keep_signed
+from api.areas.mandates.service.key_limits import Mined, keep_signed, require_within_key_limits
 from api.areas.mandates.service.limits_now import Standing, refusals_left
 from api.kernel.caller import AgentCaller
-from api.kernel.operation import Call, Refusal, WriteCall
+from api.kernel.operation import Call, Operation, Refusal, WriteCall
 from api.kernel.payments.offer import ADAPTER
+from api.kernel.payments.resources import metered, priced_at
+from core.chain.abi import hex_text
 from core.chain.signer import DigestSigner
-from core.errors import InvalidNumberError, InvalidParameterError
+from core.credits.rules.prices import PRICES
+from core.errors import InvalidNumberError, InvalidParameterError, OutsideError
 from core.mandate.chain import calldata
 from core.mandate.chain.typed_data import guard_targets_hash, x402_payment_digest
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.guard import OwnService, guard_refusal, is_own
+from core.mandate.rules.guard import OwnService, guard_refusal, host_of, is_own
 from core.mandate.rules.ledger import guard_refusal_note
 from core.mandate.tables import Mandate
-from core.payments import signed_resources
-from core.payments.chain import resource_hash
+from core.money import usdc_text
+from core.payments import guard_signatures, signed_resources
+from core.payments.chain import resource_hash, used_nonces
 from core.payments.guard_signatures import Signed
 
 HOUR_S: Final = 3_600
 HOLDS_S: Final = 600  # from the latest block's time on, the last second included
+USABLE_S: Final = 60  # a signature with less time left is not answered again: its transaction might come too late
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be paid, by which agent's call. `vault` in lower case."""
+
+    agent_id: int
+    vault: str
+    resource: str
+    pay_to: str
+    amount_usdc_e6: int
+
+    def until(self, deadline: int) -> Signed:
+        """Its signature with this deadline. The nonce follows from both, so that an outstanding one is known again."""
+        said = (str(self.agent_id), self.vault, self.pay_to.lower(), str(self.amount_usdc_e6), self.resource, str(deadline))
+        return Signed(self.vault, hex_text(keccak(text="\n".join(said))), self.amount_usdc_e6, deadline)
 
 
 @dataclass(frozen=True, slots=True)
 class Paying:
-    """The call of the adapter, what of it the answer shows, and what the guard signed."""
+    """The call of the adapter, what of it the answer shows, and what the guard signed.
 
+    `used`: signatures for the same that the chain has taken. `mined`: see `keep_signed`.
+    """
+
+    wanted: Wanted
     inner: calldata.Call
     shown: dict[str, Any]
-    resource: str
-    resource_hash: str
     signed: Signed
+    used: frozenset[Signed]
+    mined: Mined
 
 
-def paying_call(call: WriteCall, standing: Standing, vault: str, command: ExecuteCall, resource: str) -> Paying:
-    """Each call signs a new nonce: whatever is paid, the caps count it. Nobody has the signature until `keep` has counted it.
-
-    Errors: Refusal server_guard, which stands in the record; temporarily_unavailable without a guard; InvalidParameterError,
-    InvalidNumberError.
+def paying_call(call: WriteCall, caller: AgentCaller, standing: Standing, vault: str, command: ExecuteCall, resource: str) -> Paying:
+    """Errors: Refusal server_guard, which stands in the record; spend_limit_reached; temporarily_unavailable without a guard;
+    InvalidParameterError, InvalidNumberError.
     """
     own = OwnService(call.deps.base_url, None if call.deps.rails is None else call.deps.rails.pay_to)
     pay_to = _payee(command, own, resource)
     _require_allowed(call, standing, own, resource, pay_to)
-    guard, adapter = _guard(call)
-    payment: dict[str, Any] = {
-        "pay_to": pay_to,
-        "amount": command.amount_usdc,
-        "resource_hash": resource_hash(resource),
-        "nonce": "0x" + secrets.token_hex(32),
-        "deadline": standing.now + HOLDS_S,
-    }
-    signature = guard.sign_digest(x402_payment_digest(adapter, call.deps.chain_id, vault, **payment))
-    inner = calldata.Call(adapter, command.amount_usdc, calldata.x402_pay(**payment, guard_signature=signature))
-    said = {name: payment[name] for name in ("pay_to", "resource_hash", "nonce", "deadline")}
-    shown = {"payment": {"resource": resource, **said, "guard": guard.address, "guard_signature": signature}}
-    signed = Signed(vault.lower(), payment["nonce"], command.amount_usdc, payment["deadline"])
-    return Paying(inner, shown, resource, payment["resource_hash"], signed)
+    if host_of(resource) == host_of(own.base_url):
+        _require_buys(call, own, resource, pay_to, command.amount_usdc)
+    wanted = Wanted(caller.account_id, vault.lower(), resource, pay_to, command.amount_usdc)
+    before = [one for one in guard_signatures.outstanding(call.db, caller.account_id, standing.now) if one == wanted.until(one.deadline)]
+    used = _used(call, before)
+    again = next((one for one in before if _is_usable(one, standing, used)), None)
+    if again is not None:
+        return _signed(call, wanted, again, used, frozenset())
+    mined = require_within_key_limits(call, caller, command.amount_usdc)
+    deadline = standing.now + HOLDS_S
+    while wanted.until(deadline) in before:
+        deadline -= 1
+    return _signed(call, wanted, wanted.until(deadline), used, mined)
 
 
-def keep(call: WriteCall, caller: AgentCaller, standing: Standing, paying: Paying, mined: Mined, check: Mapping[str, Any]) -> None:
+def keep(call: WriteCall, caller: AgentCaller, standing: Standing, paying: Paying, check: Mapping[str, Any]) -> Paying:
     """The last step before the answer, since it locks the agent. What the check says no to goes to nobody and counts nothing.
 
+    Of calls at once for the same payment all get the signature of the first.
     Errors: Refusal server_guard, spend_limit_reached, rate_limited, auth_invalid.
     """
     if check["ok"] is False:
         detail = f"The vault would refuse this payment: {check['reason']}. You get no signature for it; ask again when that has changed."
         raise Refusal("server_guard", detail)
-    keep_signed(call, caller, paying.signed, mined)
-    signed_resources.remember(call.db, standing.mandate.id, paying.resource_hash, paying.resource, call.now)
+    wanted, used = paying.wanted, paying.used
+
+    def is_same(one: Signed) -> bool:
+        return one == wanted.until(one.deadline) and _is_usable(one, standing, used)
+
+    kept = keep_signed(call, caller, paying.signed, paying.mined, is_same)
+    signed_resources.remember(call.db, standing.mandate.id, resource_hash(wanted.resource), wanted.resource, call.now)
+    return paying if kept == paying.signed else _signed(call, wanted, kept, used, paying.mined)
+
+
+def _is_usable(signed: Signed, standing: Standing, used: frozenset[Signed]) -> bool:
+    return signed.deadline >= standing.now + USABLE_S and signed not in used
+
+
+def _used(call: Call, signed: list[Signed]) -> frozenset[Signed]:
+    """Those that have paid at the newest block. None is known while no node answers: what is answered again then pays once at most."""
+    adapter = call.deps.contracts.get(ADAPTER)
+    if adapter is None or not signed:
+        return frozenset()
+    try:
+        nonces = used_nonces(call.deps.chain, adapter, [(one.vault, one.nonce) for one in signed], "latest")
+    except OutsideError:
+        return frozenset()
+    return frozenset(one for one in signed if (one.vault, one.nonce) in nonces)
+
+
+def _signed(call: Call, wanted: Wanted, signed: Signed, used: frozenset[Signed], mined: Mined) -> Paying:
+    guard, adapter = _guard(call)
+    payment: dict[str, Any] = {
+        "pay_to": wanted.pay_to,
+        "amount": wanted.amount_usdc_e6,
+        "resource_hash": resource_hash(wanted.resource),
+        "nonce": signed.nonce,
+        "deadline": signed.deadline,
+    }
+    signature = guard.sign_digest(x402_payment_digest(adapter, call.deps.chain_id, wanted.vault, **payment))
+    inner = calldata.Call(adapter, wanted.amount_usdc_e6, calldata.x402_pay(**payment, guard_signature=signature))
+    said = {name: payment[name] for name in ("pay_to", "resource_hash", "nonce", "deadline")}
+    shown = {"payment": {"resource": wanted.resource, **said, "guard": guard.address, "guard_signature": signature}}
+    return Paying(wanted, inner, shown, signed, used, mined)
 
 
 def _payee(command: ExecuteCall, own: OwnService, resource: str) -> str:
@@ -86,6 +154,27 @@ def _payee(command: ExecuteCall, own: OwnService, resource: str) -> str:
     if own.payee is None or not is_own(own, resource):
         raise InvalidParameterError("pay_to", "write whom the resource is paid by: payTo of its offer")
     return own.payee
+
+
+def _require_buys(call: Call, own: OwnService, resource: str, pay_to: str, amount_usdc_e6: int) -> None:
+    """Errors: InvalidParameterError, InvalidNumberError, for a payment that this service would serve nothing for."""
+    catalogue = call.deps.catalogue
+    operation = priced_at(catalogue, own.base_url, resource)
+    if operation is None:
+        sold = ", ".join(f"{one.method} {one.path} for {_price_text(one)}" for one in metered(catalogue))
+        rule = f"nothing is sold at this URL; write it exactly as resource.url of the 402 has it. {own.base_url} sells {sold}"
+        raise InvalidParameterError("resource", rule)
+    if own.payee is None or pay_to.lower() != own.payee.lower():
+        payee = own.payee or "nobody, since payments are off"
+        raise InvalidParameterError("pay_to", f"this resource costs {_price_text(operation)}, paid to {payee}")
+    if amount_usdc_e6 != PRICES[operation.price or ""].usdc_e6:
+        rule = f"this resource costs {_price_text(operation)}; write exactly that, since another amount buys nothing"
+        raise InvalidNumberError("amount_usdc", usdc_text(amount_usdc_e6), rule)
+
+
+def _price_text(operation: Operation) -> str:
+    price = PRICES[operation.price or ""].usdc_e6
+    return "credits alone" if price is None else f"{usdc_text(price)} USDC"
 
 
 def _require_allowed(call: WriteCall, standing: Standing, own: OwnService, resource: str, pay_to: str) -> None:

@@ -134,6 +134,24 @@ def test_what_was_asked_for_before__fails_and_the_money_is_free_again(stolen: Ow
     assert stage.keepers.states() == [("custodial_transfer", "refused")]
 
 
+@pytest.mark.parametrize("evict", [Owned.rotate, Owned.recover])
+def test_what_was_voided__is_asked_for_again_with_the_same_idempotency_key(owned: Owned, evict: Any) -> None:
+    """The first answer, queued, was replayed for ever, and nothing moved."""
+    stage, own = owned.stage, Account.create()
+    owned.link(own)
+    owned.confirm(own)
+    first = stage.post(TRANSFER, owned.key, key="all", amount_usdc=None)
+    assert stage.post(TRANSFER, owned.key, key="all", amount_usdc=None).headers["Idempotent-Replay"] == "true"
+    evict(owned)
+    keeper = stage.keeper()
+    keeper.run()
+    again = stage.post(TRANSFER, owned.key, key="all", amount_usdc=None)
+    assert (again.status_code, again.headers.get("Idempotent-Replay")) == (202, None)
+    assert again.json()["transfer"]["id"] != first.json()["transfer"]["id"]
+    keeper.run()
+    assert owned.paid(own) == 100 * USDC
+
+
 def test_an_unlink_of_a_waiting_queue__and_the_right_wallet_is_paid(stolen: Owned) -> None:
     stage, own = stolen.stage, Account.create()
     stage.asked(stolen.key, "60")

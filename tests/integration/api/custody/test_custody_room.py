@@ -16,6 +16,7 @@ from core.identity.tables import Account
 from core.keeper import gas
 from core.keeper import queue as outbox_queue
 from core.keeper.gas import TOTAL
+from core.money import eth_text
 from tests.integration.api.conftest import TestClient
 from tests.integration.api.custody.conftest import NEW, PROVISION, TRANSFER, USDC, Stage
 
@@ -135,23 +136,80 @@ def test_twenty_agents_at_once__take_the_places_there_are(stage: Stage) -> None:
 # The day's gas
 
 
-@pytest.mark.parametrize(("budget", "status", "whose"), [
+BUDGETS = pytest.mark.parametrize(("budget", "status", "whose"), [
     ("custody_gas_wei_per_account_per_day", 429, "of this account"),
     ("custody_gas_wei_per_owner_per_day", 429, "of this account"),
-    ("custody_gas_wei_per_day", 503, "The gas that the service pays for transfers in a day"),
+    ("custody_gas_wei_per_day", 503, "the service pays for transfers in a day"),
 ])  # fmt: skip
+
+
+def spent(stage: Stage, starter: str, wei: int) -> None:
+    """What is kept today for the account's transfers has cost so much."""
+    with stage.database.write() as session:
+        day, scopes = stage.clock.now.date(), gas.scopes_of(account_of(stage, starter), None)
+        gas.settle(session, [gas.Settled(day, scopes, gas.used_wei(session, day)[1], wei)])
+
+
+def helped(answer: httpx.Response) -> bool:
+    """It says what can be done meanwhile, in words and calls."""
+    paths = [call["path"] for call in answer.json()["service"]["next"]]
+    words = ("Nothing was moved", "you move it with your own")
+    return all(one in answer.json()["detail"] for one in words) and paths[:2] == ["/agent/wallet/transfers", "/auth/wallet/status"]
+
+
+@BUDGETS
+def test_the_days_gas_is_kept_by_others__comes_back_within_a_minute(
+    stage: Stage, agent: dict[str, str], starter: str, budget: str, status: int, whose: str
+) -> None:
+    """It was called used up until midnight, and free again two seconds later."""
+    client = stage.serve(NEW, limits=limits(**{budget: one_transfers_gas(stage)}))
+    assert asked(client, agent).status_code == 202
+    answer = asked(client, agent)
+    assert (answer.status_code, answer.headers["Retry-After"], helped(answer)) == (status, "60", True)
+    assert whose in answer.json()["detail"]
+    assert "in a day is kept by those under way: of 0." in answer.json()["detail"]
+    assert "free again when they are confirmed; ask again in a minute" in answer.json()["detail"]
+    spent(stage, starter, 0)
+    assert asked(client, agent).status_code == 202
+
+
+@BUDGETS
+def test_a_transfer_above_the_whole_budget__waits_for_cheaper_gas(
+    stage: Stage, agent: dict[str, str], starter: str, budget: str, status: int, whose: str
+) -> None:
+    """The day was called used up, though nobody had ever asked."""
+    needed = one_transfers_gas(stage)
+    answer = asked(stage.serve(NEW, limits=limits(**{budget: needed - 1})), agent)
+    assert (told(answer), answer.headers["Retry-After"], helped(answer)) == ((503, "temporarily_unavailable"), "60", True)
+    assert answer.json()["detail"].startswith(f"One transfer may cost {eth_text(needed)} ETH at the present price of gas, more than the ")
+    assert whose in answer.json()["detail"]
+    assert "ask again when gas is cheaper" in answer.json()["detail"]
+
+
+def test_the_days_transfers_of_an_account__are_refused_with_when_and_what_else(stage: Stage, agent: dict[str, str], starter: str) -> None:
+    client = stage.serve(NEW, limits=limits(custodial_transfers_per_day=1))
+    assert asked(client, agent).status_code == 202
+    answer = asked(client, agent)
+    midnight = datetime.combine(stage.clock.now.date() + timedelta(days=1), time(0), UTC)
+    assert (told(answer), helped(answer)) == ((429, "rate_limited"), True)
+    assert "has asked for 1 transfers today" in answer.json()["detail"]
+    assert datetime.fromisoformat(answer.json()["service"]["retry_at"]) == midnight
+
+
+@BUDGETS
 def test_the_days_gas_is_used_up__says_when_and_what_else(
     stage: Stage, agent: dict[str, str], starter: str, budget: str, status: int, whose: str
 ) -> None:
     client = stage.serve(NEW, limits=limits(**{budget: one_transfers_gas(stage)}))
     assert asked(client, agent).status_code == 202
+    spent(stage, starter, 1)
     answer = asked(client, agent)
     block: dict[str, Any] = answer.json()["service"]
     midnight = datetime.combine(stage.clock.now.date() + timedelta(days=1), time(0), UTC)
     assert (answer.status_code, block["retry_at"]) == (status, midnight.isoformat().replace("+00:00", "Z"))
-    for words in (whose, "ask again from 00:00 UTC on", "Nothing was moved", "you move it with your own"):
+    for words in (whose, "is used up: of 0.", "ask again from 00:00 UTC on"):
         assert words in answer.json()["detail"]
-    assert [call["path"] for call in block["next"]][:2] == ["/agent/wallet/transfers", "/auth/wallet/status"]
+    assert helped(answer)
     assert stage.requests() == (1, 1)
     stage.clock.now = midnight
     assert asked(client, agent).status_code == 202

@@ -11,7 +11,7 @@ from eth_account import Account
 from starlette.testclient import TestClient
 
 from api.areas.mandates.service.key_limits import MOST_OUTSTANDING
-from api.areas.mandates.service.paying import HOLDS_S
+from api.areas.mandates.service.paying import HOLDS_S, USABLE_S
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
 from api.kernel.payments.rails import Rails
@@ -33,6 +33,8 @@ from tests.personas import AGENT, GUARD, OWNER, STRANGER
 SAFE_AFTER_BLOCKS = 70
 TILL, THEIRS = Account.create().address, Account.create().address
 RESOURCE = f"{BASE_URL}{PAGE}"
+THEIR_HOST = "https://api.example.com"
+THEIR_TARGETS = [{"kind": "x402", "hosts": ["api.example.com"], "payees": [THEIRS]}]
 
 
 @pytest.fixture
@@ -68,6 +70,11 @@ def working(stage: Stage, deployed: DeployedChain, follower: Follower, **draft: 
 def ask(stage: Stage, mandate_id: str, **body: Any) -> Any:
     sent = {"resource": RESOURCE, "amount_usdc": "0.010000"} | body
     return stage.call("POST", f"/mandates/{mandate_id}/execute-call", stage.agent, {k: v for k, v in sent.items() if v is not None})
+
+
+def ask_theirs(stage: Stage, mandate_id: str, n: int = 0, **body: Any) -> Any:
+    """A payment for one of a stranger's pages, of a mandate with THEIR_TARGETS: it may cost anything."""
+    return ask(stage, mandate_id, **{"resource": f"{THEIR_HOST}/{n}", "pay_to": THEIRS} | body)
 
 
 def offer(stage: Stage, path: str = PAGE) -> dict[str, Any]:
@@ -154,9 +161,134 @@ def test_the_guards_notes__end_with_the_refusals_that_a_day_takes(
     assert count == REFUSAL_REPORTS_PER_DAY
 
 
+@pytest.mark.parametrize("url", [
+    BASE_URL, f"{BASE_URL}/", f"{BASE_URL}/mandate-wallet/door", f"{BASE_URL}/playbook/loop", f"{BASE_URL}/playbooks/agent/nope.md",
+    f"{BASE_URL}/playbooks/nope/loop.md", f"{BASE_URL}/../x", f"{BASE_URL}/x/..{PAGE}", f"{BASE_URL}/{PAGE}", f"{RESOURCE}/",
+    f"{RESOURCE}?x=1", f"{RESOURCE}?", RESOURCE.replace("http:", "HTTP:"), RESOURCE.replace("http:", "https:"),
+    RESOURCE.replace("testserver", "TestServer"), RESOURCE.replace("testserver", "testserver:80"),
+    RESOURCE.replace("playbooks", "%70laybooks"), RESOURCE.replace("loop", "l%6Fop"), RESOURCE.replace("loop", "LOOP"),
+])  # fmt: skip
+def test_what_this_service_does_not_sell__is_not_signed_for(
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+    url: str,
+) -> None:
+    """The vault was debited, and no call could be served for it."""
+    mandate_id = working(stage, deployed, follower)
+    refused = ask(stage, mandate_id, resource=url, pay_to=TILL)
+    assert reason(refused) == (400, "invalid_parameter")
+    assert refused.json()["detail"].startswith("resource: nothing is sold at this URL; write it exactly as resource.url of the 402 has it.")
+    assert "GET /playbooks/{pb}/{path} for 0.010000 USDC" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("amount", ["0.009999", "0.009", "0.010001", "1"])
+def test_another_amount_than_the_price__is_not_signed(
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+    amount: str,
+) -> None:
+    refused = ask(stage, working(stage, deployed, follower), amount_usdc=amount)
+    assert reason(refused) == (400, "invalid_number")
+    assert refused.json()["detail"].startswith("amount_usdc: this resource costs 0.010000 USDC; write exactly that")
+
+
+def test_another_payee_of_this_services_page__is_not_signed_for(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    targets = [{"kind": "x402", "hosts": ["testserver"], "payees": [THEIRS]}]
+    refused = ask(stage, working(stage, deployed, follower, allowed_targets=targets), pay_to=THEIRS)
+    assert reason(refused) == (400, "invalid_parameter")
+    assert refused.json()["detail"] == f"pay_to: this resource costs 0.010000 USDC, paid to {TILL}."
+
+
+def test_a_payment_that_is_asked_for_again__has_the_same_signature_and_counts_once(
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+) -> None:
+    """An answer that was lost could only be asked for again as another payment, which counted too."""
+    mandate_id = working(stage, deployed, follower)
+    limit(stage, per_day_usd="0.01")
+    first, again = ask(stage, mandate_id).json(), ask(stage, mandate_id)
+    assert (again.status_code, again.json()["payment"], again.json()["data"]) == (200, first["payment"], first["data"])
+    with stage.database.read() as session:
+        assert len(guard_signatures.outstanding(session, int(stage.agent_id), 0)) == 1
+    other = ask(stage, mandate_id, resource=f"{BASE_URL}{OTHER_PAGE}")
+    assert reason(other) == (403, "spend_limit_reached")
+
+
+def test_once_it_is_mined__the_same_is_paid_by_another_signature(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    """At once: the chain is asked, whatever the record has."""
+    mandate_id = working(stage, deployed, follower)
+    calls = list[dict[str, Any]]()
+    for _ in range(3):
+        calls.append(ask(stage, mandate_id).json())
+        deployed.succeed(AGENT, calls[-1]["to"], calls[-1]["data"])
+    assert len({one["payment"]["nonce"] for one in calls}) == 3
+    assert deployed.reader.usdc_balance(TILL) == 3 * PRICE
+
+
+@pytest.mark.parametrize(("left_s", "is_same"), [(USABLE_S, True), (USABLE_S - 1, False)])
+def test_a_signature_that_is_about_to_end__is_not_answered_again(
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+    left_s: int,
+    is_same: bool,
+) -> None:
+    mandate_id = working(stage, deployed, follower)
+    first = ask(stage, mandate_id).json()["payment"]
+    deployed.rpc.call("evm_setNextBlockTimestamp", [first["deadline"] - left_s])
+    deployed.anvil.mine()
+    follower.catch_up()
+    assert (ask(stage, mandate_id).json()["payment"] == first) is is_same
+
+
+def test_the_same_payment_asked_for_at_once__is_signed_once(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
+    mandate_id = working(stage, deployed, follower)
+    limit(stage, per_day_usd="0.01")
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: ask(stage, mandate_id), range(8)))
+    assert [one.status_code for one in answers] == [200] * 8
+    assert len({one.json()["data"] for one in answers}) == 1
+
+
+def test_the_same_payment_asked_for_in_two_seconds_at_once__is_signed_once(
+    paying: Deps,
+    stage: Stage,
+    deployed: DeployedChain,
+    follower: Follower,  # noqa: F811
+) -> None:
+    """The second call looks before the first has counted, and is a block later."""
+    mandate_id = working(stage, deployed, follower)
+    inside = list[Any]()
+
+    class Slow:
+        """A guard during whose first signature the same payment is asked for in a later block, and answered."""
+
+        address = GUARD.signer.address
+
+        def sign_digest(self, digest: bytes) -> bytes:
+            if not inside:
+                inside.append(None)
+                deployed.rpc.call("evm_increaseTime", [7])
+                deployed.anvil.mine()
+                follower.catch_up()
+                with ThreadPoolExecutor(1) as other:
+                    inside[0] = other.submit(ask, stage, mandate_id).result().json()["payment"]
+            return GUARD.signer.sign_digest(digest)
+
+    with TestClient(create_app(replace(paying, guard=Slow())), base_url=BASE_URL) as client:
+        stage.client = client
+        answer = ask(stage, mandate_id).json()
+    assert answer["payment"] == inside[0]
+    assert answer["payment"]["guard_signature"].removeprefix("0x") in answer["data"]
+    with stage.database.read() as session:
+        assert len(guard_signatures.outstanding(session, int(stage.agent_id), 0)) == 1
+
+
 def test_a_listed_host_and_payee__are_paid_by_their_own(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
-    targets = [{"kind": "x402", "hosts": ["api.example.com"], "payees": [THEIRS]}]
-    mandate_id = working(stage, deployed, follower, allowed_targets=targets)
+    mandate_id = working(stage, deployed, follower, allowed_targets=THEIR_TARGETS)
     call = ask(stage, mandate_id, resource="https://api.example.com/report?id=1", pay_to=THEIRS, amount_usdc="2.5").json()
     assert call["check"]["ok"] is True
     deployed.succeed(AGENT, call["to"], call["data"])
@@ -187,10 +319,10 @@ def test_above_a_cap__nothing_is_signed_and_nothing_counts(
     dry_run: bool,
 ) -> None:
     """A signature that the check said no to was out all the same, for a day on which the cap has room again."""
-    mandate_id = working(stage, deployed, follower)
+    mandate_id = working(stage, deployed, follower, allowed_targets=THEIR_TARGETS)
     limit(stage, per_day_usd="300")
-    refused_by_check(ask(stage, mandate_id, amount_usdc="200.000001", dry_run=dry_run), "OverPerTxCap")
-    assert ask(stage, mandate_id, amount_usdc="200", dry_run=dry_run).status_code == 200, "the refused one counts nothing"
+    refused_by_check(ask_theirs(stage, mandate_id, amount_usdc="200.000001", dry_run=dry_run), "OverPerTxCap")
+    assert ask_theirs(stage, mandate_id, amount_usdc="200", dry_run=dry_run).status_code == 200, "the refused one counts nothing"
 
 
 def test_another_guard_than_the_factorys__signs_nothing(
@@ -281,20 +413,20 @@ def test_a_key_without_spend__gets_no_signature(stage: Stage, deployed: Deployed
 
 def test_what_the_guard_signed__counts_until_it_is_mined(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
     """Each signature was built against the same limit: a key of 1 USD a day could take any number of them and pay each."""
-    mandate_id = working(stage, deployed, follower)
+    mandate_id = working(stage, deployed, follower, allowed_targets=THEIR_TARGETS)
     limit(stage, per_day_usd="0.03")
-    signed = [ask(stage, mandate_id).json() for _ in range(3)]
-    fourth = ask(stage, mandate_id)
+    signed = [ask_theirs(stage, mandate_id, n).json() for n in range(3)]
+    fourth = ask_theirs(stage, mandate_id, 3)
     assert reason(fourth) == (403, "spend_limit_reached")
     assert "has 0.000000 left, beside 0.030000 that is signed and not mined" in fourth.json()["detail"]
     first_ends = datetime.fromtimestamp(min(one["payment"]["deadline"] for one in signed) + 1, UTC)
     assert datetime.fromisoformat(fourth.json()["service"]["retry_at"]) == first_ends
     deployed.succeed(AGENT, signed[0]["to"], signed[0]["data"])
     follower.catch_up()
-    assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached"), "it is mined and counts as spent, once"
+    assert reason(ask_theirs(stage, mandate_id, 3)) == (403, "spend_limit_reached"), "it is mined and counts as spent, once"
     limit(stage, per_day_usd="0.04")
-    assert ask(stage, mandate_id).status_code == 200
-    assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached")
+    assert ask_theirs(stage, mandate_id, 3).status_code == 200
+    assert reason(ask_theirs(stage, mandate_id, 4)) == (403, "spend_limit_reached")
 
 
 def signed_before(stage: Stage, deployed: DeployedChain, count: int) -> int:
@@ -329,7 +461,7 @@ def test_the_guard_signs__two_hundred_for_an_agent_at_a_time(
     limit(stage, **limits)
     ends_at = signed_before(stage, deployed, MOST_OUTSTANDING - 1)
     assert ask(stage, mandate_id).status_code == 200
-    refused = ask(stage, mandate_id)
+    refused = ask(stage, mandate_id, resource=f"{BASE_URL}{OTHER_PAGE}")
     assert reason(refused) == (429, "rate_limited")
     assert "200 is the most at a time" in refused.json()["detail"]
     assert datetime.fromisoformat(refused.json()["service"]["retry_at"]) == datetime.fromtimestamp(ends_at + 1, UTC)
@@ -365,19 +497,19 @@ def test_what_was_signed_and_not_sent__is_free_again_after_its_deadline(
 
 
 def test_a_call_without_payment__has_what_is_left_beside_signed_ones(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
-    mandate_id = working(stage, deployed, follower)
+    mandate_id = working(stage, deployed, follower, allowed_targets=THEIR_TARGETS)
     limit(stage, per_day_usd="1")
-    assert ask(stage, mandate_id, amount_usdc="0.4").status_code == 200
+    assert ask_theirs(stage, mandate_id, amount_usdc="0.4").status_code == 200
     plain = {"target": deployed.contracts["test_venue_adapter"], "function": "buy(uint256)", "args": ["1"], "amount_usdc": "0.600001"}
     refused = stage.call("POST", f"/mandates/{mandate_id}/execute-call", stage.agent, plain)
     assert (reason(refused), refused.json()["service"]["remaining"]) == ((403, "spend_limit_reached"), {"per_day_usd": "0.600000"})
 
 
 def test_twenty_calls_at_once__are_signed_up_to_the_limit(stage: Stage, deployed: DeployedChain, follower: Follower) -> None:  # noqa: F811
-    mandate_id = working(stage, deployed, follower)
+    mandate_id = working(stage, deployed, follower, allowed_targets=THEIR_TARGETS)
     limit(stage, per_day_usd="0.07")
     with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(lambda _: ask(stage, mandate_id), range(20)))
+        answers = list(pool.map(lambda n: ask_theirs(stage, mandate_id, n), range(20)))
     assert sorted(one.status_code for one in answers) == [200] * 7 + [403] * 13
     assert len({one.json()["payment"]["nonce"] for one in answers if one.status_code == 200}) == 7
 
@@ -395,6 +527,8 @@ def test_while_no_node_answers__what_is_signed_counts(
     deployed.succeed(AGENT, call["to"], call["data"])
     follower.catch_up()
     monkeypatch.setattr(paying.chain, "rpc", Rpc([f"http://127.0.0.1:{free_port()}"]))
-    assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached")
+    other = {"resource": f"{BASE_URL}{OTHER_PAGE}"}
+    assert reason(ask(stage, mandate_id, **other)) == (403, "spend_limit_reached")
+    assert ask(stage, mandate_id).json()["payment"] == call["payment"], "it pays once, whenever it is sent"
     monkeypatch.undo()
-    assert ask(stage, mandate_id).status_code == 200
+    assert ask(stage, mandate_id, **other).status_code == 200

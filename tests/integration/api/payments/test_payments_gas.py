@@ -19,6 +19,7 @@ from core.db.engine import Database
 from core.mandate.chain import calldata
 from core.payments import settlements
 from core.payments.tables import X402Settlement
+from core.times import DAY_S
 from keeper.areas.payments import Settlements
 from tests.integration.api.payments.shop import GAS, NETWORK, PRICE, Shop, reason, said, shop_on
 from tests.integration.chain_fixtures import USDC, DeployedChain
@@ -186,7 +187,7 @@ def test_a_day_of_burning__costs_less_than_its_budget_and_leaves_plain_payers_be
     assert reason(last) == (503, "temporarily_unavailable")
     assert "Today's gas for settling payments of contract wallets is used up" in last.json()["detail"]
     assert last.json()["service"]["retry_at"] == f"{datetime.now(UTC).date() + timedelta(days=1)}T00:00:00Z"
-    assert [one["path"] for one in last.json()["service"]["next"]][:2] == ["/credits/balance", "/prices"]
+    assert [one["path"] for one in last.json()["service"]["next"]][:2] == ["/auth/agent/connect", "/prices"]
     assert burned == used_today(tight) <= TIGHT.contract_wei_per_day < TIGHT.wei_per_day
     assert tight.get(tight.payment()).status_code == 200, "a plain payer has the rest of the day"
     with capsys.disabled():
@@ -229,6 +230,27 @@ def test_when_the_day_is_used_up__free_reads_and_credits_go_on(shop: Shop) -> No
     replace_gas(shop, GAS)
     tomorrow = int((datetime.now(UTC) + timedelta(days=1, minutes=1)).timestamp())
     assert shop.get(shop.payment(validBefore=str(tomorrow))).status_code == 200
+
+
+def test_when_the_day_is_used_up__what_ends_before_the_next_is_signed_anew(shop: Shop) -> None:
+    """It was called safe to send again, at an hour at which it had ended."""
+    replace_gas(shop, replace(GAS, wei_per_day=0))
+    shop.open(free_reads_per_day=0, welcome_credits=0)
+    refused = shop.get(shop.payment()).json()
+    assert refused["service"]["retry_safe"] is False
+    assert f"or sign a new payment from {refused['service']['retry_at']} on, since this one ends before" in refused["detail"]
+    refused = shop.get(shop.payment(validBefore=str(int(datetime.now(UTC).timestamp()) + 2 * DAY_S))).json()
+    assert refused["service"]["retry_safe"] is True
+    assert f"or send this payment again from {refused['service']['retry_at']} on." in refused["detail"]
+
+
+def test_when_the_day_is_used_up__nobody_is_led_to_a_call_that_takes_a_key(shop: Shop) -> None:
+    replace_gas(shop, replace(GAS, wei_per_day=0))
+    shop.open(free_reads_per_day=0, welcome_credits=0)
+    answers = [shop.get(shop.payment()), shop.get(shop.payment(), headers=shop.agent())]
+    without, with_key = [[call["path"] for call in one.json()["service"]["next"]] for one in answers]
+    assert without == ["/auth/agent/connect", "/prices", "/agent/catalog"]
+    assert with_key == ["/credits/balance", "/prices", "/agent/catalog"]
 
 
 def test_a_revert_that_is_mined_late__counts_when_the_payer_comes_again(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +299,7 @@ def test_a_payer_that_never_comes_again__is_accounted_for_all_the_same(shop: Sho
 
 
 def test_settlements_that_were_lost__hold_up_none_behind_them(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("keeper.settlements.A_RUN", 1)
+    monkeypatch.setattr("keeper.areas.payments.A_RUN", 1)
     left_open(shop, monkeypatch, [burner(shop, Tell.NUMBER, 2**255) for _ in range(2)])
     with shop.database.write() as session:
         first = select(func.min(X402Settlement.id)).scalar_subquery()

@@ -8,6 +8,7 @@ import pytest
 from httpx import Response
 
 from core.chain.blocks import Receipt
+from core.chain.rpc import Rpc
 from core.hexes import bytes_of
 from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.calldata import Call
@@ -87,6 +88,30 @@ def test_a_payment_of_a_vault__serves_once_it_is_safe_and_never_again(fund: Fund
     assert fund.shop.income == PRICE
 
 
+def test_a_transaction_that_no_node_knows__is_refused_and_not_waited_for(fund: Fund) -> None:
+    """A made-up hash was called pending, for ever."""
+    answer = fund.present("0x" + "12" * 32)
+    assert reason(answer) == (402, "payment_invalid")
+    assert answer.json()["service"]["retry_safe"] is False
+    assert answer.json()["detail"] == f"There is no such transaction on chain {CHAIN_ID}; send it again once it is mined."
+
+
+def test_a_transaction_that_waits_for_its_block__is_pending(fund: Fund) -> None:
+    chain = fund.shop.chain
+    chain.rpc.call("evm_setAutomine", [False])
+    try:
+        waiting = chain.rpc.call("eth_sendTransaction", [{"from": AGENT.address, "to": AGENT.address, "value": "0x0"}])
+        assert reason(fund.present(waiting)) == (503, "settlement_pending")
+    finally:
+        chain.rpc.call("evm_setAutomine", [True])
+        chain.anvil.mine()
+
+
+def test_while_no_node_says_whether_it_knows_a_transaction__it_is_pending(fund: Fund, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Rpc, "batch_of_each", lambda *_, **__: {})
+    assert reason(fund.present("0x" + "12" * 32)) == (503, "settlement_pending")
+
+
 @pytest.mark.parametrize("changes", [{"amount": PRICE - 1}, {"pay_to": "0x" + "12" * 20}, {"resource_hash": "0x" + "34" * 32}])
 def test_a_payment_of_a_vault__of_something_else__does_not_serve(fund: Fund, changes: dict[str, Any]) -> None:
     tx_hash = fund.pay(**changes).tx_hash
@@ -126,7 +151,3 @@ def test_a_payment_of_a_vault__is_presented_by_its_own_agent_only(fund: Fund) ->
 @pytest.mark.parametrize("tx_hash", ["", "0x12", "0x" + "zz" * 32])
 def test_a_transaction__that_is_no_hash__is_refused(fund: Fund, tx_hash: str) -> None:
     assert reason(fund.present(tx_hash)) == (402, "payment_invalid")
-
-
-def test_a_transaction__that_nobody_knows__is_pending(fund: Fund) -> None:
-    assert reason(fund.present("0x" + "56" * 32)) == (503, "settlement_pending")

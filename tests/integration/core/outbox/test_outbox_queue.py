@@ -176,7 +176,7 @@ def test_twenty_at_once__keep_what_the_day_has(database: Database) -> None:
             refused = gas.reserve(session, TODAY, BUDGETS.of(n, 3), 100)
             if refused is not None:
                 session.rollback()
-            return refused
+            return None if refused is None else refused.scope
 
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(one, range(20)))
@@ -191,8 +191,26 @@ def test_twenty_at_once__keep_what_the_day_has(database: Database) -> None:
 def test_a_budget__to_the_last_wei(database: Database, payer: Payer | None, wei: int, refused: str | None) -> None:
     ids = (None, None) if payer is None else (payer.account_id, payer.owner_id)
     with database.write() as session:
-        assert gas.reserve(session, TODAY, BUDGETS.of(*ids), wei) == refused
+        no_gas = gas.reserve(session, TODAY, BUDGETS.of(*ids), wei)
+        assert (None if no_gas is None else no_gas.scope) == refused
         session.rollback()
+
+
+def test_no_room__says_what_is_spent_kept_and_needed(database: Database) -> None:
+    with database.write() as session:
+        assert gas.reserve(session, TODAY, BUDGETS.of(None, None), 900) is None
+        gas.settle(session, [gas.Settled(TODAY, (TOTAL,), 300, 100)])
+        found = gas.reserve(session, TODAY, BUDGETS.of(None, None), 301)
+        assert found == gas.NoGas(scope=TOTAL, budget_wei=1_000, spent_wei=100, reserved_wei=600, needed_wei=301)
+        session.rollback()
+
+
+@pytest.mark.parametrize(("needed", "is_above", "is_used_up"), [
+    (900, False, False), (901, False, True), (1_000, False, True), (1_001, True, True),
+])  # fmt: skip
+def test_no_room__is_for_the_day_or_for_a_while(needed: int, is_above: bool, is_used_up: bool) -> None:
+    found = gas.NoGas(scope=TOTAL, budget_wei=1_000, spent_wei=100, reserved_wei=600, needed_wei=needed)
+    assert (found.is_above_budget, found.is_used_up) == (is_above, is_used_up)
 
 
 def test_an_account_without_an_owner__has_an_owners_budget_at_most(database: Database) -> None:
