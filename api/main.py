@@ -112,7 +112,7 @@ def deps_of(settings: Settings) -> Deps:
         contracts=deployment.contracts,
         pepper=_pepper(settings),
         clock=_now,
-        limits=_limits(settings),
+        limits=Limits.model_validate(settings, from_attributes=True),
         operator_addresses=frozenset(address.lower() for address in settings.operator_addresses),
         trusted_proxies=tuple(settings.trusted_proxies),
         is_local=_is_local(settings),
@@ -215,41 +215,6 @@ def _pepper(settings: Settings) -> bytes:
         )
         raise InvalidParameterError("KEY_PEPPER", rule)
     return pepper.encode()
-
-
-def _limits(settings: Settings) -> Limits:
-    return Limits(
-        daily_calls=settings.daily_ceiling,
-        daily_calls_plus=settings.daily_ceiling_plus,
-        daily_calls_pro=settings.daily_ceiling_pro,
-        registrations_per_minute=settings.registrations_per_minute,
-        registrations_per_day=settings.registrations_per_day,
-        owner_sign_ups_per_day=settings.owner_sign_ups_per_day,
-        owned_registrations_per_day=settings.owned_registrations_per_day,
-        agents_per_owner=settings.agents_per_owner,
-        welcome_credits=settings.welcome_credits,
-        welcome_per_address_per_day=settings.welcome_per_address_per_day,
-        recovery_failures_per_hour=settings.recovery_failures_per_hour,
-        custodial_transfers_per_day=settings.custodial_transfers_per_day,
-        custody_queue=settings.custody_queue,
-        custody_queue_per_owner=settings.custody_queue_per_owner,
-        custody_gas_wei_per_day=settings.custody_gas_wei_per_day,
-        custody_gas_wei_per_owner_per_day=settings.custody_gas_wei_per_owner_per_day,
-        custody_gas_wei_per_account_per_day=settings.custody_gas_wei_per_account_per_day,
-        free_reads_per_day=settings.free_reads_per_day,
-        free_reads_per_owner_per_day=settings.free_reads_per_owner_per_day,
-        free_reads_per_owners_address_per_day=settings.free_reads_per_owners_address_per_day,
-        free_reads_per_address_per_day=settings.free_reads_per_address_per_day,
-        open_transfer_reports=settings.open_transfer_reports,
-        new_account_payout_credits_per_day=settings.new_account_payout_credits_per_day,
-        rooms_payout_credits_per_day=settings.rooms_payout_credits_per_day,
-        rooms_payout_credits_per_person_per_day=settings.rooms_payout_credits_per_person_per_day,
-        targets_tier_1=settings.targets_tier_1,
-        targets_tier_2=settings.targets_tier_2,
-        owner_session_s=settings.owner_session_hours * 3600,
-        agent_bearer_s=settings.agent_bearer_hours * 3600,
-        link_wait_s=settings.link_wait_hours * 3600,
-    )
 
 
 def admit_operator(settings: Settings, deps: Deps) -> None:

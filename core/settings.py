@@ -20,9 +20,9 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from core.errors import InvalidParameterError
+from core.limits import CallerLimits, count
 
 DRIVER = "postgresql+psycopg"
-MOST = 1_000_000_000  # of whatever is counted
 DAY_S = 86_400
 
 
@@ -113,16 +113,6 @@ def seconds(default: float, least: float, most: float, says: str) -> Any:
     return Field(default=default, ge=least, le=most, allow_inf_nan=False, description=says)
 
 
-def count(default: int, says: str, least: int = 0, most: int = MOST) -> Any:
-    """A field of a whole number, both bounds included."""
-    return Field(default=default, ge=least, le=most, description=says)
-
-
-def wei(default: int, says: str) -> Any:
-    """A field of wei, at most 1,000 ether."""
-    return count(default, f"{says}, wei", 0, 10**21)
-
-
 def metrics_port(says: str) -> Any:
     return count(0, says, 0, 65_535)
 
@@ -136,7 +126,7 @@ def asked_log_format() -> str:
     return "json" if _LogFormat().log_format == "json" else "console"
 
 
-class Settings(BaseSettings):
+class Settings(BaseSettings, CallerLimits):
     """Names are the variables' names. Lists are written with commas. Defaults suit the local stack of `make up`."""
 
     model_config = SettingsConfigDict(case_sensitive=False, extra="ignore", frozen=True, env_ignore_empty=True)
@@ -164,31 +154,11 @@ class Settings(BaseSettings):
     operator_addresses: Annotated[list[Account], NoDecode] = Field(default=[], description="wallets that may act as operators")
     trusted_proxies: Annotated[list[Network], NoDecode] = Field(default=[], description="addresses whose X-Forwarded-For is believed")
     api_metrics_port: int = metrics_port("where the API serves its metrics, on HOST; 0: nowhere")
-    owner_session_hours: int = count(24, "how long an owner's session lasts", 1, 24 * 365)
-    agent_bearer_hours: int = count(24, "how long connect's token lasts, for linking a wallet", 1, 24)
-    link_wait_hours: int = count(24, "how long an owned agent's new wallet waits to be paid, unless confirmed", 24, 720)
-    daily_ceiling: int = count(2_000, "calls a key and UTC day (plan Free)")
-    daily_ceiling_plus: int = count(5_000, "the same on plan Plus")
-    daily_ceiling_pro: int = count(10_000, "the same on plan Pro")
-    registrations_per_minute: int = count(10, "unowned registrations a network address in 60 s")
-    registrations_per_day: int = count(30, "unowned registrations a network address in a UTC day")
-    owner_sign_ups_per_day: int = count(10, "first sign-ins of owners a network address in a UTC day")
-    owned_registrations_per_day: int = count(60, "registrations of owned agents a network address in a UTC day, of all owners")
-    agents_per_owner: int = count(20, "agents that one owner may have")
-    welcome_credits: int = count(10, "credits at registration; of an owner's agents the first one's alone")
-    welcome_per_address_per_day: int = count(3, "unowned registrations a day that get the welcome credit")
-    recovery_failures_per_hour: int = count(10, "wrong recovery codes a network address in 60 minutes")
 
     # Custody: API and keeper
     custody_key: SecretStr | None = Field(default=None, description="32 bytes as hex that custodial keys are sealed with; none: no custody")
     custody_old_keys: SecretStr | None = Field(default=None, description="former CUSTODY_KEYs, for wallets that are still sealed with them")
     custody_key_file: Path | None = Field(default=None, description="file with these keys instead, one a line, the one for new seals first")
-    custodial_transfers_per_day: int = count(20, "transfers out of a starter wallet, an account and UTC day")
-    custody_queue: int = count(10_000, "requests for transfers that may be under way at once", 1)
-    custody_queue_per_owner: int = count(40, "the same of one owner's agents together, and of an account without an owner", 1)
-    custody_gas_wei_per_day: int = wei(10**17, "gas of all transfers in a UTC day")
-    custody_gas_wei_per_owner_per_day: int = wei(10**16, "the same of one owner's agents together, and of an account without an owner")
-    custody_gas_wei_per_account_per_day: int = wei(5 * 10**15, "the same of one account")
     custody_gas_private_key: SecretStr | None = Field(default=None, description="pays that gas; accepted on a local chain only")
     custody_gas_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the key that pays that gas")
     custody_gas_keystore_password_file: Path | None = Field(default=None, description="file with that keystore's password")
@@ -198,18 +168,6 @@ class Settings(BaseSettings):
     custody_gas_remote_signer_address: Account | None = Field(default=None, description="the account that it signs with")
     custody_gas_remote_signer_token_file: Path | None = Field(default=None, description="file with the bearer token that it asks for")
 
-    free_reads_per_day: int = count(100, "metered reads of an agent account in a UTC day that are free")
-    free_reads_per_owner_per_day: int = count(300, "of these, what the agents of one owner have together")
-    free_reads_per_owners_address_per_day: int = count(
-        3_000, "of these, what the agents of all owners that signed up from one network address have together"
-    )
-    free_reads_per_address_per_day: int = count(300, "of these, what the unowned agents of a network address have together")
-    open_transfer_reports: int = count(20, "transfer reports of an account that wait for the chain", 1)
-    new_account_payout_credits_per_day: int = count(200, "payout cap of an account without standing")
-    rooms_payout_credits_per_day: int = count(1_000, "payout cap of all Rooms")
-    rooms_payout_credits_per_person_per_day: int = count(100, "payout cap of one person in the Rooms")
-    targets_tier_1: int = count(20, "priority targets of a Tier 1 subscriber")
-    targets_tier_2: int = count(100, "priority targets of a Tier 2 subscriber")
     x402_pay_to: str | None = Field(default=None, description="who is paid in USDC for calls; without it no payment is taken")
     x402_settle_private_key: SecretStr | None = Field(default=None, description="settles payments itself; accepted on a local chain only")
     x402_settle_keystore: Path | None = Field(default=None, description="encrypted JSON keystore of the key that settles payments")

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
-from api.client.sending import Area, Send, given
+from api.client.sending import Calls, Send, given
 '''
 SCALARS = {"string": "str", "integer": "int", "boolean": "bool", "number": "float", "null": "None"}
 ALSO_ANSWERS: Mapping[str, int] = {"mandates.door": 402, "discovery.ready": 503}
@@ -95,7 +95,7 @@ def _remark(schema: Mapping[str, Any]) -> str:
 
 
 def _areas(areas: Sequence[str]) -> str:
-    lines = "".join(f"        self.{area} = {_class(area)}(send)\n" for area in areas)
+    lines = "".join(f"        self.{area} = {_class(area)}Calls(send)\n" for area in areas)
     return f'class Areas:\n    """Every area of the service by its name."""\n\n    def __init__(self, send: Send) -> None:\n{lines}'
 
 
@@ -105,7 +105,7 @@ def _class(area: str) -> str:
 
 def _area(area: str, operations: Sequence[Operation], shapes: dict[str, str]) -> str:
     methods = "\n".join(_method(operation, shapes) for operation in operations)
-    return f'class {_class(area)}(Area):\n    """The calls {area}.* of the catalogue."""\n\n{methods}'
+    return f'class {_class(area)}Calls(Calls):\n    """The calls {area}.* of the catalogue."""\n\n{methods}'
 
 
 def _method(operation: Operation, shapes: dict[str, str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
-from api.client.sending import Area, Send, given
+from api.client.sending import Calls, Send, given
 
 
 class AgentsSelfRecord(TypedDict):
@@ -510,7 +510,7 @@ class TransfersTransferReported(TypedDict):
     balance: TransfersBalance
 
 
-class Agents(Area):
+class AgentsCalls(Calls):
     """The calls agents.* of the catalogue."""
 
     def self_read(self, *, wallet: str | None = None) -> AgentsSelfRecord:
@@ -643,7 +643,7 @@ class Agents(Area):
         )
 
 
-class Credits(Area):
+class CreditsCalls(Calls):
     """The calls credits.* of the catalogue."""
 
     def balance(self) -> CreditsCreditBalance:
@@ -668,7 +668,7 @@ class Credits(Area):
         return cast("CreditsPriceList", self._send("GET", "/prices", "none", {}))
 
 
-class Custody(Area):
+class CustodyCalls(Calls):
     """The calls custody.* of the catalogue."""
 
     def provision(self, *, idempotency_key: str | None = None) -> CustodyStarterWallet:
@@ -706,7 +706,7 @@ class Custody(Area):
         return cast("CustodyStarterTransfers", self._send("GET", "/agent/wallet/transfers", "key", given(cursor=cursor, limit=limit)))
 
 
-class Discovery(Area):
+class DiscoveryCalls(Calls):
     """The calls discovery.* of the catalogue."""
 
     def catalog(self) -> DiscoveryCatalogAnswer:
@@ -738,7 +738,7 @@ class Discovery(Area):
         return cast("DiscoveryReady", self._send("GET", "/health/ready", "none", {}, also=503))
 
 
-class Identity(Area):
+class IdentityCalls(Calls):
     """The calls identity.* of the catalogue."""
 
     def nonce(
@@ -847,7 +847,7 @@ class Identity(Area):
         return cast("IdentityWalletStatus", self._send("GET", "/auth/wallet/status", "bearer", {}))
 
 
-class Mandates(Area):
+class MandatesCalls(Calls):
     """The calls mandates.* of the catalogue."""
 
     def door(self) -> dict[str, Any]:
@@ -1305,7 +1305,7 @@ class Mandates(Area):
         return self._send("GET", "/mandate-wallet/me/statement", "owner", given(week=week, format=format))
 
 
-class Playbooks(Area):
+class PlaybooksCalls(Calls):
     """The calls playbooks.* of the catalogue."""
 
     def index(self) -> dict[str, Any]:
@@ -1332,7 +1332,7 @@ class Playbooks(Area):
         )
 
 
-class Safety(Area):
+class SafetyCalls(Calls):
     """The calls safety.* of the catalogue."""
 
     def notices(self, *, cursor: int | None = None, limit: int | None = None) -> SafetyNotices:
@@ -1395,7 +1395,7 @@ class Safety(Area):
         return cast("SafetyCase", self._send("POST", "/admin/violations/{id}/close", "operator", {"id": id}))
 
 
-class Transfers(Area):
+class TransfersCalls(Calls):
     """The calls transfers.* of the catalogue."""
 
     def balances(self, id: str | int) -> TransfersBalances:
@@ -1436,12 +1436,12 @@ class Areas:
     """Every area of the service by its name."""
 
     def __init__(self, send: Send) -> None:
-        self.agents = Agents(send)
-        self.credits = Credits(send)
-        self.custody = Custody(send)
-        self.discovery = Discovery(send)
-        self.identity = Identity(send)
-        self.mandates = Mandates(send)
-        self.playbooks = Playbooks(send)
-        self.safety = Safety(send)
-        self.transfers = Transfers(send)
+        self.agents = AgentsCalls(send)
+        self.credits = CreditsCalls(send)
+        self.custody = CustodyCalls(send)
+        self.discovery = DiscoveryCalls(send)
+        self.identity = IdentityCalls(send)
+        self.mandates = MandatesCalls(send)
+        self.playbooks = PlaybooksCalls(send)
+        self.safety = SafetyCalls(send)
+        self.transfers = TransfersCalls(send)

@@ -20,7 +20,7 @@ class Send(Protocol):
     ) -> dict[str, Any]: ...
 
 
-class Area:
+class Calls:
     def __init__(self, send: Send) -> None:
         self._send = send
 

@@ -18,7 +18,7 @@ from core.times import next_day
 
 def ceilings(limits: Limits) -> Mapping[str, int]:
     """Calls a key and UTC day, by the plan of its account (docs/rules.md#calls-per-day)."""
-    return {"free": limits.daily_calls, "plus": limits.daily_calls_plus, "pro": limits.daily_calls_pro}
+    return {"free": limits.daily_ceiling, "plus": limits.daily_ceiling_plus, "pro": limits.daily_ceiling_pro}
 
 
 @dataclass(frozen=True, slots=True)

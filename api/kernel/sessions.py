@@ -1,7 +1,7 @@
 """Secrets as calls make them: sessions, and all that an agent has at once. Each is shown once and kept as a hash (api/kernel/tokens.py).
 
 Laws
-- Connect's token is good for `limits.agent_bearer_s`, 24 hours at most, an owner's session for `limits.owner_session_s`.
+- Connect's token is good for `limits.agent_bearer_hours`, 24 hours at most, an owner's session for `limits.owner_session_hours`.
 - What replaces secrets holds the account's row. A call whose secrets were replaced since it was let in does nothing that counts: it asks
   for the row and looks again.
 """
@@ -33,13 +33,13 @@ def hash_of(call: Call, token: str) -> bytes:
 
 def open_agent_session(call: WriteCall, agent_id: int) -> str:
     """A token of connect."""
-    expires_at = call.now + timedelta(seconds=call.deps.limits.agent_bearer_s)
+    expires_at = call.now + timedelta(hours=call.deps.limits.agent_bearer_hours)
     return _open(call, TokenKind.AGENT_BEARER, "agent", agent_id, expires_at)
 
 
 def open_owner_session(call: WriteCall, owner_id: int) -> tuple[str, datetime]:
     """The session's token, and when it ends."""
-    expires_at = call.now + timedelta(seconds=call.deps.limits.owner_session_s)
+    expires_at = call.now + timedelta(hours=call.deps.limits.owner_session_hours)
     return _open(call, TokenKind.OWNER_SESSION, "owner", owner_id, expires_at), expires_at
 
 

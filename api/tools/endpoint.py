@@ -50,7 +50,7 @@ def route_of(deps: Deps) -> Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentMessage:
     """What came: query and message as far as they could be read, and why not further. `raw`: the message for the MCP server."""
 
     raw: bytes
@@ -100,7 +100,7 @@ class ToolEndpoint:
         request.state.exchange = exchange
         return self._served(sent.raw, exchange)
 
-    async def _read(self, request: Request) -> Sent:
+    async def _read(self, request: Request) -> SentMessage:
         read_query, raw, refused = await self._query(request), b"", None
         try:
             raw = await body_of(request, self._deps.limits.body_bytes)
@@ -108,7 +108,7 @@ class ToolEndpoint:
             refused = refusal
         return await beside(request, self._deps, lambda: _sent(read_query(), raw, refused))
 
-    def _tool_call(self, sent: Sent) -> Exchange | None:
+    def _tool_call(self, sent: SentMessage) -> Exchange | None:
         """None: the message is none, or none that its profile allows; the pipeline or the server says why."""
         match sent.message:
             case {"id": str() | int(), "method": "tools/call", "params": {"name": str(name), **params}} if name in self._entries:
@@ -134,7 +134,7 @@ class ToolEndpoint:
         return serve
 
 
-def _sent(query: SentFields, raw: bytes, refused: Refusal | None) -> Sent:
+def _sent(query: SentFields, raw: bytes, refused: Refusal | None) -> SentMessage:
     """The message in the body; why the body is none comes before why the query is none."""
     try:
         if refused is not None:
@@ -142,12 +142,12 @@ def _sent(query: SentFields, raw: bytes, refused: Refusal | None) -> Sent:
         message = read_object(raw)
         require_storable({name: value for name, value in message.items() if name != "params"})
     except Refusal as refusal:
-        return Sent(raw, {}, query.fields, refusal)
+        return SentMessage(raw, {}, query.fields, refusal)
     brief = raw if len(raw) <= LARGE_BYTES else _brief(message)
     if len(brief) > LARGE_BYTES:
         detail = f"What a message holds beside a tool's arguments is larger than {LARGE_BYTES} bytes; send less."
-        return Sent(b"", message, query.fields, Refusal("body_too_large", detail))
-    return Sent(brief, message, query.fields, query.unreadable)
+        return SentMessage(b"", message, query.fields, Refusal("body_too_large", detail))
+    return SentMessage(brief, message, query.fields, query.unreadable)
 
 
 def _brief(message: Mapping[str, Any]) -> bytes:
@@ -170,7 +170,7 @@ def _profile(query: Mapping[str, Any]) -> Profile | None:
         return None
 
 
-def _code(outcome: Outcome, sent: Sent) -> int:
+def _code(outcome: Outcome, sent: SentMessage) -> int:
     if outcome.status >= 500:
         return INTERNAL_ERROR
     is_bad_json = sent.unreadable is not None and not sent.message

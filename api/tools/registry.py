@@ -29,7 +29,7 @@ IDEMPOTENCY_SCHEMA: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ToolEntry:
     """A tool that exists: how it is described to clients, and the operation that it enters."""
 
     tool: Tool
@@ -37,10 +37,10 @@ class Entry:
     described: Described
 
 
-def entries_of(catalogue: Catalogue) -> Mapping[str, Entry]:
+def entries_of(catalogue: Catalogue) -> Mapping[str, ToolEntry]:
     """By name, in the order of the catalogue."""
     found = catalogue.tools(Profile.FULL).values()
-    return {one.tool.name: Entry(one.tool, one, described(one.tool, one)) for one in found if one.tool is not None}
+    return {one.tool.name: ToolEntry(one.tool, one, described(one.tool, one)) for one in found if one.tool is not None}
 
 
 @cache

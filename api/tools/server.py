@@ -27,7 +27,7 @@ from api.kernel.operation import Deps, Outcome, Refusal
 from api.kernel.payments.offer import SentPayment
 from api.kernel.tool import Profile
 from api.tools.payment import payment_of, receipt_meta
-from api.tools.registry import IDEMPOTENCY_ARGUMENT, Entry
+from api.tools.registry import IDEMPOTENCY_ARGUMENT, ToolEntry
 
 LIST_FRESH_MS = 300_000  # the list changes with the service's version only
 
@@ -46,7 +46,7 @@ class Exchange:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def server_of(entries: Mapping[str, Entry], deps: Deps) -> Server[Any]:
+def server_of(entries: Mapping[str, ToolEntry], deps: Deps) -> Server[Any]:
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         if params is not None and params.cursor is not None:
             raise MCPError(INVALID_PARAMS, "The list has one page; ask for it without a cursor.")
@@ -84,7 +84,7 @@ def _request(context: Context) -> Request:
     return context.request
 
 
-def _shown(entries: Mapping[str, Entry], name: str, profile: Profile) -> Entry:
+def _shown(entries: Mapping[str, ToolEntry], name: str, profile: Profile) -> ToolEntry:
     """Errors: MCPError -32602 that says where the tool is, or that there is none."""
     entry = entries.get(name)
     if entry is None:
@@ -94,14 +94,14 @@ def _shown(entries: Mapping[str, Entry], name: str, profile: Profile) -> Entry:
     return entry
 
 
-async def _performed(entry: Entry, request: Request, deps: Deps, payment: SentPayment) -> Outcome:
+async def _performed(entry: ToolEntry, request: Request, deps: Deps, payment: SentPayment) -> Outcome:
     exchange: Exchange = request.state.exchange
     outcome = await enter(request, entry.operation, partial(_read, entry, exchange.arguments), deps, payment)
     exchange.headers.update(outcome.headers)
     return outcome
 
 
-def _read(entry: Entry, arguments: Mapping[str, Any]) -> SentFields:
+def _read(entry: ToolEntry, arguments: Mapping[str, Any]) -> SentFields:
     """The command's fields, with the idempotency key."""
     fields = dict(arguments)
     key = fields.pop(IDEMPOTENCY_ARGUMENT, None) if entry.operation.idempotent else None

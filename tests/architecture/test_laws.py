@@ -148,3 +148,19 @@ def test_every_broad_except_stands_at_a_processs_edge_and_says_why() -> None:
     }
 
     assert [shown(file, node) for file, node in broad if str(file.relative_to(ROOT)) not in edges] == []
+
+
+def test_a_class_of_an_area__has_a_name_of_its_own() -> None:
+    """Of the api and core: one name, one meaning."""
+    named = [
+        (node.name, file)
+        for file in sources("api", "core")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ClassDef)
+    ]
+    names = [name for name, _ in named]
+    of_areas = [
+        (name, file) for name, file in named if file.relative_to(ROOT).parts[1] in ("areas", "tools") and "mandates" not in file.parts
+    ]
+
+    assert [f"{name} of {file.relative_to(ROOT)}" for name, file in of_areas if names.count(name) > 1] == []

@@ -72,7 +72,7 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
         PriceList(
             prices=[_price(price) for price in PRICES.values()],
             payout_point_price=PAYOUT_POINT_PRICE,
-            daily_calls=DailyCalls(enforced=limits.daily_calls, payment_section=[2_000, 5_000, 10_000], tier_table=[100, 5_000, 50_000]),
+            daily_calls=DailyCalls(enforced=limits.daily_ceiling, payment_section=[2_000, 5_000, 10_000], tier_table=[100, 5_000, 50_000]),
             limits=[
                 _limit("free_metered_reads", limits.free_reads_per_day, "reads an agent account and UTC day", ENFORCED),
                 _limit("free_metered_reads_of_owner", limits.free_reads_per_owner_per_day, SHARED_BY_OWNER, ENFORCED),

@@ -129,7 +129,7 @@ def link(call: WriteCall, caller: BearerCaller, command: LinkWallet) -> Answer[W
 
 
 def _link(call: WriteCall, account: Account, address: str) -> None:
-    waits_until = whole_second(call.now + timedelta(seconds=call.deps.limits.link_wait_s))
+    waits_until = whole_second(call.now + timedelta(hours=call.deps.limits.link_wait_hours))
     payable_at = call.now if account.owner_id is None else waits_until
     if not identity.link_wallet(call.db, account.id, address, call.now, payable_at):
         raise Refusal("wallet_taken", f"{address} belongs to another account; link a wallet of your own.")

@@ -118,7 +118,7 @@ def gate() -> Gate:
 
 @pytest.fixture
 def limited(deps: Deps, gate: Gate) -> Iterator[Limit]:
-    """A client of an application with other limits: `limited(daily_calls=2)`; `peer` is where the client calls from.
+    """A client of an application with other limits: `limited(daily_ceiling=2)`; `peer` is where the client calls from.
 
     The application has the probe beside the product's operations.
     """

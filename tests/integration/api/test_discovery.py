@@ -14,7 +14,7 @@ def test_the_document__lists_capabilities_every_endpoint_limits_and_instructions
 
 
 def test_both_ceilings__are_published_and_one_is_enforced(limited: Limit) -> None:
-    limits = limited(daily_calls=7).get("/.well-known/service.json").json()["rate_limits"]["calls_per_key_and_utc_day"]
+    limits = limited(daily_ceiling=7).get("/.well-known/service.json").json()["rate_limits"]["calls_per_key_and_utc_day"]
     assert limits["enforced"] == {"free": 7, "plus": 5_000, "pro": 10_000}
     assert limits["payment_section"] == {"free": 2_000, "plus": 5_000, "pro": 10_000}
     assert limits["tier_table"] == {"free": 100, "tier_1": 5_000, "tier_2": 50_000}

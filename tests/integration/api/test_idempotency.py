@@ -115,6 +115,6 @@ def test_a_key_of_another_form__is_refused(client: TestClient, agent: str, key: 
 
 
 def test_a_replay__counts_as_a_call(limited: Limit, clock: Clock) -> None:
-    client = limited(daily_calls=2)
+    client = limited(daily_ceiling=2)
     agent = str(connect(client)["api_key"])
     assert [post(client, agent, "a").status_code for _ in range(3)] == [200, 200, 429]

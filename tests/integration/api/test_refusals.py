@@ -169,7 +169,7 @@ def test_a_database_without_tables__is_schema_not_applied(client: TestClient, ag
 
 
 def test_the_ceiling__serves_the_last_call_and_refuses_the_next_until_midnight(limited: Limit, clock: Clock) -> None:
-    client = limited(daily_calls=3)
+    client = limited(daily_ceiling=3)
     agent = {KEY: str(connect(client)["api_key"])}
     assert [post(client, agent).headers["X-RateLimit-Remaining"] for _ in range(2)] == ["2", "1"]
     last = client.get("/agent/catalog", headers=agent)
@@ -183,7 +183,7 @@ def test_the_ceiling__serves_the_last_call_and_refuses_the_next_until_midnight(l
 
 
 def test_the_ceiling__counts_refused_calls_too(limited: Limit) -> None:
-    client = limited(daily_calls=2)
+    client = limited(daily_ceiling=2)
     agent = {KEY: str(connect(client)["api_key"])}
     client.post(PATH, content=b"{", headers=agent)
     post(client, agent, n="x")
@@ -191,7 +191,7 @@ def test_the_ceiling__counts_refused_calls_too(limited: Limit) -> None:
 
 
 def test_the_ceiling__holds_when_calls_come_at_once(limited: Limit, database: Database) -> None:
-    client = limited(daily_calls=5)
+    client = limited(daily_ceiling=5)
     agent = {KEY: str(connect(client)["api_key"])}
     with ThreadPoolExecutor(12) as pool:
         statuses = list(pool.map(lambda _: post(client, agent).status_code, range(12)))

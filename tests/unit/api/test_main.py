@@ -9,6 +9,7 @@ from pydantic import SecretStr
 from api.main import admit_operator, deps_of
 from core.custody.keys import version_of
 from core.errors import InvalidParameterError
+from core.limits import CallerLimits
 from core.settings import Settings
 
 
@@ -27,7 +28,12 @@ def settings(tmp_path: Path) -> Settings:
 
 def test_settings__become_the_parts(settings: Settings) -> None:
     deps = deps_of(settings)
-    assert (deps.base_url, deps.chain_id, deps.limits.daily_calls) == ("https://wallet.example", 84532, 2_000)
+    assert (deps.base_url, deps.chain_id, deps.limits.daily_ceiling) == ("https://wallet.example", 84532, 2_000)
+
+
+def test_every_limit__is_the_one_that_is_set(settings: Settings) -> None:
+    others = dict.fromkeys(CallerLimits.model_fields, 25) | {"agent_bearer_hours": 2}
+    assert deps_of(settings.model_copy(update=others)).limits.model_dump(include=others.keys()) == others
 
 
 def test_a_custody_key__turns_starter_wallets_on(settings: Settings) -> None:

@@ -70,7 +70,7 @@ def test_free_reads__of_callers_at_once_are_exactly_the_days(shop: Shop) -> None
 
 
 def test_credits__of_64_spenders_at_once_are_spent_exactly(shop: Shop) -> None:
-    shop.open(free_reads_per_day=0, welcome_credits=100, daily_calls=10_000)
+    shop.open(free_reads_per_day=0, welcome_credits=100, daily_ceiling=10_000)
     agent = shop.agent()
     with ThreadPoolExecutor(64) as pool:
         answers = list(pool.map(lambda _: shop.get(headers=agent).status_code, range(160)))

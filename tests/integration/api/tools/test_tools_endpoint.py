@@ -229,7 +229,7 @@ def test_another_host__is_403_and_the_services_own_is_not(client: TestClient) ->
 
 
 def test_every_message_with_a_key__counts(limited: Limit) -> None:
-    client = limited(daily_calls=5)
+    client = limited(daily_ceiling=5)
     agent = {KEY: str(connect(client)["api_key"])}
     first = send(client, LIST, agent)
     result = call(client, "mandate_list", agent)
@@ -247,7 +247,7 @@ def test_a_tools_answer__carries_the_ceiling_in_its_headers_too(client: TestClie
 
 
 def test_the_call_after_the_last__is_refused_by_result_and_the_message_by_status(limited: Limit) -> None:
-    client = limited(daily_calls=1)
+    client = limited(daily_ceiling=1)
     agent = {KEY: str(connect(client)["api_key"])}
     assert call(client, "mandate_list", agent)["isError"] is False
     result = call(client, "mandate_list", agent)

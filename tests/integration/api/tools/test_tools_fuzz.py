@@ -42,7 +42,7 @@ BODIES = st.binary(max_size=50) | st.builds(lambda value: json.dumps(value).enco
 
 @pytest.fixture
 def client(limited: Limit) -> TestClient:
-    return limited(daily_calls=1_000_000)
+    return limited(daily_ceiling=1_000_000)
 
 
 @pytest.fixture
