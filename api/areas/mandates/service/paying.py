@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from api.areas.mandates.schemas import ExecuteCall
+from api.areas.mandates.schemas.commands import ExecuteCall
 from api.areas.mandates.service.key_limits import Mined, keep_signed
 from api.areas.mandates.service.limits_now import Standing, refusals_left
 from api.kernel.caller import AgentCaller
