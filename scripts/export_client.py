@@ -124,7 +124,7 @@ def _method(operation: Operation, shapes: dict[str, str]) -> str:
 
 
 def _answer(operation: Operation, prefix: str, shapes: dict[str, str]) -> str:
-    if operation.media_type != "application/json" or operation.answer.model_config.get("extra") == "allow":
+    if operation.media_type != "application/json":
         return "dict[str, Any]"
     _shapes(operation.answer.model_json_schema(), operation.answer.__name__, prefix, shapes)
     return prefix + operation.answer.__name__

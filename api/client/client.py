@@ -17,7 +17,14 @@ from urllib.parse import quote
 
 import httpx
 
-from api.client.operations import AgentsRotated, Areas, IdentityConnected, IdentityLoggedIn, IdentityWalletStatus
+from api.client.operations import (
+    AgentsRotated,
+    Areas,
+    IdentityConnected,
+    IdentityLoggedIn,
+    IdentityWalletStatus,
+    MandatesOneMandate,
+)
 from api.client.payments import REQUEST_HEADER, RESPONSE_HEADER, Payer, WontPay
 from api.client.refusal import IDEMPOTENCY_HEADER, NotPaid, Refused, body_of
 from api.client.signing import account_of, sign_text, sign_typed_data
@@ -111,7 +118,7 @@ class Client(Areas):
         nonce = self.identity.nonce(wallet_address=str(account.address), purpose="unlink", agent_id=agent_id)
         return self.agents.unlink(agent_id, signature=sign_text(account, nonce["message"]))
 
-    def sign_terms(self, mandate_id: str, wallet: "LocalAccount | str") -> dict[str, Any]:
+    def sign_terms(self, mandate_id: str, wallet: "LocalAccount | str") -> MandatesOneMandate:
         """Read a draft's terms, sign them with the owner's wallet and hand the signature in; answers the signed mandate.
 
         Whoever signs vouches for what the terms say: read `mandates.terms(...)["typed_data"]["message"]` first. What is signed

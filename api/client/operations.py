@@ -398,12 +398,991 @@ class IdentityWalletStatus(TypedDict):
     wallet_payable_at: str | None  # from when the account's starter wallet pays it; null: no wallet is linked
 
 
+class MandatesDoorBlock(TypedDict):
+    reason: Literal["mandate_required"]
+    error: Literal["mandate_required"]
+    retry_safe: Literal[False]
+    who_fixes: Literal["owner"]
+    next: list[MandatesDoorCall]
+
+
+class MandatesDoorCall(TypedDict):
+    method: str
+    path: str
+    auth: str
+    cost: int
+    body: NotRequired[dict[str, Any] | None]
+
+
+class MandatesDoor(TypedDict):
+    detail: str
+    charged: Literal[False]
+    payable: Literal[False]
+    schema: dict[str, Any]  # JSON Schema of a draft
+    next: list[MandatesDoorCall]
+    service: MandatesDoorBlock
+
+
+class MandatesAgentStatus(TypedDict):
+    active_mandates: list[MandatesHeldActive]
+    ended_mandates: list[MandatesHeldEnded]
+
+
+class MandatesHeldActive(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    id: str
+    status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"]
+    vault: str | None
+    market_mode: Literal["paper", "testnet"]
+    paused: bool | None
+
+
+class MandatesHeldEnded(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    id: str
+    status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"]
+    ended_at: str | None
+    vault: str | None
+    market_mode: Literal["paper", "testnet"]
+    net_usdc: str | None
+    net_basis: Literal["realized"]
+
+
+class MandatesOwnStatus(TypedDict):
+    agent_id: str
+    name: str
+    wallet_address: str | None
+    is_owned: bool
+    scopes: list[str] | None
+    accepts_mandates: bool
+    agent_status: MandatesAgentStatus
+
+
+class MandatesAllowedFunction(TypedDict):
+    selector: str
+    signature: str | None
+    recipient_word: int | None  # which word of the arguments must be the vault; null: none
+    exit: bool
+
+
+class MandatesAllowedTarget(TypedDict):
+    kind: Literal["mandate_vault", "contract", "x402"]
+    chain_id: NotRequired[int | None]
+    address: NotRequired[str | None]  # of mandate_vault: null until there is a vault
+    functions: NotRequired[list[MandatesAllowedFunction] | None]  # null: all that a listed adapter publishes
+    unpinned: NotRequired[bool | None]  # the owner left receivers open on purpose
+    hosts: NotRequired[list[str] | None]
+    payees: NotRequired[list[str] | None]
+
+
+class MandatesCardFooterLine(TypedDict):
+    text_en: str
+    params: dict[str, str | int | None]
+    key: str
+
+
+class MandatesCardHeader(TypedDict):
+    identity: MandatesCardLine
+    who: MandatesCardLine
+    strategy: MandatesStrategyLine | None
+
+
+class MandatesCardLine(TypedDict):
+    text_en: str
+    params: dict[str, str | int | None]
+
+
+class MandatesCardedMandate(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    id: str
+    public_id: str
+    agent_id: str | None
+    open_board: bool
+    purpose: str
+    budget_usdc: str
+    horizon_days: int
+    stop_floor_bps: int
+    stop_floor_usdc: str
+    target_bps: int | None
+    payout_rule: MandatesPayoutRule | None
+    allowed_targets: list[MandatesAllowedTarget]
+    per_tx_cap_usdc: str | None
+    daily_cap_usdc: str | None
+    approval_above_usdc: str | None
+    on_floor: Literal["keep", "close"]
+    chain_id: int
+    market_mode: Literal["paper", "testnet"]
+    vault_address: str | None
+    status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"]
+    paused: bool | None
+    paused_at: str | None
+    last_paused_at: str | None
+    last_resumed_at: str | None
+    created_at: str
+    signed_at: str | None
+    accepted_at: str | None
+    ends_at: str | None
+    ended_at: str | None
+    strategy: dict[str, Any] | None
+    proposed_by_agent_id: str | None
+    clauses: list[MandatesClause]
+    card_header: MandatesCardHeader
+    card_footer: list[MandatesCardFooterLine]
+
+
+class MandatesClause(TypedDict):
+    n: int
+    key: str
+    text_en: str
+    params: MandatesClauseParams
+    enforced_by: Literal["Contract", "Torii guard", "Venue"]
+    source: str | None
+    signed_fields: list[str]
+    status: Literal["enforced", "stored_pending"]
+
+
+class MandatesClauseParams(TypedDict):
+    amount: NotRequired[str | None]
+    hours: NotRequired[int | None]
+    loss: NotRequired[str | None]
+    pct: NotRequired[str | None]
+    unvalued_targets: NotRequired[list[str] | None]
+    items: NotRequired[list[MandatesMarketItem | str] | None]  # of markets its targets, of your_floors codes
+    unverified_names: NotRequired[list[str] | None]
+    on_floor: NotRequired[Literal["keep", "close"] | None]
+    targets_without_exit: NotRequired[list[str] | None]
+    days: NotRequired[int | None]
+    ends_at: NotRequired[str | None]
+    owner: NotRequired[str | None]
+
+
+class MandatesMarketItem(TypedDict):
+    kind: Literal["mandate_vault", "contract", "x402"]
+    chain_id: NotRequired[int | None]
+    address: NotRequired[str | None]  # of mandate_vault: null until there is a vault
+    functions: NotRequired[list[MandatesAllowedFunction] | None]  # null: all that a listed adapter publishes
+    unpinned: NotRequired[bool | None]  # the owner left receivers open on purpose
+    hosts: NotRequired[list[str] | None]
+    payees: NotRequired[list[str] | None]
+    partly_tied: NotRequired[list[MandatesTiedArgument] | None]
+    text_en: str
+    enforced_by: Literal["Contract", "Torii guard", "Venue"]
+
+
+class MandatesPayoutRule(TypedDict):
+    kind: NotRequired[str | None]
+    bps: NotRequired[int | None]
+
+
+class MandatesStrategyLine(TypedDict):
+    text_en: str
+    params: dict[str, Any]
+
+
+class MandatesTiedArgument(TypedDict):
+    function: str
+    argument: int  # the only argument that is tied to the vault, from 1
+
+
+class MandatesOffers(TypedDict):
+    offers: list[MandatesCardedMandate]
+    next_cursor: str | None
+
+
+MandatesFieldChange = TypedDict("MandatesFieldChange", {"from": "Any", "to": "Any"})
+
+
+class MandatesPolicyChange(TypedDict):
+    at: str
+    changes: dict[str, MandatesFieldChange]
+
+
+class MandatesPolicy(TypedDict):
+    agent_id: str
+    assets: list[str]
+    venues: list[str]
+    networks: list[str]
+    stop_conditions: Any  # JSON as the owner wrote it
+    per_tx_cap_usdc: str | None
+    total_cap_usdc: str | None
+    hold_ratio: str | None
+    min_net_bps: int | None
+    max_cost_bps: int | None
+    slippage_bps: int | None
+    credit_budget_daily: int | None
+    auto_vs_approval: dict[str, Any] | None
+    accepts_mandates: bool
+    policy_changelog: list[MandatesPolicyChange]
+
+
+class MandatesMandateView(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    id: str
+    public_id: str
+    agent_id: str | None
+    open_board: bool
+    purpose: str
+    budget_usdc: str
+    horizon_days: int
+    stop_floor_bps: int
+    stop_floor_usdc: str
+    target_bps: int | None
+    payout_rule: MandatesPayoutRule | None
+    allowed_targets: list[MandatesAllowedTarget]
+    per_tx_cap_usdc: str | None
+    daily_cap_usdc: str | None
+    approval_above_usdc: str | None
+    on_floor: Literal["keep", "close"]
+    chain_id: int
+    market_mode: Literal["paper", "testnet"]
+    vault_address: str | None
+    status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"]
+    paused: bool | None
+    paused_at: str | None
+    last_paused_at: str | None
+    last_resumed_at: str | None
+    created_at: str
+    signed_at: str | None
+    accepted_at: str | None
+    ends_at: str | None
+    ended_at: str | None
+    strategy: dict[str, Any] | None
+    proposed_by_agent_id: str | None
+
+
+class MandatesMandateList(TypedDict):
+    mandates: list[MandatesMandateView]
+    next_cursor: str | None
+
+
+class MandatesOpenBoard(TypedDict):
+    mandates: list[MandatesCardedMandate]
+    next_cursor: str | None
+
+
+class MandatesApproval(TypedDict):
+    id: int
+    status: Literal["pending", "recorded"]
+    amount_usdc: str | None
+    tx_hash: str | None
+    at: str
+
+
+class MandatesApprovals(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    items: list[MandatesApproval]
+
+
 class MandatesGoal(TypedDict):
     budget_usdc: str  # USDC as text, at most six decimals
     horizon_days: int
     stop_floor_bps: int
     per_tx_cap_usdc: NotRequired[str | None]
     daily_cap_usdc: NotRequired[str | None]
+
+
+class MandatesDrafted(TypedDict):
+    mandate: MandatesMandateView
+    notice: str | None  # what the owner should know before signing
+
+
+class MandatesVaultRule(TypedDict):
+    target: str
+    selector: str
+    recipient_word: int
+    kind: int
+
+
+class MandatesTerms(TypedDict):
+    id: str
+    version: Literal[1, 2]
+    digest: str
+    terms: dict[str, str]
+    typed_data: dict[str, Any]  # for eth_signTypedData_v4
+    typed_data_parts: dict[str, Any]  # {domain, types, message} of it, without EIP712Domain, for ethers
+    rules: list[MandatesVaultRule]
+    guard_targets: list[MandatesAllowedTarget]
+    notice: str | None  # what the owner should know before signing
+
+
+class MandatesOneMandate(TypedDict):
+    mandate: MandatesMandateView
+
+
+class MandatesBuiltCall(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    to: str | None
+    data: str | None
+    value: int  # wei, always 0
+    chain_id: int
+    reason: NotRequired[str | None]
+    what_happens: NotRequired[str | None]
+    locked_until: NotRequired[str | None]
+
+
+class MandatesMandateEnd(TypedDict):
+    mandate: MandatesMandateView
+    status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"]
+    call: MandatesBuiltCall | None  # the vault's stop
+    cancel_call: MandatesBuiltCall | None  # cancelTerms; null where a vault was made, or none can be
+
+
+class MandatesDeployCall(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    to: str | None
+    data: str | None
+    value: int  # wei, always 0
+    chain_id: int
+    reason: NotRequired[str | None]
+    what_happens: NotRequired[str | None]
+    locked_until: NotRequired[str | None]
+    vault_address: str
+    digest: str
+    fund: Literal["none", "approve", "authorization"]
+    calls: NotRequired[list[MandatesBuiltCall] | None]  # with fund approve: both, in order
+    typed_data: NotRequired[dict[str, Any] | None]  # with fund authorization: for eth_signTypedData_v4
+    typed_data_parts: NotRequired[dict[str, Any] | None]  # {domain, types, message} of it for ethers
+
+
+class MandatesDepositCall(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    to: str | None
+    data: str | None
+    value: int  # wei, always 0
+    chain_id: int
+    reason: NotRequired[str | None]
+    what_happens: NotRequired[str | None]
+    locked_until: NotRequired[str | None]
+    vault_address: str | None
+    calls: list[MandatesBuiltCall]
+
+
+class MandatesWithdrawCall(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    to: str | None
+    data: str | None
+    value: int  # wei, always 0
+    chain_id: int
+    reason: NotRequired[str | None]
+    what_happens: NotRequired[str | None]
+    locked_until: NotRequired[str | None]
+    amount_usdc: str | None
+    source: NotRequired[Literal["chain", "ledger"] | None]  # who says what the vault holds
+
+
+class MandatesAgentCall(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    to: str | None
+    data: str | None
+    value: int  # wei, always 0
+    chain_id: int
+    reason: NotRequired[str | None]
+    what_happens: NotRequired[str | None]
+    locked_until: NotRequired[str | None]
+    action: NotRequired[Literal["pause", "resume"] | None]
+
+
+class MandatesAgentFee(TypedDict):
+    reserved_est: str | None
+    paid: str | None
+    paid_source: str
+
+
+class MandatesAllowedLimits(TypedDict):
+    budget_usdc: str
+    per_tx_cap_usdc: str
+    daily_cap_usdc: str
+    stop_floor_usdc: str
+    approval_above_usdc: str | None
+    ends_at: str
+
+
+class MandatesBreachCount(TypedDict):
+    count: int | None
+
+
+class MandatesLeaveNowBasis(TypedDict):
+    formula: str
+    spread_bps: int | None
+
+
+class MandatesLimitFigure(TypedDict):
+    value: str | None  # text of an amount or a time; null: not known
+    source: str
+    basis: str
+
+
+MandatesLockReason: TypeAlias = "Literal['working', 'settle_grace', 'nothing_left', 'no_vault', 'data_issue']"
+
+
+class MandatesMandateBreaches(TypedDict):
+    reverts: MandatesRevertCount
+    refusals: MandatesBreachCount
+    violations: MandatesViolationCount
+
+
+class MandatesMandateChainState(TypedDict):
+    stopped: bool | None
+    settled: bool | None
+    agent: str | None
+    agent_known: bool
+
+
+class MandatesMandateFees(TypedDict):
+    tools: str | None
+    venue: str | None
+    network: str | None
+    unclassified: MandatesSourcedUnclassifiedFees
+    agent_fee: MandatesAgentFee
+    realized_total: str | None
+    net_after_fees_est: MandatesNetEstimate
+    net_after_fees_realized: MandatesNetRealized
+
+
+class MandatesMandateLimits(TypedDict):
+    allowed: MandatesAllowedLimits
+    used: MandatesUsedLimits
+    breaches: MandatesMandateBreaches
+
+
+class MandatesMandateLock(TypedDict):
+    withdrawable: bool | None
+    reason: MandatesLockReason | None
+    until: str | None
+    message: str
+
+
+class MandatesMandateProgress(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"]
+    worth_est: str | None
+    worth_source: str
+    worth_as_of: str | None
+    realized: str | None
+    floor: str
+    public_stop: MandatesPublicStop
+    cash: str | None
+    positions_est: str | None
+    positions: list[MandatesOpenPosition]
+    fees: MandatesMandateFees
+    agent_fee_reserved: str | None
+    leave_now_est: str | None
+    leave_now_basis: MandatesLeaveNowBasis
+    exit_cost_est: str | None
+    rules: list[MandatesProgressRule]
+    next_event: MandatesNextEvent | None
+    day: int | None
+    horizon_days: int
+    positions_void: NotRequired[list[MandatesVoidPosition] | None]
+
+
+class MandatesNetEstimate(TypedDict):
+    value: str | None
+    est: bool
+    formula: str
+    source: str
+    pct: str | None
+
+
+class MandatesNetRealized(TypedDict):
+    value: str | None
+    est: bool
+    formula: str
+
+
+class MandatesNextEvent(TypedDict):
+    code: Literal["agent_next", "ends", "settle_grace_ends"]
+    at: str
+
+
+class MandatesOpenPosition(TypedDict):
+    id: str
+    name: str | None
+    status: Literal["open"]
+    source: Literal["agent", "chain"]
+    qty: NotRequired[str | None]
+    cost_usdc: str | None
+    worth_est: str | None
+    worth_source: NotRequired[str | None]
+    worth_at: NotRequired[str | None]
+    target: NotRequired[MandatesReportedPlace | None]
+    opened_at: NotRequired[str | None]
+
+
+class MandatesProgressRule(TypedDict):
+    key: str
+    text: str
+    ok: bool | None
+
+
+class MandatesPublicStop(TypedDict):
+    on: bool | None
+    reason: str | None
+    at_cost_usdc: str | None  # what is out where no adapter values it
+
+
+class MandatesRecordStep(TypedDict):
+    id: int
+    group: str
+    kind: MandatesStepKind
+    code: str
+    status: str
+    at: str
+    reported_by: MandatesReportedBy
+    confirmed_on_chain: bool
+    est: bool
+    amount_usdc: str | None
+    tx_hash: str | None
+    why: str | None
+    note: str | None
+    resource: str | None
+    target: MandatesStepTarget | None
+    allowed_by: list[int]
+    breached: list[int]
+    clauses: list[int]
+    params: dict[str, Any]
+
+
+MandatesReportedBy: TypeAlias = "Literal['owner', 'agent', 'chain', 'keeper']"
+
+
+class MandatesReportedPlace(TypedDict):
+    kind: str
+    chain_id: int | None
+    address: str
+
+
+class MandatesRevertCount(TypedDict):
+    count: int | None
+    not_seen: str | None  # what the count may miss; null: nothing is scanned
+
+
+class MandatesSourcedUnclassifiedFees(TypedDict):
+    amount: str | None
+    count: int | None
+    source: str
+
+
+MandatesStepKind: TypeAlias = "Literal['instruction', 'research', 'verify', 'consent', 'action', 'outcome', 'funding', 'control', 'note']"
+
+
+class MandatesStepTarget(TypedDict):
+    market: str | None
+    address: str | None
+    selector: str | None
+
+
+class MandatesTermsStatus(TypedDict):
+    signed: bool
+    version: int
+    digest: str
+    digest_matches: bool
+    signer_matches: Literal[True] | None
+
+
+class MandatesUsedLimits(TypedDict):
+    left_today: MandatesLimitFigure
+    left_total: MandatesLimitFigure
+    per_action_max: MandatesLimitFigure
+    window_frees_at: MandatesLimitFigure
+
+
+class MandatesViolationCount(TypedDict):
+    count: int | None
+    codes: list[str]
+
+
+class MandatesVoidPosition(TypedDict):
+    id: str
+    name: str | None
+    status: Literal["void"]
+    cost_returned: str
+
+
+class MandatesWholeMandate(TypedDict):
+    mandate: MandatesMandateView
+    clauses: list[MandatesClause]
+    card_header: MandatesCardHeader
+    card_footer: list[MandatesCardFooterLine]
+    terms_status: MandatesTermsStatus | None
+    limits: MandatesMandateLimits
+    progress: MandatesMandateProgress
+    fees: MandatesMandateFees
+    steps: list[MandatesRecordStep]
+    next_cursor: str | None
+    lock: MandatesMandateLock
+    chain_state: MandatesMandateChainState
+    how_to_act: str
+    settle_note: NotRequired[str | None]
+
+
+class MandatesRecordSteps(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    steps: list[MandatesRecordStep]
+    next_cursor: str | None
+
+
+class MandatesLedgerEvent(TypedDict):
+    id: int
+    kind: str
+    amount_usdc: str | None
+    tx_hash: str | None
+    chain_id: int | None
+    block_number: int | None
+    log_index: int | None
+    payload: dict[str, Any]
+    reported_by: MandatesReportedBy
+    occurred_at: str
+    created_at: str
+    row_hash: str
+
+
+class MandatesLedgerEvents(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    events: list[MandatesLedgerEvent]
+    next_cursor: str | None
+
+
+class MandatesBrokenRule(TypedDict):
+    status: NotRequired[Literal["draft", "signed", "working", "stopped", "settled", "cancelled"] | None]
+    ends_at: NotRequired[str | None]
+    target: NotRequired[MandatesReportedPlace | None]
+    target_detail: NotRequired[str | None]
+    requested_usdc: NotRequired[str | None]
+    per_tx_cap_usdc: NotRequired[str | None]
+    daily_cap_usdc: NotRequired[str | None]
+    left_today_usdc: NotRequired[str | None]
+    left_total_usdc: NotRequired[str | None]
+
+
+class MandatesViolationDetail(TypedDict):
+    codes: list[str]
+    detail: MandatesBrokenRule
+
+
+class MandatesEventStored(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    mandate_id: str
+    recorded: Literal[True]
+    violation: bool
+    codes: list[str]
+    violation_detail: NotRequired[MandatesViolationDetail | None]
+    notice: NotRequired[str | None]
+    event: MandatesLedgerEvent
+
+
+class MandatesAttemptedCall(TypedDict):
+    kind: NotRequired[str | None]
+    target: NotRequired[str | None]
+    selector: NotRequired[str | None]
+    amount_usdc: NotRequired[str | None]
+
+
+class MandatesRecordedRefusal(TypedDict):
+    reason: str
+    code: NotRequired[str | None]
+    source: Literal["agent", "chain"]
+    reason_source: str
+    check: str
+    server_check: Literal["confirmed", "unconfirmed"]
+    contract_error: NotRequired[str | None]
+    attempted: NotRequired[MandatesAttemptedCall | None]
+    detail: NotRequired[str | None]
+
+
+class MandatesRefusalStored(TypedDict):
+    mandate_id: str
+    recorded: Literal[True]
+    is_new: bool
+    refusal: MandatesRecordedRefusal
+    event: MandatesLedgerEvent
+
+
+class MandatesExecuteCheck(TypedDict):
+    ok: bool | None
+    reason: str | None
+    source: Literal["chain", "ledger", "none"]
+    remaining: MandatesUsedLimits
+    agent: str | None
+    note: str | None
+
+
+class MandatesGuardedPayment(TypedDict):
+    resource: str
+    pay_to: str
+    resource_hash: str
+    nonce: str
+    deadline: int
+    guard: str
+    guard_signature: str
+
+
+class MandatesExecuteBuilt(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    to: str | None
+    data: str | None
+    value: int  # wei, always 0
+    chain_id: int
+    reason: NotRequired[str | None]
+    what_happens: NotRequired[str | None]
+    locked_until: NotRequired[str | None]
+    vault_address: str
+    target: str
+    amount_usdc: str
+    payment: NotRequired[MandatesGuardedPayment | None]
+    gas: int | None
+    check: MandatesExecuteCheck
+
+
+class MandatesCallCheck(TypedDict):
+    ok: bool | None
+    reason: str | None
+    source: Literal["chain", "ledger", "none"]
+    remaining: MandatesUsedLimits
+
+
+class MandatesUnwindBuilt(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    to: str | None
+    data: str | None
+    value: int  # wei, always 0
+    chain_id: int
+    reason: NotRequired[str | None]
+    what_happens: NotRequired[str | None]
+    locked_until: NotRequired[str | None]
+    adapter: str | None
+    units: str | None
+    who_signs: Literal["owner"]
+    gas: int | None
+    check: MandatesCallCheck | None
+
+
+class MandatesStopCall(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    to: str | None
+    data: str | None
+    value: int  # wei, always 0
+    chain_id: int
+    reason: NotRequired[str | None]
+    what_happens: NotRequired[str | None]
+    locked_until: NotRequired[str | None]
+    cancel_call: NotRequired[MandatesBuiltCall | None]  # of signed terms without a vault in the record: the call to send first
+
+
+class MandatesBatch(TypedDict):
+    calls: list[MandatesBuiltCall]
+    atomic: Literal[True]
+    amount_usdc: str
+    what_happens: str
+
+
+class MandatesPlanStep(TypedDict):
+    n: int
+    type: Literal["stop", "unwind", "close", "withdraw"]
+    venue: str | None
+    adapter: str | None
+    adapter_address: NotRequired[str | None]
+    action: Literal["unwind", "close_at_market", "keep"] | None
+    who_signs: Literal["owner", "relay"] | None
+    who_signs_text: str | None
+    to: str | None
+    data: str | None
+    est_proceeds_usdc: str | None
+    note: str
+    reason: str | None
+    position_label: str | None
+    call: MandatesBuiltCall | None  # to and data as a call to send; null: there is none to send now
+    dry_run: NotRequired[dict[str, Any] | None]  # of a close by relay: what it would do now
+
+
+class MandatesCloseAllPlan(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    mandate_id: str
+    steps: list[MandatesPlanStep]
+    reason: str | None
+    locked_until: str | None
+    relay_positions_read: bool
+    closes: int
+    kept_at_venue: int
+    exit_cost_est: str | None
+    exit_cost_reason: str | None
+    gets_back_est: str | None
+    batch: MandatesBatch | None
+
+
+class MandatesAllowedAndUsed(TypedDict):
+    used: str | None
+    allowed: str
+
+
+class MandatesAllowedVsUsed(TypedDict):
+    largest_move: MandatesAllowedAndUsed
+    busiest_day: MandatesBusiestDay
+
+
+class MandatesBusiestDay(TypedDict):
+    used: str | None
+    allowed: str
+    ended_at: str | None
+
+
+class MandatesDisclosure(TypedDict):
+    code: str
+    text: str
+
+
+class MandatesFeesByType(TypedDict):
+    tools: str | None
+    venue: str | None
+    network: str | None
+    unclassified: MandatesUnclassifiedFees
+    agent_fee: str | None
+
+
+class MandatesStartAndEnd(TypedDict):
+    start: str | None
+    end: str | None
+
+
+class MandatesUnclassifiedFees(TypedDict):
+    amount: str | None
+    count: int | None
+
+
+class MandatesWeekBreaches(TypedDict):
+    reverts: MandatesBreachCount
+    refusals: MandatesBreachCount
+    violations: MandatesViolationCount
+
+
+class MandatesWeekFees(TypedDict):
+    by_type: MandatesFeesByType
+
+
+class MandatesWeekFlows(TypedDict):
+    deposits: str | None
+    withdrawals: str | None
+    net_deposits: str | None
+    spent: str | None
+    received: str | None
+    agent_fee: str | None
+    net: str | None
+    donated_withdrawn: str | None
+    unexplained: str | None
+
+
+class MandatesWeekPeriod(TypedDict):
+    week: str
+    start: str
+    end: str
+    as_of: str
+    is_complete: bool
+
+
+class MandatesWeekResult(TypedDict):
+    realized: str | None
+    estimated: str | None
+
+
+class MandatesWeekWorth(TypedDict):
+    start: str | None
+    end: str | None
+    source: str | None
+    est: bool | None
+
+
+class MandatesStatement(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    mandate_id: str
+    agent_id: str | None
+    vault_address: str | None
+    strategy: dict[str, Any] | None
+    status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"] | None
+    market_mode: Literal["paper", "testnet"]
+    worth: MandatesWeekWorth
+    cash: MandatesStartAndEnd
+    flows: MandatesWeekFlows
+    result: MandatesWeekResult
+    fees: MandatesWeekFees
+    breaches: MandatesWeekBreaches
+    period: MandatesWeekPeriod
+    allowed_vs_used: MandatesAllowedVsUsed
+    steps: list[MandatesRecordStep]
+    disclosures: list[MandatesDisclosure]
+
+
+class MandatesAlertView(TypedDict):
+    id: int
+    kind: str
+    message: str | None
+    next_step: str | None
+    mandate_id: str | None
+    event: str | None
+    args: dict[str, Any] | None
+    chain_id: int | None
+    tx_hash: str | None
+    log_index: int | None
+    block_number: int | None
+    at: str
+    withdrawn_at: str | None
+
+
+class MandatesAlerts(TypedDict):
+    alerts: list[MandatesAlertView]
+    next_cursor: str | None
+
+
+class MandatesWeekLine(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    mandate_id: str
+    agent_id: str | None
+    vault_address: str | None
+    strategy: dict[str, Any] | None
+    status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"] | None
+    market_mode: Literal["paper", "testnet"]
+    worth: MandatesWeekWorth
+    cash: MandatesStartAndEnd
+    flows: MandatesWeekFlows
+    result: MandatesWeekResult
+    fees: MandatesWeekFees
+    breaches: MandatesWeekBreaches
+
+
+class MandatesWeekTotals(TypedDict):
+    data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
+    data_issue_reason: NotRequired[str | None]
+    mandates: int
+    worth: MandatesStartAndEnd
+    cash: MandatesStartAndEnd
+    flows: MandatesWeekFlows
+    result: MandatesWeekResult
+
+
+class MandatesAllStatements(TypedDict):
+    period: MandatesWeekPeriod
+    totals: dict[str, MandatesWeekTotals]
+    mandates: list[MandatesWeekLine]
+    disclosures: list[MandatesDisclosure]
 
 
 class SafetyLockNotice(TypedDict):
@@ -850,33 +1829,35 @@ class IdentityCalls(Calls):
 class MandatesCalls(Calls):
     """The calls mandates.* of the catalogue."""
 
-    def door(self) -> dict[str, Any]:
+    def door(self) -> MandatesDoor:
         """Read what a mandate is and how to come by one; 402, free.
 
         GET /mandate-wallet/door; credential: none.
         """
-        return self._send("GET", "/mandate-wallet/door", "none", {}, also=402)
+        return cast("MandatesDoor", self._send("GET", "/mandate-wallet/door", "none", {}, also=402))
 
-    def me(self) -> dict[str, Any]:
+    def me(self) -> MandatesOwnStatus:
         """Read the agent's own id, wallet and mandates.
 
         GET /mandate-wallet/agents/me; credential: key.
         """
-        return self._send("GET", "/mandate-wallet/agents/me", "key", {})
+        return cast("MandatesOwnStatus", self._send("GET", "/mandate-wallet/agents/me", "key", {}))
 
-    def offers(self, id: str | int, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
+    def offers(self, id: str | int, *, cursor: str | None = None, limit: int | None = None) -> MandatesOffers:
         """List mandates that wait for the agent.
 
         GET /mandate-wallet/agents/{id}/offers; credential: key.
         """
-        return self._send("GET", "/mandate-wallet/agents/{id}/offers", "key", {"id": id} | given(cursor=cursor, limit=limit))
+        return cast(
+            "MandatesOffers", self._send("GET", "/mandate-wallet/agents/{id}/offers", "key", {"id": id} | given(cursor=cursor, limit=limit))
+        )
 
-    def policy(self, id: str | int) -> dict[str, Any]:
+    def policy(self, id: str | int) -> MandatesPolicy:
         """Read an agent's policy.
 
         GET /mandate-wallet/agents/{id}/policy; credential: key or owner.
         """
-        return self._send("GET", "/mandate-wallet/agents/{id}/policy", "key or owner", {"id": id})
+        return cast("MandatesPolicy", self._send("GET", "/mandate-wallet/agents/{id}/policy", "key or owner", {"id": id}))
 
     def policy_set(
         self,
@@ -896,33 +1877,36 @@ class MandatesCalls(Calls):
         auto_vs_approval: Mapping[str, Any] | None = None,
         accepts_mandates: bool | None = None,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> MandatesPolicy:
         """Replace an agent's whole policy; a body without accepts_mandates sets it to false.
 
         PUT /mandate-wallet/agents/{id}/policy; credential: owner.
         """
-        return self._send(
-            "PUT",
-            "/mandate-wallet/agents/{id}/policy",
-            "owner",
-            {"id": id}
-            | given(
-                assets=assets,
-                venues=venues,
-                networks=networks,
-                stop_conditions=stop_conditions,
-                per_tx_cap_usdc=per_tx_cap_usdc,
-                total_cap_usdc=total_cap_usdc,
-                hold_ratio=hold_ratio,
-                min_net_bps=min_net_bps,
-                max_cost_bps=max_cost_bps,
-                slippage_bps=slippage_bps,
-                credit_budget_daily=credit_budget_daily,
-                auto_vs_approval=auto_vs_approval,
-                accepts_mandates=accepts_mandates,
+        return cast(
+            "MandatesPolicy",
+            self._send(
+                "PUT",
+                "/mandate-wallet/agents/{id}/policy",
+                "owner",
+                {"id": id}
+                | given(
+                    assets=assets,
+                    venues=venues,
+                    networks=networks,
+                    stop_conditions=stop_conditions,
+                    per_tx_cap_usdc=per_tx_cap_usdc,
+                    total_cap_usdc=total_cap_usdc,
+                    hold_ratio=hold_ratio,
+                    min_net_bps=min_net_bps,
+                    max_cost_bps=max_cost_bps,
+                    slippage_bps=slippage_bps,
+                    credit_budget_daily=credit_budget_daily,
+                    auto_vs_approval=auto_vs_approval,
+                    accepts_mandates=accepts_mandates,
+                ),
+                idempotent=True,
+                idempotency_key=idempotency_key,
             ),
-            idempotent=True,
-            idempotency_key=idempotency_key,
         )
 
     def list(
@@ -931,39 +1915,45 @@ class MandatesCalls(Calls):
         cursor: str | None = None,
         limit: int | None = None,
         status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"] | None = None,
-    ) -> dict[str, Any]:
+    ) -> MandatesMandateList:
         """List your mandates.
 
         GET /mandate-wallet/mandates; credential: key or owner.
         """
-        return self._send("GET", "/mandate-wallet/mandates", "key or owner", given(cursor=cursor, limit=limit, status=status))
+        return cast(
+            "MandatesMandateList",
+            self._send("GET", "/mandate-wallet/mandates", "key or owner", given(cursor=cursor, limit=limit, status=status)),
+        )
 
-    def board(self, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
+    def board(self, *, cursor: str | None = None, limit: int | None = None) -> MandatesOpenBoard:
         """List mandates of the open board.
 
         GET /mandate-wallet/board; credential: none.
         """
-        return self._send("GET", "/mandate-wallet/board", "none", given(cursor=cursor, limit=limit))
+        return cast("MandatesOpenBoard", self._send("GET", "/mandate-wallet/board", "none", given(cursor=cursor, limit=limit)))
 
-    def approvals(self, id: str) -> dict[str, Any]:
+    def approvals(self, id: str) -> MandatesApprovals:
         """Read the reported actions above the owner's approval threshold.
 
         GET /mandate-wallet/mandates/{id}/approvals; credential: key or owner.
         """
-        return self._send("GET", "/mandate-wallet/mandates/{id}/approvals", "key or owner", {"id": id})
+        return cast("MandatesApprovals", self._send("GET", "/mandate-wallet/mandates/{id}/approvals", "key or owner", {"id": id}))
 
-    def propose(self, *, agent_id: str | int, title: str, goal: MandatesGoal, idempotency_key: str | None = None) -> dict[str, Any]:
+    def propose(self, *, agent_id: str | int, title: str, goal: MandatesGoal, idempotency_key: str | None = None) -> MandatesDrafted:
         """Propose a draft mandate to your owner, who edits and signs it.
 
         POST /mandate-wallet/proposals; credential: key.
         """
-        return self._send(
-            "POST",
-            "/mandate-wallet/proposals",
-            "key",
-            {"agent_id": agent_id, "title": title, "goal": goal},
-            idempotent=True,
-            idempotency_key=idempotency_key,
+        return cast(
+            "MandatesDrafted",
+            self._send(
+                "POST",
+                "/mandate-wallet/proposals",
+                "key",
+                {"agent_id": agent_id, "title": title, "goal": goal},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
         )
 
     def create(
@@ -985,31 +1975,34 @@ class MandatesCalls(Calls):
         open_board: bool | None = None,
         agent_id: str | int | None = None,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> MandatesDrafted:
         """Create a draft mandate.
 
         POST /mandate-wallet/mandates; credential: owner.
         """
-        return self._send(
-            "POST",
-            "/mandate-wallet/mandates",
-            "owner",
-            {"purpose": purpose, "budget_usdc": budget_usdc, "horizon_days": horizon_days, "stop_floor_bps": stop_floor_bps}
-            | given(
-                target_bps=target_bps,
-                payout_rule=payout_rule,
-                allowed_targets=allowed_targets,
-                per_tx_cap_usdc=per_tx_cap_usdc,
-                daily_cap_usdc=daily_cap_usdc,
-                approval_above_usdc=approval_above_usdc,
-                on_floor=on_floor,
-                chain_id=chain_id,
-                market_mode=market_mode,
-                open_board=open_board,
-                agent_id=agent_id,
+        return cast(
+            "MandatesDrafted",
+            self._send(
+                "POST",
+                "/mandate-wallet/mandates",
+                "owner",
+                {"purpose": purpose, "budget_usdc": budget_usdc, "horizon_days": horizon_days, "stop_floor_bps": stop_floor_bps}
+                | given(
+                    target_bps=target_bps,
+                    payout_rule=payout_rule,
+                    allowed_targets=allowed_targets,
+                    per_tx_cap_usdc=per_tx_cap_usdc,
+                    daily_cap_usdc=daily_cap_usdc,
+                    approval_above_usdc=approval_above_usdc,
+                    on_floor=on_floor,
+                    chain_id=chain_id,
+                    market_mode=market_mode,
+                    open_board=open_board,
+                    agent_id=agent_id,
+                ),
+                idempotent=True,
+                idempotency_key=idempotency_key,
             ),
-            idempotent=True,
-            idempotency_key=idempotency_key,
         )
 
     def update(
@@ -1031,140 +2024,171 @@ class MandatesCalls(Calls):
         market_mode: Literal["paper", "testnet"] | None = None,
         open_board: bool | None = None,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> MandatesDrafted:
         """Change a draft mandate.
 
         PUT /mandate-wallet/mandates/{id}; credential: owner.
         """
-        return self._send(
-            "PUT",
-            "/mandate-wallet/mandates/{id}",
-            "owner",
-            {"id": id, "purpose": purpose, "budget_usdc": budget_usdc, "horizon_days": horizon_days, "stop_floor_bps": stop_floor_bps}
-            | given(
-                target_bps=target_bps,
-                payout_rule=payout_rule,
-                allowed_targets=allowed_targets,
-                per_tx_cap_usdc=per_tx_cap_usdc,
-                daily_cap_usdc=daily_cap_usdc,
-                approval_above_usdc=approval_above_usdc,
-                on_floor=on_floor,
-                chain_id=chain_id,
-                market_mode=market_mode,
-                open_board=open_board,
+        return cast(
+            "MandatesDrafted",
+            self._send(
+                "PUT",
+                "/mandate-wallet/mandates/{id}",
+                "owner",
+                {"id": id, "purpose": purpose, "budget_usdc": budget_usdc, "horizon_days": horizon_days, "stop_floor_bps": stop_floor_bps}
+                | given(
+                    target_bps=target_bps,
+                    payout_rule=payout_rule,
+                    allowed_targets=allowed_targets,
+                    per_tx_cap_usdc=per_tx_cap_usdc,
+                    daily_cap_usdc=daily_cap_usdc,
+                    approval_above_usdc=approval_above_usdc,
+                    on_floor=on_floor,
+                    chain_id=chain_id,
+                    market_mode=market_mode,
+                    open_board=open_board,
+                ),
+                idempotent=True,
+                idempotency_key=idempotency_key,
             ),
-            idempotent=True,
-            idempotency_key=idempotency_key,
         )
 
-    def assign(self, id: str, *, agent_id: str | int, idempotency_key: str | None = None) -> dict[str, Any]:
+    def assign(self, id: str, *, agent_id: str | int, idempotency_key: str | None = None) -> MandatesDrafted:
         """Name the agent of a draft.
 
         POST /mandate-wallet/mandates/{id}/assign; credential: owner.
         """
-        return self._send(
-            "POST",
-            "/mandate-wallet/mandates/{id}/assign",
-            "owner",
-            {"id": id, "agent_id": agent_id},
-            idempotent=True,
-            idempotency_key=idempotency_key,
+        return cast(
+            "MandatesDrafted",
+            self._send(
+                "POST",
+                "/mandate-wallet/mandates/{id}/assign",
+                "owner",
+                {"id": id, "agent_id": agent_id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
         )
 
-    def terms(self, id: str) -> dict[str, Any]:
+    def terms(self, id: str) -> MandatesTerms:
         """Read the typed data that the owner's wallet signs.
 
         GET /mandate-wallet/mandates/{id}/terms; credential: owner.
         """
-        return self._send("GET", "/mandate-wallet/mandates/{id}/terms", "owner", {"id": id})
+        return cast("MandatesTerms", self._send("GET", "/mandate-wallet/mandates/{id}/terms", "owner", {"id": id}))
 
-    def sign(self, id: str, *, signature: str, idempotency_key: str | None = None) -> dict[str, Any]:
+    def sign(self, id: str, *, signature: str, idempotency_key: str | None = None) -> MandatesOneMandate:
         """Hand in the owner's signature of the terms.
 
         POST /mandate-wallet/mandates/{id}/sign; credential: owner.
         """
-        return self._send(
-            "POST",
-            "/mandate-wallet/mandates/{id}/sign",
-            "owner",
-            {"id": id, "signature": signature},
-            idempotent=True,
-            idempotency_key=idempotency_key,
+        return cast(
+            "MandatesOneMandate",
+            self._send(
+                "POST",
+                "/mandate-wallet/mandates/{id}/sign",
+                "owner",
+                {"id": id, "signature": signature},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
         )
 
-    def cancel(self, id: str, *, idempotency_key: str | None = None) -> dict[str, Any]:
+    def cancel(self, id: str, *, idempotency_key: str | None = None) -> MandatesMandateEnd:
         """Cancel a draft or a signed mandate without a vault.
 
         POST /mandate-wallet/mandates/{id}/cancel; credential: owner.
         """
-        return self._send(
-            "POST", "/mandate-wallet/mandates/{id}/cancel", "owner", {"id": id}, idempotent=True, idempotency_key=idempotency_key
+        return cast(
+            "MandatesMandateEnd",
+            self._send(
+                "POST", "/mandate-wallet/mandates/{id}/cancel", "owner", {"id": id}, idempotent=True, idempotency_key=idempotency_key
+            ),
         )
 
     def deploy_call(
         self, id: str, *, fund: Literal["none", "approve", "authorization"] | None = None, authorization_signature: str | None = None
-    ) -> dict[str, Any]:
+    ) -> MandatesDeployCall:
         """Build the call that creates the vault.
 
         GET /mandate-wallet/mandates/{id}/deploy-call; credential: owner.
         """
-        return self._send(
-            "GET",
-            "/mandate-wallet/mandates/{id}/deploy-call",
-            "owner",
-            {"id": id} | given(fund=fund, authorization_signature=authorization_signature),
+        return cast(
+            "MandatesDeployCall",
+            self._send(
+                "GET",
+                "/mandate-wallet/mandates/{id}/deploy-call",
+                "owner",
+                {"id": id} | given(fund=fund, authorization_signature=authorization_signature),
+            ),
         )
 
-    def deposit_call(self, id: str, *, amount_usdc: str) -> dict[str, Any]:
+    def deposit_call(self, id: str, *, amount_usdc: str) -> MandatesDepositCall:
         """Build the calls that fund the vault.
 
         GET /mandate-wallet/mandates/{id}/deposit-call; credential: owner.
         """
-        return self._send("GET", "/mandate-wallet/mandates/{id}/deposit-call", "owner", {"id": id, "amount_usdc": amount_usdc})
+        return cast(
+            "MandatesDepositCall",
+            self._send("GET", "/mandate-wallet/mandates/{id}/deposit-call", "owner", {"id": id, "amount_usdc": amount_usdc}),
+        )
 
-    def withdraw_call(self, id: str, *, amount_usdc: str | None = None, to: str | None = None) -> dict[str, Any]:
+    def withdraw_call(self, id: str, *, amount_usdc: str | None = None, to: str | None = None) -> MandatesWithdrawCall:
         """Build the owner's withdraw call.
 
         GET /mandate-wallet/mandates/{id}/withdraw-call; credential: owner.
         """
-        return self._send("GET", "/mandate-wallet/mandates/{id}/withdraw-call", "owner", {"id": id} | given(amount_usdc=amount_usdc, to=to))
+        return cast(
+            "MandatesWithdrawCall",
+            self._send("GET", "/mandate-wallet/mandates/{id}/withdraw-call", "owner", {"id": id} | given(amount_usdc=amount_usdc, to=to)),
+        )
 
-    def set_agent_call(self, id: str, *, agent_wallet: str | None = None) -> dict[str, Any]:
+    def set_agent_call(self, id: str, *, agent_wallet: str | None = None) -> MandatesAgentCall:
         """Build the call that sets or removes the vault's agent (resume and pause).
 
         GET /mandate-wallet/mandates/{id}/set-agent-call; credential: owner.
         """
-        return self._send("GET", "/mandate-wallet/mandates/{id}/set-agent-call", "owner", {"id": id} | given(agent_wallet=agent_wallet))
+        return cast(
+            "MandatesAgentCall",
+            self._send("GET", "/mandate-wallet/mandates/{id}/set-agent-call", "owner", {"id": id} | given(agent_wallet=agent_wallet)),
+        )
 
-    def accept(self, id: str, *, idempotency_key: str | None = None) -> dict[str, Any]:
+    def accept(self, id: str, *, idempotency_key: str | None = None) -> MandatesOneMandate:
         """Accept a mandate that names you.
 
         POST /mandate-wallet/mandates/{id}/accept; credential: key.
         """
-        return self._send(
-            "POST", "/mandate-wallet/mandates/{id}/accept", "key", {"id": id}, idempotent=True, idempotency_key=idempotency_key
+        return cast(
+            "MandatesOneMandate",
+            self._send("POST", "/mandate-wallet/mandates/{id}/accept", "key", {"id": id}, idempotent=True, idempotency_key=idempotency_key),
         )
 
-    def read(self, id: str) -> dict[str, Any]:
+    def read(self, id: str) -> MandatesWholeMandate:
         """Read a mandate: clauses, limits, progress, lock and the newest steps.
 
         GET /mandate-wallet/mandates/{id}; credential: key or owner.
         """
-        return self._send("GET", "/mandate-wallet/mandates/{id}", "key or owner", {"id": id})
+        return cast("MandatesWholeMandate", self._send("GET", "/mandate-wallet/mandates/{id}", "key or owner", {"id": id}))
 
-    def steps(self, id: str, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
+    def steps(self, id: str, *, cursor: str | None = None, limit: int | None = None) -> MandatesRecordSteps:
         """Page through the record of steps.
 
         GET /mandate-wallet/mandates/{id}/steps; credential: key or owner.
         """
-        return self._send("GET", "/mandate-wallet/mandates/{id}/steps", "key or owner", {"id": id} | given(cursor=cursor, limit=limit))
+        return cast(
+            "MandatesRecordSteps",
+            self._send("GET", "/mandate-wallet/mandates/{id}/steps", "key or owner", {"id": id} | given(cursor=cursor, limit=limit)),
+        )
 
-    def ledger(self, id: str, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
+    def ledger(self, id: str, *, cursor: str | None = None, limit: int | None = None) -> MandatesLedgerEvents:
         """Page through the raw ledger.
 
         GET /mandate-wallet/mandates/{id}/ledger; credential: key or owner.
         """
-        return self._send("GET", "/mandate-wallet/mandates/{id}/ledger", "key or owner", {"id": id} | given(cursor=cursor, limit=limit))
+        return cast(
+            "MandatesLedgerEvents",
+            self._send("GET", "/mandate-wallet/mandates/{id}/ledger", "key or owner", {"id": id} | given(cursor=cursor, limit=limit)),
+        )
 
     def record(self, id: str) -> dict[str, Any]:
         """Download the whole record as canonical JSON lines with row hashes, to verify it against the chain.
@@ -1184,18 +2208,21 @@ class MandatesCalls(Calls):
         payload: Mapping[str, Any] | None = None,
         detail: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> MandatesEventStored:
         """Report what you did, with the chain call's tx_hash; a rule break is stored and flagged.
 
         POST /mandate-wallet/mandates/{id}/events; credential: key.
         """
-        return self._send(
-            "POST",
-            "/mandate-wallet/mandates/{id}/events",
-            "key",
-            {"id": id, "kind": kind} | given(amount_usdc=amount_usdc, tx_hash=tx_hash, why=why, payload=payload, detail=detail),
-            idempotent=True,
-            idempotency_key=idempotency_key,
+        return cast(
+            "MandatesEventStored",
+            self._send(
+                "POST",
+                "/mandate-wallet/mandates/{id}/events",
+                "key",
+                {"id": id, "kind": kind} | given(amount_usdc=amount_usdc, tx_hash=tx_hash, why=why, payload=payload, detail=detail),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
         )
 
     def report_refusal(
@@ -1206,18 +2233,21 @@ class MandatesCalls(Calls):
         tx_hash: str | None = None,
         amount_usdc: str | None = None,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> MandatesRefusalStored:
         """Report an attempt that was refused.
 
         POST /mandate-wallet/mandates/{id}/refusals; credential: key.
         """
-        return self._send(
-            "POST",
-            "/mandate-wallet/mandates/{id}/refusals",
-            "key",
-            {"id": id, "reason": reason} | given(tx_hash=tx_hash, amount_usdc=amount_usdc),
-            idempotent=True,
-            idempotency_key=idempotency_key,
+        return cast(
+            "MandatesRefusalStored",
+            self._send(
+                "POST",
+                "/mandate-wallet/mandates/{id}/refusals",
+                "key",
+                {"id": id, "reason": reason} | given(tx_hash=tx_hash, amount_usdc=amount_usdc),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
         )
 
     def execute_call(
@@ -1233,76 +2263,95 @@ class MandatesCalls(Calls):
         args: Sequence[Any] | None = None,
         data: str | None = None,
         dry_run: bool | None = None,
-    ) -> dict[str, Any]:
+    ) -> MandatesExecuteBuilt:
         """Build the vault's execute call and check it; nothing is sent.
 
         POST /mandate-wallet/mandates/{id}/execute-call; credential: key.
         """
-        return self._send(
-            "POST",
-            "/mandate-wallet/mandates/{id}/execute-call",
-            "key",
-            {"id": id, "amount_usdc": amount_usdc}
-            | given(
-                target=target, resource=resource, pay_to=pay_to, function=function, selector=selector, args=args, data=data, dry_run=dry_run
+        return cast(
+            "MandatesExecuteBuilt",
+            self._send(
+                "POST",
+                "/mandate-wallet/mandates/{id}/execute-call",
+                "key",
+                {"id": id, "amount_usdc": amount_usdc}
+                | given(
+                    target=target,
+                    resource=resource,
+                    pay_to=pay_to,
+                    function=function,
+                    selector=selector,
+                    args=args,
+                    data=data,
+                    dry_run=dry_run,
+                ),
             ),
         )
 
-    def unwind_call(self, id: str, *, position_id: str | None = None, adapter: str | None = None) -> dict[str, Any]:
+    def unwind_call(self, id: str, *, position_id: str | None = None, adapter: str | None = None) -> MandatesUnwindBuilt:
         """Build the vault's unwind call and check it; nothing is sent.
 
         POST /mandate-wallet/mandates/{id}/unwind-call; credential: key or owner.
         """
-        return self._send(
-            "POST",
-            "/mandate-wallet/mandates/{id}/unwind-call",
-            "key or owner",
-            {"id": id} | given(position_id=position_id, adapter=adapter),
+        return cast(
+            "MandatesUnwindBuilt",
+            self._send(
+                "POST",
+                "/mandate-wallet/mandates/{id}/unwind-call",
+                "key or owner",
+                {"id": id} | given(position_id=position_id, adapter=adapter),
+            ),
         )
 
-    def stop(self, id: str, *, idempotency_key: str | None = None) -> dict[str, Any]:
+    def stop(self, id: str, *, idempotency_key: str | None = None) -> MandatesMandateEnd:
         """Stop your mandate.
 
         POST /mandate-wallet/mandates/{id}/stop; credential: key or owner.
         """
-        return self._send(
-            "POST", "/mandate-wallet/mandates/{id}/stop", "key or owner", {"id": id}, idempotent=True, idempotency_key=idempotency_key
+        return cast(
+            "MandatesMandateEnd",
+            self._send(
+                "POST", "/mandate-wallet/mandates/{id}/stop", "key or owner", {"id": id}, idempotent=True, idempotency_key=idempotency_key
+            ),
         )
 
-    def stop_call(self, id: str) -> dict[str, Any]:
+    def stop_call(self, id: str) -> MandatesStopCall:
         """Build the owner's stop call.
 
         GET /mandate-wallet/mandates/{id}/stop-call; credential: owner.
         """
-        return self._send("GET", "/mandate-wallet/mandates/{id}/stop-call", "owner", {"id": id})
+        return cast("MandatesStopCall", self._send("GET", "/mandate-wallet/mandates/{id}/stop-call", "owner", {"id": id}))
 
-    def close_all_plan(self, id: str) -> dict[str, Any]:
+    def close_all_plan(self, id: str) -> MandatesCloseAllPlan:
         """Read the steps that end a mandate.
 
         GET /mandate-wallet/mandates/{id}/close-all-plan; credential: owner.
         """
-        return self._send("GET", "/mandate-wallet/mandates/{id}/close-all-plan", "owner", {"id": id})
+        return cast("MandatesCloseAllPlan", self._send("GET", "/mandate-wallet/mandates/{id}/close-all-plan", "owner", {"id": id}))
 
-    def statement(self, id: str, *, week: str | None = None, format: Literal["json", "csv", "pdf"] | None = None) -> dict[str, Any]:
+    def statement(self, id: str, *, week: str | None = None, format: Literal["json", "csv", "pdf"] | None = None) -> MandatesStatement:
         """Read a week's statement, or download it as CSV or PDF (format).
 
         GET /mandate-wallet/mandates/{id}/statement; credential: owner.
         """
-        return self._send("GET", "/mandate-wallet/mandates/{id}/statement", "owner", {"id": id} | given(week=week, format=format))
+        return cast(
+            "MandatesStatement",
+            self._send("GET", "/mandate-wallet/mandates/{id}/statement", "owner", {"id": id} | given(week=week, format=format)),
+        )
 
-    def alerts(self, *, cursor: str | None = None, limit: int | None = None) -> dict[str, Any]:
+    def alerts(self, *, cursor: str | None = None, limit: int | None = None) -> MandatesAlerts:
         """Read alerts: keeper or roles changed, public stop off, an agent recovered or a wallet linked to it.
 
         GET /mandate-wallet/me/alerts; credential: owner.
         """
-        return self._send("GET", "/mandate-wallet/me/alerts", "owner", given(cursor=cursor, limit=limit))
+        return cast("MandatesAlerts", self._send("GET", "/mandate-wallet/me/alerts", "owner", given(cursor=cursor, limit=limit)))
 
-    def statement_all(self, *, week: str | None = None, format: Literal["json", "csv", "pdf"] | None = None) -> dict[str, Any]:
+    def statement_all(self, *, week: str | None = None, format: Literal["json", "csv", "pdf"] | None = None) -> MandatesAllStatements:
         """Read the week's statement of all mandates, or download it as CSV or PDF (format).
 
         GET /mandate-wallet/me/statement; credential: owner.
         """
-        return self._send("GET", "/mandate-wallet/me/statement", "owner", given(week=week, format=format))
+        return cast("MandatesAllStatements", self._send("GET", "/mandate-wallet/me/statement", "owner", given(week=week, format=format)))
 
 
 class PlaybooksCalls(Calls):

@@ -17,15 +17,15 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from api.client import Client, Refused, Wallet
 from api.client.money import usdc_e6, usdc_text
+from api.client.operations import MandatesExecuteBuilt, MandatesWholeMandate
 
 CAREFUL_GAS = 500_000  # given when a call is sent that may revert, since estimating it would refuse
 SEEN_WITHIN_S = 30
 POSITION = {"id": "unit", "name": "Test venue unit"}
-ROOM = ("per_action_max", "left_today", "left_total")
 
 
 @dataclass
@@ -63,7 +63,8 @@ class Loop:
         if units == 0:
             return
         read = self.agent.mandates.read(mandate_id)
-        cost = sum(usdc_e6(one["cost_usdc"]) for one in read["progress"]["positions"] if one["id"] == POSITION["id"])
+        costs = [one["cost_usdc"] for one in read["progress"]["positions"] if one["id"] == POSITION["id"]]
+        cost = sum(usdc_e6(one) for one in costs if one is not None)
         why = f"Done; what is left goes back under clause {_numbers(read, 'at_stop')}."
         moved = self._send(mandate_id, "sell", units, 0, why)
         if moved is not None and self._units(mandate_id) == 0:
@@ -71,15 +72,18 @@ class Loop:
 
     def stop(self, mandate_id: str) -> None:
         """Ask for the end and send the stop that the vault takes from its agent; only the owner can withdraw then."""
-        asked = self.agent.mandates.stop(mandate_id)
-        sent = self.wallet.send(asked["call"])
+        call = self.agent.mandates.stop(mandate_id)["call"]
+        if call is None:
+            print(f"{mandate_id} stopped: nothing of it is on a chain")
+            return
+        sent = self.wallet.send(call)
         print(f"{mandate_id} stopped: {sent['tx_hash']}")
 
-    def _affordable(self, read: dict[str, Any]) -> int:
+    def _affordable(self, read: MandatesWholeMandate) -> int:
         """USDC base units: the wish, held to each limit; 0 while one of them is unknown."""
         used = read["limits"]["used"]
-        left = [used[name]["value"] for name in ROOM]
-        return 0 if None in left else min(self.amount_usdc_e6, *(usdc_e6(value) for value in left))
+        left = [room["value"] for room in (used["per_action_max"], used["left_today"], used["left_total"])]
+        return min(self.amount_usdc_e6, *(0 if value is None else usdc_e6(value) for value in left))
 
     def _send(self, mandate_id: str, kind: str, argument: int, amount: int, why: str) -> int | None:
         """Build, look at the verdict, send, report. Answers the USDC base units that moved; None: none did."""
@@ -111,9 +115,9 @@ class Loop:
         """What the venue holds for the vault now, as the chain has it."""
         return int(self.agent.mandates.unwind_call(mandate_id, adapter=self.adapter)["units"] or 0)
 
-    def _report_refusal(self, mandate_id: str, call: dict[str, Any], amount: int, tx_hash: str) -> None:
+    def _report_refusal(self, mandate_id: str, call: MandatesExecuteBuilt, amount: int, tx_hash: str) -> None:
         """The reason is the one that the vault gave when it was asked; the block scan proves it on its own."""
-        reason = call["check"]["reason"]
+        reason = cast("Any", call["check"]["reason"])  # the service says so where it is none that a report takes
         self.agent.mandates.report_refusal(
             mandate_id, reason=reason, tx_hash=tx_hash, amount_usdc=usdc_text(amount), idempotency_key=f"no-{tx_hash[2:34]}"
         )
@@ -130,7 +134,7 @@ class Loop:
         raise TimeoutError(f"{tx_hash} is not in the record after {SEEN_WITHIN_S} s; look at GET /health/ready")
 
 
-def _numbers(read: dict[str, Any], *keys: str) -> str:
+def _numbers(read: MandatesWholeMandate, *keys: str) -> str:
     """The numbers of the clauses that an action rests on; reports cite them."""
     return " and ".join(str(clause["n"]) for clause in read["clauses"] if clause["key"] in keys)
 

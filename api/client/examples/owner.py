@@ -54,8 +54,9 @@ def give_mandate(owner: Client, wallet: Wallet, agent_id: str, **changes: Any) -
     """Draft, sign, deploy and fund a mandate that names the agent; answers its id when the vault holds the budget."""
     mandate_id = str(owner.mandates.create(**{**DRAFT, "agent_id": agent_id, **changes})["mandate"]["public_id"])
     owner.sign_terms(mandate_id, wallet.account)
-    offered = owner.mandates.deploy_call(mandate_id, fund="authorization")
-    authorization = sign_typed_data(wallet.account, offered["typed_data"])
+    document = owner.mandates.deploy_call(mandate_id, fund="authorization")["typed_data"]
+    assert document is not None, "fund=authorization offers a document to sign"
+    authorization = sign_typed_data(wallet.account, document)
     wallet.send(owner.mandates.deploy_call(mandate_id, fund="authorization", authorization_signature=authorization))
     ends = time.monotonic() + WORKING_WITHIN_S
     while owner.mandates.read(mandate_id)["mandate"]["status"] != "working":

@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from api.areas.mandates.answers import Ended, ExecuteBuilt, OneMandate
-from api.areas.mandates.schemas import ExecuteCall, MandatePath
+from api.areas.mandates.schemas.answers import ExecuteBuilt, MandateEnd, OneMandate
+from api.areas.mandates.schemas.commands import ExecuteCall, MandatePath
 from api.areas.mandates.service.access import held_by_locked, is_on_board, named_to, not_found
 from api.areas.mandates.service.current import Current, current_by, current_of
 from api.areas.mandates.service.drafts import require_accepting
@@ -53,7 +53,7 @@ def accept(call: WriteCall, caller: AgentCaller, command: MandatePath) -> Answer
     require_accepting(call, caller.account_id)
     mandate.agent_id, mandate.accepted_at = caller.account_id, mandate.accepted_at or call.now
     call.db.flush()
-    return Answer({"mandate": mandate_view(call, mandate)})
+    return Answer(OneMandate(mandate=mandate_view(call, mandate)))
 
 
 def _require_acceptable(mandate: Mandate) -> None:
@@ -103,7 +103,7 @@ def execute_call(call: WriteCall, caller: AgentCaller, command: ExecuteCall) -> 
     shown: dict[str, Any] = {"vault_address": vault, "target": inner.target, "amount_usdc": usdc_text(command.amount_usdc)}
     shown |= {} if paying is None else paying.shown
     shown |= {"gas": gas, "check": check | {"remaining": limits_view(standing)["used"]}}
-    return Answer(built(call, vault, calldata.execute(inner)) | shown | standing.reading.data_issue)
+    return Answer(ExecuteBuilt.model_validate(built(call, vault, calldata.execute(inner)) | shown | standing.reading.data_issue))
 
 
 def _inner(call: Call, caller: AgentCaller, standing: Standing, command: ExecuteCall) -> calldata.Call:
@@ -251,7 +251,7 @@ def _members(kind: str, values: list[Any]) -> list[Any]:
 # The end
 
 
-def stop(call: WriteCall, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[Ended]:
+def stop(call: WriteCall, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[MandateEnd]:
     """End the mandate: on paper at once, else by the calls that their sender sends. Nothing is said to have ended before the chain has it:
     a signature that is out can become a vault whatever the record knows, and `cancel_call` and `call` can each lose a race with it.
 
@@ -270,4 +270,4 @@ def stop(call: WriteCall, caller: AgentCaller | OwnerCaller, command: MandatePat
         mandate_ledger.append(call.db, mandate.id, stop_request_note(why=None, fact=uuid.uuid4().hex, now=call.now), call.now)
     else:
         stop_call, cancel_call = stop_call_of(call, mandate, current, by), cancel_terms_call(call, mandate, current)
-    return Answer({"status": mandate.status, "mandate": mandate_view(call, mandate), "call": stop_call, "cancel_call": cancel_call})
+    return Answer(MandateEnd(status=mandate.status, mandate=mandate_view(call, mandate), call=stop_call, cancel_call=cancel_call))

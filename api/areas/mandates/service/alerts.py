@@ -1,10 +1,9 @@
 """What an owner should know of besides the record of one mandate (docs/record.md#alerts)."""
 
 from collections.abc import Mapping
-from typing import Any
 
-from api.areas.mandates.answers import Alerts
-from api.areas.mandates.schemas import AlertsQuery
+from api.areas.mandates.schemas.answers import Alerts, AlertView
+from api.areas.mandates.schemas.commands import AlertsQuery
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call
 from api.kernel.pagination import page_of
@@ -52,24 +51,24 @@ def alerts(call: Call, caller: OwnerCaller, command: AlertsQuery) -> Answer[Aler
     page = page_of(call, "mandates.alerts", command)
     found = alerts_of_owner(call.db, caller.account_id, page.before, page.limit + 1)
     shown, next_cursor = page.cut(found, lambda alert: alert.id)
-    return Answer({"alerts": [_view(alert) for alert in shown], "next_cursor": next_cursor})
+    return Answer(Alerts(alerts=[_view(alert) for alert in shown], next_cursor=next_cursor))
 
 
-def _view(alert: OwnerAlert) -> dict[str, Any]:
-    return {
-        "id": alert.id,
-        "kind": alert.kind,
+def _view(alert: OwnerAlert) -> AlertView:
+    return AlertView(
+        id=alert.id,
+        kind=alert.kind,
         **_said(alert),
-        "mandate_id": alert.payload.get("mandate_id"),
-        "event": alert.payload.get("event"),
-        "args": alert.payload.get("args"),
-        "chain_id": alert.chain_id,
-        "tx_hash": _hex(alert.tx_hash),
-        "log_index": alert.log_index,
-        "block_number": alert.block_number,
-        "at": instant_text(alert.occurred_at),
-        "withdrawn_at": instant_text_or_none(alert.withdrawn_at),
-    }
+        mandate_id=alert.payload.get("mandate_id"),
+        event=alert.payload.get("event"),
+        args=alert.payload.get("args"),
+        chain_id=alert.chain_id,
+        tx_hash=_hex(alert.tx_hash),
+        log_index=alert.log_index,
+        block_number=alert.block_number,
+        at=instant_text(alert.occurred_at),
+        withdrawn_at=instant_text_or_none(alert.withdrawn_at),
+    )
 
 
 def _said(alert: OwnerAlert) -> Mapping[str, str | None]:

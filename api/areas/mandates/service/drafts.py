@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from api.areas.mandates.answers import Drafted
-from api.areas.mandates.schemas import AssignAgent, CreateDraft, DraftTerms, Propose, UpdateDraft
+from api.areas.mandates.schemas.answers import Drafted
+from api.areas.mandates.schemas.commands import AssignAgent, CreateDraft, DraftTerms, Propose, UpdateDraft
 from api.areas.mandates.service.access import agent_of_id, owned_locked
 from api.areas.mandates.service.policy import current_policy
 from api.areas.mandates.service.views import agent_notice, mandate_view, rules_of, targets_of
@@ -144,8 +144,8 @@ def assign(call: WriteCall, caller: OwnerCaller, command: AssignAgent) -> Answer
     return _answer(call, mandate, agent)
 
 
-def _answer(call: Call, mandate: Mandate, agent: Account | None, status: int = 200) -> Answer[Any]:
-    return Answer({"mandate": mandate_view(call, mandate), "notice": agent_notice(mandate, agent)}, status=status)
+def _answer(call: Call, mandate: Mandate, agent: Account | None, status: int = 200) -> Answer[Drafted]:
+    return Answer(Drafted(mandate=mandate_view(call, mandate), notice=agent_notice(mandate, agent)), status=status)
 
 
 def require_same_rules(targets: Sequence[Target], written: Sequence[Rule], now: Sequence[Rule]) -> None:

@@ -12,8 +12,8 @@ whatever is true (to stop, to remove the agent) is built even when the chain can
 
 from typing import Any
 
-from api.areas.mandates.answers import AgentCall, DeployCall, DepositCall, StopCall, WithdrawCall
-from api.areas.mandates.schemas import DeployQuery, DepositQuery, MandatePath, SetAgentQuery, WithdrawQuery
+from api.areas.mandates.schemas.answers import AgentCall, DeployCall, DepositCall, StopCall, WithdrawCall
+from api.areas.mandates.schemas.commands import DeployQuery, DepositQuery, MandatePath, SetAgentQuery, WithdrawQuery
 from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.current import Current, current_of
 from api.areas.mandates.service.views import digest_of, is_paper, rules_of, signature_of, terms_of
@@ -82,10 +82,10 @@ def deploy_call(call: Call, caller: OwnerCaller, command: DeployQuery) -> Answer
     vault = current.vault or call.deps.chain.predict_vault(digest_of(mandate))
     shown = {"vault_address": vault, "digest": digest_of(mandate), "fund": command.fund} | current.data_issue
     if command.fund == "approve":
-        return Answer(_approved(call, mandate, vault) | shown)
+        return Answer(DeployCall.model_validate(_approved(call, mandate, vault) | shown))
     if command.fund == "authorization":
-        return Answer(_authorized(call, mandate, vault, command.authorization_signature) | shown)
-    return Answer(_creation(call, mandate, calldata.NO_FUNDING) | shown)
+        return Answer(DeployCall.model_validate(_authorized(call, mandate, vault, command.authorization_signature) | shown))
+    return Answer(DeployCall.model_validate(_creation(call, mandate, calldata.NO_FUNDING) | shown))
 
 
 def _require_signed(call: Call, mandate: Mandate) -> Current:
@@ -135,7 +135,8 @@ def deposit_call(call: Call, caller: OwnerCaller, command: DepositQuery) -> Answ
     vault = current.vault
     if vault is None:
         what = "There is no vault yet: deploy-call makes it, and can fund it in the same transaction."
-        return Answer(nothing_to_send(call, None, "no_vault", what) | {"calls": [], "vault_address": None} | current.data_issue)
+        nothing = nothing_to_send(call, None, "no_vault", what) | {"calls": [], "vault_address": None}
+        return Answer(DepositCall.model_validate(nothing | current.data_issue))
     missing = terms_of(mandate).budget_usdc - current.state.deposited_usdc_e6
     if command.amount_usdc > missing:
         raise InvalidNumberError("amount_usdc", usdc_text(command.amount_usdc), f"the vault takes at most {usdc_text(missing)} more")
@@ -143,7 +144,7 @@ def deposit_call(call: Call, caller: OwnerCaller, command: DepositQuery) -> Answ
         built(call, call.deps.contracts["usdc"], calldata.approve(vault, command.amount_usdc)),
         built(call, vault, calldata.deposit(command.amount_usdc)),
     ]
-    return Answer(calls[1] | {"calls": calls, "vault_address": vault} | current.data_issue)
+    return Answer(DepositCall.model_validate(calls[1] | {"calls": calls, "vault_address": vault} | current.data_issue))
 
 
 def cancel_terms_call(call: Call, mandate: Mandate, current: Current) -> dict[str, Any] | None:
@@ -161,7 +162,7 @@ def set_agent_call(call: Call, caller: OwnerCaller, command: SetAgentQuery) -> A
     """Without agent_wallet: remove the agent, which pauses. With it: set the agent, which resumes, until the end date."""
     mandate = owned(call, caller, command.id)
     current = current_of(call, mandate)
-    return Answer(_agent_call(call, mandate, current, command.agent_wallet) | current.data_issue)
+    return Answer(AgentCall.model_validate(_agent_call(call, mandate, current, command.agent_wallet) | current.data_issue))
 
 
 def _agent_call(call: Call, mandate: Mandate, current: Current, wallet: str | None) -> dict[str, Any]:
@@ -191,7 +192,8 @@ def stop_call(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[S
     mandate = owned(call, caller, command.id)
     current = current_of(call, mandate)
     cancel = cancel_terms_call(call, mandate, current)
-    return Answer(stop_call_of(call, mandate, current, StoppedBy.OWNER) | ({} if cancel is None else {"cancel_call": cancel}))
+    stop = stop_call_of(call, mandate, current, StoppedBy.OWNER)
+    return Answer(StopCall.model_validate(stop | ({} if cancel is None else {"cancel_call": cancel})))
 
 
 def stop_call_of(call: Call, mandate: Mandate, current: Current, by: StoppedBy) -> dict[str, Any]:
@@ -229,12 +231,12 @@ def withdraw_call(call: Call, caller: OwnerCaller, command: WithdrawQuery) -> An
     if current.vault is None or not lock.withdrawable:
         until = None if lock.until is None else utc_text(lock.until)
         nothing = nothing_to_send(call, current.vault, str(lock.reason), lock.message, until)
-        return Answer(nothing | {"amount_usdc": None} | current.data_issue)
+        return Answer(WithdrawCall.model_validate(nothing | {"amount_usdc": None} | current.data_issue))
     most, source = withdrawable_now(call, current.vault, mandate, current)
     if most == 0:  # withdrawn already, and not in the record yet
         what = "The vault holds nothing that could be withdrawn now."
         nothing = nothing_to_send(call, current.vault, LockReason.NOTHING_LEFT.value, what)
-        return Answer(nothing | {"amount_usdc": None} | current.data_issue)
+        return Answer(WithdrawCall.model_validate(nothing | {"amount_usdc": None} | current.data_issue))
     amount = most if command.amount_usdc is None else command.amount_usdc
     if amount > most:
         raise InvalidNumberError("amount_usdc", usdc_text(amount), f"at most {usdc_text(most)} can be withdrawn now")
@@ -242,7 +244,7 @@ def withdraw_call(call: Call, caller: OwnerCaller, command: WithdrawQuery) -> An
     _require_other_than_vault("to", to, current.vault)
     sent = built(call, current.vault, calldata.withdraw(call.deps.contracts["usdc"], to, amount))
     said = {"amount_usdc": usdc_text(amount), "source": source, "what_happens": f"{usdc_text(amount)} USDC go to {to}."}
-    return Answer(sent | said | {"reason": None, "locked_until": None} | current.data_issue)
+    return Answer(WithdrawCall.model_validate(sent | said | {"reason": None, "locked_until": None} | current.data_issue))
 
 
 def _require_other_than_vault(field: str, address: str, vault: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from eth_utils.crypto import keccak
 
-from api.areas.mandates.schemas import ExecuteCall
+from api.areas.mandates.schemas.commands import ExecuteCall
 from api.areas.mandates.service.key_limits import Mined, keep_signed, require_within_key_limits
 from api.areas.mandates.service.limits_now import Standing, refusals_left
 from api.kernel.caller import AgentCaller

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from api.areas.mandates.answers import Policy
-from api.areas.mandates.schemas import AgentPath, ReplacePolicy
+from api.areas.mandates.schemas.answers import Policy, PolicyChange
+from api.areas.mandates.schemas.commands import AgentPath, ReplacePolicy
 from api.areas.mandates.service.access import agent_of_id
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
@@ -23,7 +23,7 @@ def read(call: Call, caller: AgentCaller | OwnerCaller, command: AgentPath) -> A
     """The policy with its last changes. An agent reads its own, an owner those of the owner's agents."""
     agent = agent_of_id(call, command.id)
     _require_own(caller, agent)
-    return Answer(_answer(call, agent))
+    return Answer(_shown(call, agent))
 
 
 def replace(call: WriteCall, caller: OwnerCaller, command: ReplacePolicy) -> Answer[Policy]:
@@ -36,7 +36,7 @@ def replace(call: WriteCall, caller: OwnerCaller, command: ReplacePolicy) -> Ans
     if changes:
         policies.log_change(call.db, agent.id, changes, call.now)
         call.db.flush()
-    return Answer(_answer(call, agent))
+    return Answer(_shown(call, agent))
 
 
 def current_policy(call: Call, agent_id: int) -> Mapping[str, Any]:
@@ -77,7 +77,7 @@ def _ratio(value_e6: int | None) -> str | None:
     return usdc_text_or_none(value_e6)
 
 
-def _answer(call: Call, agent: Account) -> dict[str, Any]:
+def _shown(call: Call, agent: Account) -> Policy:
     changes = policies.newest_changes(call.db, agent.id, CHANGES_SHOWN)
-    log = [{"at": instant_text(change.at), "changes": change.changes} for change in changes]
-    return {"agent_id": str(agent.id), **current_policy(call, agent.id), "policy_changelog": log}
+    log = [PolicyChange(at=instant_text(change.at), changes=change.changes) for change in changes]
+    return Policy(agent_id=str(agent.id), **current_policy(call, agent.id), policy_changelog=log)

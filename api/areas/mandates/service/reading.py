@@ -1,9 +1,21 @@
 """Reads: one mandate whole, lists, the record in steps and as the raw ledger (docs/rules.md#the-record-of-a-mandate)."""
 
+from collections.abc import Collection
 from typing import Any
 
-from api.areas.mandates.answers import Approvals, Events, Mandates, Offers, OpenBoard, OwnStatus, Steps, WholeMandate
-from api.areas.mandates.schemas import BoardQuery, ListQuery, MandatePath, OffersQuery, PageQuery
+from api.areas.mandates.schemas.answers import (
+    Approvals,
+    CardedMandate,
+    LedgerEvents,
+    MandateList,
+    Offers,
+    OpenBoard,
+    OwnStatus,
+    RecordSteps,
+    WholeMandate,
+)
+from api.areas.mandates.schemas.commands import BoardQuery, ListQuery, MandatePath, OffersQuery, PageQuery
+from api.areas.mandates.schemas.record import Approval
 from api.areas.mandates.service.access import readable_by
 from api.areas.mandates.service.current import Current, current_by
 from api.areas.mandates.service.limits_now import Standing, limits_view, standing_of
@@ -25,7 +37,7 @@ from api.areas.mandates.service.views import (
 )
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, Lines, NoInput, Refusal
-from api.kernel.pagination import Page, page_of
+from api.kernel.pagination import page_of
 from core.chain.abi import signatures_by_selector
 from core.chain.signatures import recovered_address
 from core.hexes import address_or_none
@@ -62,17 +74,17 @@ def read(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) ->
     steps, next_cursor = _steps(call, mandate, PageQuery(id=command.id))
     progress = _progress(call, standing, current)
     return Answer(
-        {
-            "mandate": mandate_view(call, mandate, standing.reading, current.seen),
+        WholeMandate(
+            mandate=mandate_view(call, mandate, standing.reading, current.seen),
             **_card(call, mandate, vault_agent(mandate, current.state, is_known=current.unseen is None)),
-            "terms_status": _terms_status(call, mandate),
-            "limits": limits_view(standing),
-            "progress": progress,
-            "fees": progress["fees"],
-            "steps": steps,
-            "next_cursor": next_cursor,
+            terms_status=_terms_status(call, mandate),
+            limits=limits_view(standing),
+            progress=progress,
+            fees=progress["fees"],
+            steps=steps,
+            next_cursor=next_cursor,
             **_locks(standing, current),
-        }
+        )
     )
 
 
@@ -154,10 +166,10 @@ def _locks(standing: Standing, current: Current) -> dict[str, Any]:
 # The record
 
 
-def steps(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer[Steps]:
+def steps(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer[RecordSteps]:
     mandate = readable_by(call, caller, command.id)
     page, next_cursor = _steps(call, mandate, command)
-    return Answer({"steps": page, "next_cursor": next_cursor} | reading_of(call, mandate).data_issue)
+    return Answer(RecordSteps(steps=page, next_cursor=next_cursor, **reading_of(call, mandate).data_issue))
 
 
 def _steps(call: Call, mandate: Mandate, command: PageQuery) -> tuple[list[dict[str, Any]], str | None]:
@@ -168,20 +180,21 @@ def _steps(call: Call, mandate: Mandate, command: PageQuery) -> tuple[list[dict[
     return [*pinned, *steps], None if place is None else page.cursor(place)
 
 
-def ledger(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer[Events]:
+def ledger(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer[LedgerEvents]:
     """The raw book, newest first, reversed rows and reversals included."""
     mandate = readable_by(call, caller, command.id)
     page = page_of(call, "mandates.ledger", command)
     rows = mandate_rows.ledger_rows_before(call.db, mandate.id, page.before, page.limit + 1)
     shown, next_cursor = page.cut(rows, lambda row: row.seq)
-    return Answer({"events": [event_view(row) for row in shown], "next_cursor": next_cursor} | reading_of(call, mandate).data_issue)
+    events = [event_view(row) for row in shown]
+    return Answer(LedgerEvents(events=events, next_cursor=next_cursor, **reading_of(call, mandate).data_issue))
 
 
 def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[Lines]:
     """The whole book to be verified by anyone, as a stream of canonical JSON lines: the terms, each row, the head (docs/verify.md)."""
     mandate = readable_by(call, caller, command.id)
     found = mandate_record.opening(call.db, mandate, call.deps.contracts["factory"])
-    return Answer({}, lines=mandate_record.chunks(call.deps.database, found))
+    return Answer(Lines(), lines=mandate_record.chunks(call.deps.database, found))
 
 
 def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[Approvals]:
@@ -190,27 +203,29 @@ def approvals(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePat
     rows = above_asking_line(call, mandate, APPROVALS_SHOWN)
     status = consent_status(Status(mandate.status))
     items = [
-        {
-            "id": row.seq,
-            "status": status,
-            "amount_usdc": usdc_text_or_none(row.amount_usdc_e6),
-            "tx_hash": row.tx_hash,
-            "at": instant_text(row.occurred_at),
-        }
+        Approval(
+            id=row.seq,
+            status=status,
+            amount_usdc=usdc_text_or_none(row.amount_usdc_e6),
+            tx_hash=row.tx_hash,
+            at=instant_text(row.occurred_at),
+        )
         for row in rows
     ]
-    return Answer({"items": items} | reading_of(call, mandate).data_issue)
+    return Answer(Approvals(items=items, **reading_of(call, mandate).data_issue))
 
 
 # Lists
 
 
-def list_own(call: Call, caller: AgentCaller | OwnerCaller, command: ListQuery) -> Answer[Mandates]:
+def list_own(call: Call, caller: AgentCaller | OwnerCaller, command: ListQuery) -> Answer[MandateList]:
     statuses = None if command.status is None else (command.status,)
     of_caller = mandates.mandates_of_owner if isinstance(caller, OwnerCaller) else mandates.mandates_of_agent
     page = page_of(call, "mandates.list", command)
     found = of_caller(call.db, caller.account_id, statuses, page.before, page.limit + 1)
-    return Answer(_shown(call, page, found, "mandates", with_card=False))
+    shown, next_cursor = page.cut(found, lambda one: one.id)
+    readings = readings_of(call, shown)
+    return Answer(MandateList(mandates=[mandate_view(call, one, readings[one.id]) for one in shown], next_cursor=next_cursor))
 
 
 def offers(call: Call, caller: AgentCaller, command: OffersQuery) -> Answer[Offers]:
@@ -219,21 +234,21 @@ def offers(call: Call, caller: AgentCaller, command: OffersQuery) -> Answer[Offe
         raise Refusal("not_owner", f"These are the offers of agent {command.id}; read your own.")
     page = page_of(call, "mandates.offers", command)
     found = mandates.offers_of_agent(call.db, caller.account_id, call.now, page.before, page.limit + 1)
-    return Answer(_shown(call, page, found, "offers", with_card=True))
+    shown, next_cursor = page.cut(found, lambda one: one.id)
+    return Answer(Offers(offers=_carded(call, shown), next_cursor=next_cursor))
 
 
 def board(call: Call, caller: Nobody, command: BoardQuery) -> Answer[OpenBoard]:
     """Mandates that any agent may accept."""
     page = page_of(call, "mandates.board", command)
     found = mandates.open_board(call.db, call.now, page.before, page.limit + 1)
-    return Answer(_shown(call, page, found, "mandates", with_card=True))
-
-
-def _shown(call: Call, page: Page, found: list[Mandate], name: str, *, with_card: bool) -> dict[str, Any]:
     shown, next_cursor = page.cut(found, lambda one: one.id)
+    return Answer(OpenBoard(mandates=_carded(call, shown), next_cursor=next_cursor))
+
+
+def _carded(call: Call, shown: Collection[Mandate]) -> list[CardedMandate]:
     readings = readings_of(call, shown)
-    items = [mandate_view(call, one, readings[one.id]) | (_card_by(call, one, readings[one.id]) if with_card else {}) for one in shown]
-    return {name: items, "next_cursor": next_cursor}
+    return [CardedMandate(**mandate_view(call, one, readings[one.id]), **_card_by(call, one, readings[one.id])) for one in shown]
 
 
 def _card_by(call: Call, mandate: Mandate, reading: Reading[MandateState]) -> dict[str, Any]:
@@ -259,13 +274,13 @@ def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnStatus]:
         ]
     )
     return Answer(
-        {
-            "agent_id": str(caller.account_id),
-            "name": caller.name,
-            "wallet_address": caller.wallet_address,
-            "is_owned": caller.owner_id is not None,
-            "scopes": None if caller.scopes is None else list(caller.scopes),
-            "accepts_mandates": current_policy(call, caller.account_id)["accepts_mandates"],
-            "agent_status": status,
-        }
+        OwnStatus(
+            agent_id=str(caller.account_id),
+            name=caller.name,
+            wallet_address=caller.wallet_address,
+            is_owned=caller.owner_id is not None,
+            scopes=None if caller.scopes is None else list(caller.scopes),
+            accepts_mandates=current_policy(call, caller.account_id)["accepts_mandates"],
+            agent_status=status,
+        )
     )

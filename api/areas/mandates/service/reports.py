@@ -3,8 +3,9 @@
 import uuid
 from typing import Any
 
-from api.areas.mandates.answers import EventStored, RefusalStored
-from api.areas.mandates.schemas import ReportEvent, ReportRefusal
+from api.areas.mandates.schemas.answers import EventStored, RefusalStored
+from api.areas.mandates.schemas.commands import ReportEvent, ReportRefusal
+from api.areas.mandates.schemas.record import LedgerEvent
 from api.areas.mandates.service.access import named_to, named_to_locked
 from api.areas.mandates.service.limits_now import Standing, allowed_addresses, refusals_left, standing_of
 from api.areas.mandates.service.views import is_paper, vault_of
@@ -30,22 +31,22 @@ UNSEEN_NOTICE = (
 )
 
 
-def event_view(row: LedgerRow) -> dict[str, Any]:
+def event_view(row: LedgerRow) -> LedgerEvent:
     """A row of the book as the API shows it. `id` is the row's number in its mandate's book."""
-    return {
-        "id": row.seq,
-        "kind": row.kind.value,
-        "amount_usdc": usdc_text_or_none(row.amount_usdc_e6),
-        "tx_hash": row.tx_hash,
-        "chain_id": row.chain_id,
-        "block_number": row.block_number,
-        "log_index": row.log_index,
-        "payload": row.payload,
-        "reported_by": row.reported_by.value,
-        "occurred_at": instant_text(row.occurred_at),
-        "created_at": instant_text(row.created_at),
-        "row_hash": row.row_hash,
-    }
+    return LedgerEvent(
+        id=row.seq,
+        kind=row.kind,
+        amount_usdc=usdc_text_or_none(row.amount_usdc_e6),
+        tx_hash=row.tx_hash,
+        chain_id=row.chain_id,
+        block_number=row.block_number,
+        log_index=row.log_index,
+        payload=row.payload,
+        reported_by=row.reported_by,
+        occurred_at=instant_text(row.occurred_at),
+        created_at=instant_text(row.created_at),
+        row_hash=row.row_hash,
+    )
 
 
 # Events
@@ -119,13 +120,19 @@ def _judgement(standing: Standing) -> Judgement:
     )
 
 
-def _stored(standing: Standing, row: LedgerRow, violation: Violation | None, notice: str | None) -> Answer[Any]:
+def _stored(standing: Standing, row: LedgerRow, violation: Violation | None, notice: str | None) -> Answer[EventStored]:
     codes = [] if violation is None else list(violation.codes)
-    body: dict[str, Any] = {"mandate_id": standing.mandate.public_id, "recorded": True, "violation": bool(codes), "codes": codes}
-    body |= standing.reading.data_issue | ({} if notice is None else {"notice": notice})
-    if violation is not None:
-        body["violation_detail"] = {"codes": codes, "detail": dict(violation.detail)}
-    return Answer(body | {"event": event_view(row)}, status=202 if codes else 200)
+    stored = EventStored(
+        mandate_id=standing.mandate.public_id,
+        recorded=True,
+        violation=bool(codes),
+        codes=codes,
+        **({} if violation is None else {"violation_detail": violation.as_json()}),
+        **({} if notice is None else {"notice": notice}),
+        event=event_view(row),
+        **standing.reading.data_issue,
+    )
+    return Answer(stored, status=202 if codes else 200)
 
 
 def _refused_after_stop(call: WriteCall, mandate: Mandate, command: ReportEvent, kind: Kind) -> Refusal:
@@ -183,6 +190,6 @@ def _require_reports_left(call: Call, mandate: Mandate) -> None:
         )
 
 
-def _refusal_answer(mandate: Mandate, row: LedgerRow, *, is_new: bool) -> Answer[Any]:
+def _refusal_answer(mandate: Mandate, row: LedgerRow, *, is_new: bool) -> Answer[RefusalStored]:
     shown = row.payload["refusal"]
-    return Answer({"mandate_id": mandate.public_id, "recorded": True, "is_new": is_new, "refusal": shown, "event": event_view(row)})
+    return Answer(RefusalStored(mandate_id=mandate.public_id, recorded=True, is_new=is_new, refusal=shown, event=event_view(row)))

@@ -1,7 +1,7 @@
 """Terms, their signature, and calling a mandate off before it has a vault (docs/owners.md#before-there-is-a-vault)."""
 
-from api.areas.mandates.answers import Ended, OneMandate, Terms
-from api.areas.mandates.schemas import MandatePath, SignTerms
+from api.areas.mandates.schemas.answers import MandateEnd, OneMandate, Terms
+from api.areas.mandates.schemas.commands import MandatePath, SignTerms
 from api.areas.mandates.service.access import owned, owned_locked
 from api.areas.mandates.service.current import current_of
 from api.areas.mandates.service.owner_calls import cancel_terms_call, stop_call_of
@@ -29,17 +29,17 @@ def terms(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[Terms
     document = terms_of(mandate)
     signed = terms_typed_data(document, call.deps.contracts["factory"], mandate.chain_id, mandate.terms_version)
     return Answer(
-        {
-            "id": mandate.public_id,
-            "version": mandate.terms_version,
-            "digest": digest_of(mandate),
-            "terms": terms_to_json(document),
-            "typed_data": signed,
-            "typed_data_parts": typed_data_parts(signed),
-            "rules": rules_to_json(rules_of(mandate)),
-            "guard_targets": mandate.guard_targets,
-            "notice": agent_notice(mandate, agent) if mandate.signature is None else None,
-        }
+        Terms(
+            id=mandate.public_id,
+            version=mandate.terms_version,
+            digest=digest_of(mandate),
+            terms=terms_to_json(document),
+            typed_data=signed,
+            typed_data_parts=typed_data_parts(signed),
+            rules=rules_to_json(rules_of(mandate)),
+            guard_targets=mandate.guard_targets,
+            notice=agent_notice(mandate, agent) if mandate.signature is None else None,
+        )
     )
 
 
@@ -60,10 +60,10 @@ def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer[One
     call.db.flush()
     rows = signed_rows(mandate_facts(mandate), terms_digest=digest_of(mandate), version=mandate.terms_version, now=call.now)
     mandate_ledger.append_many(call.db, mandate.id, rows, call.now)
-    return Answer({"mandate": mandate_view(call, mandate)})
+    return Answer(OneMandate(mandate=mandate_view(call, mandate)))
 
 
-def cancel(call: WriteCall, caller: OwnerCaller, command: MandatePath) -> Answer[Ended]:
+def cancel(call: WriteCall, caller: OwnerCaller, command: MandatePath) -> Answer[MandateEnd]:
     """Drop a draft at once. Of signed terms the answer has the calls that end them on chain, and nothing has ended before one is mined."""
     mandate = owned_locked(call, caller, command.id)
     current = current_of(call, mandate)
@@ -78,5 +78,5 @@ def cancel(call: WriteCall, caller: OwnerCaller, command: MandatePath) -> Answer
         call.db.flush()
     else:
         stop_call = stop_call_of(call, mandate, current, StoppedBy.OWNER)
-    answer = {"status": mandate.status, "mandate": mandate_view(call, mandate), "call": stop_call}
-    return Answer(answer | {"cancel_call": cancel_terms_call(call, mandate, current)})
+    cancel_call = cancel_terms_call(call, mandate, current)
+    return Answer(MandateEnd(status=mandate.status, mandate=mandate_view(call, mandate), call=stop_call, cancel_call=cancel_call))

@@ -5,10 +5,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from api.areas.mandates.answers import AllStatements, CloseAllPlan, Statement
 from api.areas.mandates.exports.figures import caution
 from api.areas.mandates.exports.files import exported, exported_all
-from api.areas.mandates.schemas import AllWeeksQuery, MandatePath, WeekQuery
+from api.areas.mandates.schemas.answers import AllStatements, CloseAllPlan, Statement
+from api.areas.mandates.schemas.calls import Batch
+from api.areas.mandates.schemas.commands import AllWeeksQuery, MandatePath, WeekQuery
 from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.current import Current, current_of
 from api.areas.mandates.service.owner_calls import built, cancel_terms_call, lock_now, stop_call_of, withdrawable_now
@@ -52,20 +53,22 @@ def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer[Sta
     found = statement_json(replace(statement, rows=tuple(whole), actions=pause_actions(controls)))
     if mandate.created_at >= week.end_at:
         found = unwritten_statement(found)
+    body = Statement.model_validate(found)
     if command.format == "json":
-        return Answer(found)
+        return Answer(body)
     head = "{}:{}".format(*mandate_record.head_of(call.db, mandate))
-    return Answer({}, file=lambda: exported(command.format, found, head, _caution(call, found["market_mode"])))
+    return Answer(body, file=lambda: exported(command.format, found, head, _caution(call, found["market_mode"])))
 
 
 def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> Answer[AllStatements]:
     """Every mandate of the owner that was signed before the week's end."""
     week = _week(command.week, call.now)
     whole = all_mandates_json(_weeks_of(call, _signed(call, caller, week.end_at), week), week, call.now)
+    body = AllStatements.model_validate(whole)
     if command.format == "json":
-        return Answer(whole)
+        return Answer(body)
     cautions = {mode: _caution(call, mode) for mode in whole["totals"]}
-    return Answer({}, file=lambda: exported_all(command.format, whole, cautions))
+    return Answer(body, file=lambda: exported_all(command.format, whole, cautions))
 
 
 def _signed(call: Call, caller: OwnerCaller, before: datetime) -> list[Mandate]:
@@ -148,7 +151,7 @@ def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[
     batch = None if positions is None or stop["data"] is None else _batch(call, caller, mandate, current, stop)
     answer = close_all_plan(plan)
     answer["steps"] = [step | {"call": _step_call(call, step)} for step in answer["steps"]]
-    return Answer({"mandate_id": mandate.public_id, **answer, "batch": batch} | current.data_issue)
+    return Answer(CloseAllPlan(mandate_id=mandate.public_id, **answer, batch=batch, **current.data_issue))
 
 
 def _step_call(call: Call, step: dict[str, Any]) -> dict[str, Any] | None:
@@ -156,7 +159,7 @@ def _step_call(call: Call, step: dict[str, Any]) -> dict[str, Any] | None:
     return None if step["data"] is None else built(call, step["to"], step["data"])
 
 
-def _batch(call: Call, caller: OwnerCaller, mandate: Mandate, current: Current, stop: dict[str, Any]) -> dict[str, Any] | None:
+def _batch(call: Call, caller: OwnerCaller, mandate: Mandate, current: Current, stop: dict[str, Any]) -> Batch | None:
     """The stop and the withdrawal of what the vault holds now, for a wallet that sends several calls as one; None: nothing to withdraw."""
     vault = current.vault
     amount = 0 if vault is None else withdrawable_now(call, vault, mandate, current)[0]
@@ -164,7 +167,7 @@ def _batch(call: Call, caller: OwnerCaller, mandate: Mandate, current: Current, 
         return None
     withdrawal = calldata.withdraw(call.deps.contracts["usdc"], caller.wallet_address, amount)
     calls = [built(call, stop["to"], stop["data"]), built(call, vault, withdrawal)]
-    return {"calls": calls, "atomic": True, "amount_usdc": usdc_text(amount), "what_happens": BATCH_HAPPENS}
+    return Batch(calls=calls, atomic=True, amount_usdc=usdc_text(amount), what_happens=BATCH_HAPPENS)
 
 
 def _positions(call: Call, mandate: Mandate, current: Current) -> AdapterPositions | None:

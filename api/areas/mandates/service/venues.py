@@ -9,8 +9,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from api.areas.mandates.answers import UnwindBuilt
-from api.areas.mandates.schemas import UnwindCall
+from api.areas.mandates.schemas.answers import UnwindBuilt
+from api.areas.mandates.schemas.commands import UnwindCall
 from api.areas.mandates.service.access import party_of
 from api.areas.mandates.service.current import Current, current_of
 from api.areas.mandates.service.limits_now import limits_view, standing_of
@@ -116,7 +116,8 @@ def unwind_call(call: Call, caller: AgentCaller | OwnerCaller, command: UnwindCa
     """
     mandate = party_of(call, caller, command.id)
     current = current_of(call, mandate).require_known()
-    return Answer(_unwind(call, mandate, current, _adapter_named(call, mandate, current.state, command)) | current.data_issue)
+    unwind = _unwind(call, mandate, current, _adapter_named(call, mandate, current.state, command))
+    return Answer(UnwindBuilt.model_validate(unwind | current.data_issue))
 
 
 def _unwind(call: Call, mandate: Mandate, current: Current, adapter: str | None) -> dict[str, Any]:

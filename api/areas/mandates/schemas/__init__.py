@@ -1,0 +1,1 @@
+"""What the mandate wallet takes (commands) and answers (answers, made of parts)."""

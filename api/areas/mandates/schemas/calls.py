@@ -1,0 +1,77 @@
+"""Calls that somebody signs and sends, and the steps of a plan that are made of them."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from api.areas.mandates.schemas.mandate import LedgerAnswer
+from api.areas.mandates.schemas.standing import UsedLimits
+from api.kernel.operation import AnswerBody
+
+
+class BuiltCall(LedgerAnswer):
+    """A call to sign and send. `data` null: there is none to send now, and `reason` and `what_happens` say why."""
+
+    to: str | None
+    data: str | None
+    value: int = Field(description="wei, always 0")
+    chain_id: int
+    reason: str | None = None
+    what_happens: str | None = None
+    locked_until: str | None = None
+
+
+class CallCheck(AnswerBody):
+    """What the vault would say to the call now, by `source`: chain, ledger or none (`ok` null). `remaining`: of the limits."""
+
+    ok: bool | None
+    reason: str | None
+    source: Literal["chain", "ledger", "none"]
+    remaining: UsedLimits
+
+
+class ExecuteCheck(CallCheck):
+    """`agent`: whom the vault obeys; null: nobody, or not known."""
+
+    agent: str | None
+    note: str | None
+
+
+class GuardedPayment(AnswerBody):
+    """What the relay guard signed. `deadline`: unix seconds."""
+
+    resource: str
+    pay_to: str
+    resource_hash: str
+    nonce: str
+    deadline: int
+    guard: str
+    guard_signature: str
+
+
+class PlanStep(AnswerBody):
+    n: int
+    type: Literal["stop", "unwind", "close", "withdraw"]
+    venue: str | None
+    adapter: str | None
+    adapter_address: str | None = None
+    action: Literal["unwind", "close_at_market", "keep"] | None
+    who_signs: Literal["owner", "relay"] | None
+    who_signs_text: str | None
+    to: str | None
+    data: str | None
+    est_proceeds_usdc: str | None
+    note: str
+    reason: str | None
+    position_label: str | None
+    call: BuiltCall | None = Field(description="to and data as a call to send; null: there is none to send now")
+    dry_run: dict[str, Any] | None = Field(default=None, description="of a close by relay: what it would do now")
+
+
+class Batch(AnswerBody):
+    """Stop and withdrawal for a wallet that sends several calls as one."""
+
+    calls: list[BuiltCall]
+    atomic: Literal[True]
+    amount_usdc: str
+    what_happens: str

@@ -1,0 +1,113 @@
+"""What the record says: steps, rows of the ledger, and what an agent reported (wallet spec 2.4, 2.10, 2.11)."""
+
+from typing import Any, Literal
+
+from pydantic import with_config
+from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
+
+from api.areas.mandates.schemas.commands import Status
+from api.areas.mandates.schemas.standing import ReportedPlace
+from api.kernel.operation import AnswerBody
+from core.mandate.rules.rows import ReportedBy
+from core.mandate.rules.step_kinds import StepKind
+
+
+@with_config(AnswerBody.model_config)
+class StepTarget(TypedDict):
+    market: str | None
+    address: str | None
+    selector: str | None
+
+
+@with_config(AnswerBody.model_config)
+class RecordStep(TypedDict):
+    """Wallet spec 2.4. `allowed_by`, `breached` and `clauses` are numbers of clauses.
+
+    A dict, and closed like an AnswerBody: a mandate's read holds up to a page of them, and an instance for each would cost more than
+    all the rest of the answer.
+    """
+
+    id: int
+    group: str
+    kind: StepKind
+    code: str
+    status: str
+    at: str
+    reported_by: ReportedBy
+    confirmed_on_chain: bool
+    est: bool
+    amount_usdc: str | None
+    tx_hash: str | None
+    why: str | None
+    note: str | None
+    resource: str | None
+    target: StepTarget | None
+    allowed_by: list[int]
+    breached: list[int]
+    clauses: list[int]
+    params: dict[str, Any]
+
+
+class LedgerEvent(AnswerBody):
+    """A row of the ledger; `id` is its number in the mandate's ledger."""
+
+    id: int
+    kind: str
+    amount_usdc: str | None
+    tx_hash: str | None
+    chain_id: int | None
+    block_number: int | None
+    log_index: int | None
+    payload: dict[str, Any]
+    reported_by: ReportedBy
+    occurred_at: str
+    created_at: str
+    row_hash: str
+
+
+class Approval(AnswerBody):
+    id: int
+    status: Literal["pending", "recorded"]
+    amount_usdc: str | None
+    tx_hash: str | None
+    at: str
+
+
+class BrokenRule(AnswerBody):
+    """What a flagged report was held against; which fields there are follows from the codes."""
+
+    status: Status | None = None
+    ends_at: str | None = None
+    target: ReportedPlace | None = None
+    target_detail: str | None = None
+    requested_usdc: str | None = None
+    per_tx_cap_usdc: str | None = None
+    daily_cap_usdc: str | None = None
+    left_today_usdc: str | None = None
+    left_total_usdc: str | None = None
+
+
+class ViolationDetail(AnswerBody):
+    codes: list[str]
+    detail: BrokenRule
+
+
+class AttemptedCall(AnswerBody):
+    kind: str | None = None
+    target: str | None = None
+    selector: str | None = None
+    amount_usdc: str | None = None
+
+
+class RecordedRefusal(AnswerBody):
+    """Wallet spec 2.11."""
+
+    reason: str
+    code: str | None = None
+    source: Literal["agent", "chain"]
+    reason_source: str
+    check: str
+    server_check: Literal["confirmed", "unconfirmed"]
+    contract_error: str | None = None
+    attempted: AttemptedCall | None = None
+    detail: str | None = None
