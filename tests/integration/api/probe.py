@@ -32,7 +32,7 @@ class Probe(Command):
 
 class Probed(BaseModel):
     n: int | None = None
-    amount: str | None = None
+    amount: int | None = None
     violation: bool | None = None
 
 

@@ -37,7 +37,9 @@ def tooled(deployed: DeployedChain, deps: Deps, monkeypatch: pytest.MonkeyPatch)
     """A shop whose page is a tool too; its USDC stands where Base Sepolia has it, which the stock client knows."""
     usdc_where_stock_clients_know_it(deployed)
     tool = Tool(TOOL, "Read a page", ToolKind.READ, Profile.CONNECTOR)
-    monkeypatch.setitem(catalogue().by_key, "playbooks.read", replace(catalogue().by_key["playbooks.read"], tool=tool))
+    page = replace(catalogue().by_key["playbooks.read"], tool=tool)
+    monkeypatch.setitem(catalogue().by_key, page.key, page)
+    monkeypatch.setattr(catalogue(), "operations", tuple(page if one.key == page.key else one for one in catalogue().operations))
     opened = shop_on(deployed, replace(deps, clock=lambda: datetime.now(UTC)))
     with opened.client:
         yield opened
