@@ -32,7 +32,7 @@ from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain
 from tests.personas import STRANGER
 
 # The stock clients pay in assets that they know, and of this chain they know the real USDC alone.
-START_S = 30.0
+START_S = 120.0
 
 
 @dataclass
