@@ -18,23 +18,25 @@ USDC_E6_PER_USDC = 1_000_000
 BPS_ONE = 10_000
 MAX_ABS_USDC_E6 = 10**12 * USDC_E6_PER_USDC  # inclusive; docs/rules.md#numbers
 
-_AMOUNT = re.compile(r"-?\d{1,13}(\.\d{1,6})?", re.ASCII)
+AMOUNT_PATTERN = r"([0-9]{1,12}(\.[0-9]{1,6})?|1000000000000(\.0{1,6})?)"  # without a sign, 10^12 USDC at most; for JSON Schema too
+
+_AMOUNT = re.compile(f"-?{AMOUNT_PATTERN}")
+_TOO_LARGE = re.compile(r"-?[0-9]{13,}(\.[0-9]{1,6})?")
 
 
 def usdc_e6_from_text(text: str, field: str = "amount_usdc") -> UsdcE6:
     """Read an amount of USDC as written: `"12.5"` is 12_500_000.
 
-    Form: `-?digits(1..13)[.digits(1..6)]`, ASCII, within plus or minus 1e12 inclusive. Exact, nothing is rounded.
+    Form: `-?digits(1..12)[.digits(1..6)]`, ASCII, or plus or minus 1e12 itself. Exact, nothing is rounded.
     Errors: InvalidNumberError. Source: docs/rules.md#numbers.
     """
     if not _AMOUNT.fullmatch(text):
-        raise InvalidNumberError(field, text, "write a decimal with at most 6 decimals, such as 12.500000")
+        is_large = _TOO_LARGE.fullmatch(text) is not None
+        rule = "stay within plus or minus 1000000000000" if is_large else "write a decimal with at most 6 decimals, such as 12.500000"
+        raise InvalidNumberError(field, text, rule)
     sign = -1 if text.startswith("-") else 1
     whole, _, fraction = text.lstrip("-").partition(".")
-    amount = sign * (int(whole) * USDC_E6_PER_USDC + int(fraction.ljust(6, "0")))
-    if abs(amount) > MAX_ABS_USDC_E6:
-        raise InvalidNumberError(field, text, "stay within plus or minus 1000000000000")
-    return UsdcE6(amount)
+    return UsdcE6(sign * (int(whole) * USDC_E6_PER_USDC + int(fraction.ljust(6, "0"))))
 
 
 def usdc_text(amount_usdc_e6: int) -> str:

@@ -45,7 +45,10 @@ def type_of(schema: Mapping[str, Any], prefix: str, array: str = "list") -> str:
     if "$ref" in schema:
         return prefix + str(schema["$ref"]).rpartition("/")[2]
     if "anyOf" in schema:
-        return " | ".join(dict.fromkeys(type_of(one, prefix, array) for one in schema["anyOf"]))
+        types = dict.fromkeys(type_of(one, prefix, array) for one in schema["anyOf"])
+        if "str" in types:
+            types.pop("float", None)  # money as text, never as a float
+        return " | ".join(types)
     if "const" in schema or "enum" in schema:
         return f"Literal[{', '.join(repr(value) for value in schema.get('enum', [schema.get('const')]))}]"
     kind = schema.get("type")

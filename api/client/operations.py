@@ -679,7 +679,7 @@ class MandatesApprovals(TypedDict):
 
 
 class MandatesGoal(TypedDict):
-    budget_usdc: str  # USDC as text, at most six decimals
+    budget_usdc: str  # USDC with at most six decimals; text, or a number without an exponent
     horizon_days: int
     stop_floor_bps: int
     per_tx_cap_usdc: NotRequired[str | None]
@@ -1764,14 +1764,21 @@ class IdentityCalls(Calls):
         """
         return cast("IdentityDone", self._send("POST", "/auth/owner/logout", "owner", {}))
 
-    def connect(self, *, agent_name: str) -> IdentityConnected:
+    def connect(self, *, agent_name: str, idempotency_key: str | None = None) -> IdentityConnected:
         """Register an agent in one call; sent with an owner's session the agent is owned. Keys are shown once.
 
         POST /auth/agent/connect; credential: none or owner.
         """
-        return cast("IdentityConnected", self._send("POST", "/auth/agent/connect", "none or owner", {"agent_name": agent_name}))
+        return cast(
+            "IdentityConnected",
+            self._send(
+                "POST", "/auth/agent/connect", "none or owner", {"agent_name": agent_name}, idempotent=True, idempotency_key=idempotency_key
+            ),
+        )
 
-    def register(self, *, wallet_address: str, signature: str, agent_name: str, message: str | None = None) -> IdentityConnected:
+    def register(
+        self, *, wallet_address: str, signature: str, agent_name: str, message: str | None = None, idempotency_key: str | None = None
+    ) -> IdentityConnected:
         """Register an agent with a wallet, by the signed message of purpose register. Keys are shown once.
 
         POST /auth/agent/register; credential: none.
@@ -1783,27 +1790,43 @@ class IdentityCalls(Calls):
                 "/auth/agent/register",
                 "none",
                 {"wallet_address": wallet_address, "signature": signature, "agent_name": agent_name} | given(message=message),
+                idempotent=True,
+                idempotency_key=idempotency_key,
             ),
         )
 
-    def register_external(self, *, external_id: str, agent_name: str) -> IdentityRegisteredExternal:
+    def register_external(self, *, external_id: str, agent_name: str, idempotency_key: str | None = None) -> IdentityRegisteredExternal:
         """Register an agent under an id of another system, once per id. Keys are shown once.
 
         POST /mining/register; credential: none.
         """
         return cast(
             "IdentityRegisteredExternal",
-            self._send("POST", "/mining/register", "none", {"external_id": external_id, "agent_name": agent_name}),
+            self._send(
+                "POST",
+                "/mining/register",
+                "none",
+                {"external_id": external_id, "agent_name": agent_name},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
         )
 
-    def recover(self, *, recovery_code: str, agent_name: str | None = None) -> IdentityRecovered:
+    def recover(self, *, recovery_code: str, agent_name: str | None = None, idempotency_key: str | None = None) -> IdentityRecovered:
         """Replace a lost key by the recovery code: key, code and bearer_token are new, scopes and credits stay.
 
         POST /auth/agent/recover; credential: none.
         """
         return cast(
             "IdentityRecovered",
-            self._send("POST", "/auth/agent/recover", "none", {"recovery_code": recovery_code} | given(agent_name=agent_name)),
+            self._send(
+                "POST",
+                "/auth/agent/recover",
+                "none",
+                {"recovery_code": recovery_code} | given(agent_name=agent_name),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
         )
 
     def link(self, *, wallet_address: str, signature: str, message: str | None = None) -> IdentityWalletStatus:

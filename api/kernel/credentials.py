@@ -24,6 +24,11 @@ from core.identity import queries as identity
 
 KEY_HEADER = "X-SVC-User-Key"
 
+_DEAD_SESSION = (
+    "The bearer token is not valid or has expired; sign in again (/auth/wallet/nonce with purpose login, then /auth/owner/login) and send "
+    "the new one."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
@@ -52,7 +57,8 @@ def prove_key(key: str, deps: Deps, now: datetime) -> tuple[AgentCaller | Operat
     with deps.database.statements() as connection:
         found = calls.count_call(connection, token_hash(deps.pepper, key), now, ceilings(deps.limits))
     if found is None:
-        raise Refusal("auth_invalid", f"The key in {KEY_HEADER} is not valid; send a live one, or register with /auth/agent/connect.")
+        detail = f"The key in {KEY_HEADER} is not valid; send a live one, or send the agent's recovery_code to /auth/agent/recover."
+        raise Refusal("auth_invalid", detail)
     return _key_caller(found), Quota(found.ceiling, found.number, now)
 
 
@@ -93,7 +99,7 @@ def _dead(token: str) -> Refusal:
             "replaced. /auth/agent/recover gives a new one, and so does the owner's /agents/{id}/keys/rotate."
         )
         return Refusal("auth_invalid", detail)
-    return Refusal("auth_invalid", "The bearer token is not valid or has expired; sign in again and send the new one.")
+    return Refusal("auth_invalid", _DEAD_SESSION)
 
 
 def caller_for(operation: Operation, proven: Proven, operator_addresses: frozenset[str]) -> Caller:

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from core.errors import InvalidNumberError
-from core.money import UsdcE6, usdc_e6_from_text
+from core.money import AMOUNT_PATTERN, MAX_ABS_USDC_E6, USDC_E6_PER_USDC, UsdcE6, usdc_e6_from_text
 
 ADDRESS_PATTERN = r"^0x[0-9a-fA-F]{40}$"
 TX_HASH_PATTERN = r"^0x[0-9a-fA-F]{64}$"
@@ -166,21 +166,29 @@ def _object(value: Any) -> dict[str, Any]:
     return {str(name): storable(item) for name, item in value.items()}
 
 
-_UNSIGNED_SCHEMA = {
-    "type": "string",
-    "pattern": r"^\d{1,13}(\.\d{1,6})?$",
-    "description": "USDC as text, at most six decimals",
-    "examples": ["12.500000"],
-}
-_AMOUNT_SCHEMA = {**_UNSIGNED_SCHEMA, "pattern": r"^-?\d{1,13}(\.\d{1,6})?$"}
+def _usdc_schema(pattern: str, **least: int) -> dict[str, Any]:
+    """What `_usdc` takes: text, or a JSON number whose literal is read as that text."""
+    text = {"type": "string", "pattern": f"^{pattern}$", "examples": ["12.500000"]}
+    number = {"type": "number", **least, "maximum": _MOST_USDC}
+    return {"anyOf": [text, number], "description": "USDC with at most six decimals; text, or a number without an exponent"}
 
-Usdc = Annotated[UsdcE6, BeforeValidator(_usdc), WithJsonSchema(_AMOUNT_SCHEMA)]
+
+_MOST_USDC = MAX_ABS_USDC_E6 // USDC_E6_PER_USDC
+_ABOVE_0 = "(?=[0-9.]*[1-9])"
+
+Usdc = Annotated[UsdcE6, BeforeValidator(_usdc), WithJsonSchema(_usdc_schema(f"-?{AMOUNT_PATTERN}", minimum=-_MOST_USDC))]
 """USDC base units, read from text or from a JSON number's literal; signed. Errors: invalid_number."""
 
-UnsignedUsdc = Annotated[UsdcE6, BeforeValidator(lambda value: _unsigned(_usdc(value))), WithJsonSchema(_UNSIGNED_SCHEMA)]
+UnsignedUsdc = Annotated[
+    UsdcE6, BeforeValidator(lambda value: _unsigned(_usdc(value))), WithJsonSchema(_usdc_schema(AMOUNT_PATTERN, minimum=0))
+]
 """As Usdc, 0 or above."""
 
-PositiveUsdc = Annotated[UsdcE6, BeforeValidator(lambda value: _positive(_usdc(value))), WithJsonSchema(_UNSIGNED_SCHEMA)]
+PositiveUsdc = Annotated[
+    UsdcE6,
+    BeforeValidator(lambda value: _positive(_usdc(value))),
+    WithJsonSchema(_usdc_schema(f"{_ABOVE_0}{AMOUNT_PATTERN}", exclusiveMinimum=0)),
+]
 """As Usdc, above 0."""
 
 WHOLE = BeforeValidator(_integer)

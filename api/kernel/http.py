@@ -99,11 +99,17 @@ def _endpoint(by_method: Mapping[str, Operation], deps: Deps) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
         read = await fields_of(request, operation, deps.limits.body_bytes)
-        payment = SentPayment(request.headers.get("PAYMENT-SIGNATURE"), request.headers.get("X-PAYMENT"))
+        payment = _payment_of(request)
         outcome = await enter(request, operation, read, deps, payment)
         return kept(response_of(outcome), operation, credentials_of(request, deps), request.headers.get("if-none-match"))
 
     return endpoint
+
+
+def _payment_of(request: Request) -> SentPayment:
+    if request.method == "HEAD":
+        return SentPayment(only_asks=True)
+    return SentPayment(request.headers.get("PAYMENT-SIGNATURE"), request.headers.get("X-PAYMENT"))
 
 
 async def enter(request: Request, operation: Operation, read: Read, deps: Deps, payment: SentPayment | None = None) -> Outcome:

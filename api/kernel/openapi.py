@@ -10,6 +10,7 @@ from api.kernel.auth import EVERY
 from api.kernel.credentials import KEY_HEADER
 from api.kernel.examples import example_bodies, examples_of
 from api.kernel.http import IDEMPOTENCY_HEADER, JSON
+from api.kernel.idempotency import pattern_of
 from api.kernel.operation import Catalogue, Operation
 from api.kernel.reasons import reasons_of
 
@@ -145,7 +146,7 @@ def _parameters(operation: Operation, command: Mapping[str, Any], in_path: list[
         query = [name for name in properties if name not in in_path]
         found += [{"name": name, "in": "query", "required": name in required, "schema": properties[name]} for name in query]
     if operation.idempotent:
-        schema = {"type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$"}
+        schema = {"type": "string", "pattern": f"^{pattern_of(operation)}$"}
         header = {"name": IDEMPOTENCY_HEADER, "in": "header", "required": False, "description": IDEMPOTENCY_WORDS, "schema": schema}
         found.append(header)
     return found

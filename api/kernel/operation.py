@@ -23,6 +23,7 @@ from api.kernel.limits import Limits
 from api.kernel.metrics import Metrics
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.used_up import UsedUp
+from api.kernel.tokens import TokenKind, mint
 from api.kernel.tool import Profile, Tool
 from api.kernel.workers import CALLS, CALLS_OF_ONE, LARGE, LARGE_WAITING, SETTLING, SETTLING_OF_ONE, Workers
 from core.chain.signer import DigestSigner
@@ -82,7 +83,7 @@ class Answer(Generic[AnswerT]):
     that the row names in `also_as`.
     """
 
-    body: AnswerT | Mapping[str, Any]
+    body: AnswerT
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     lines: Iterator[str] | None = None
@@ -188,9 +189,10 @@ class ReadCall(Call):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteCall(Call):
-    """What is written to `db` is committed when the call is answered, or not at all."""
+    """What is written to `db` is committed when the call is answered, or not at all. `mint` makes a new secret of a kind, once each."""
 
     db: WriteSession
+    mint: Callable[[TokenKind], str] = mint
 
 
 class Family(StrEnum):
@@ -217,6 +219,7 @@ class Operation:
     `format` asks for instead.
     `block`: every refusal carries the machine-readable object; without it a core refusal is a sentence alone, but for 401, 402 and 429.
     `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
+    `shows_secrets`: its answer has new secrets, which the same call with the same Idempotency-Key gets again for a while.
     `status`: of a plain success; `also`: others that are no refusal. `max_age_s`: how long anyone may keep an answer that no credential
     was sent for; None: not at all. `more`: what the summary has no room for, in OpenAPI.
     `in_turn`: calls of one network address are served one by one, since they wait for one lock.
@@ -235,6 +238,7 @@ class Operation:
     block: bool = True
     example: Mapping[str, Any] | None = None
     idempotent: bool = False
+    shows_secrets: bool = False
     price: str | None = None
     sells: Callable[[Any], bool] | None = None
     media_type: str = "application/json"
@@ -292,7 +296,8 @@ class Write(Operation, Generic[CallerT, CommandT, BodyT]):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a call is refused. `retry_safe`: the same request can succeed later unchanged. `who_fixes`: caller, agent, owner or service.
+    """Why a call is refused. `retry_safe`: the same request can succeed later unchanged, as it can whenever a refusal has a time.
+    `who_fixes`: caller, agent, owner or service.
 
     `next_calls`: keys of operations that fix it. `example`: the sentence that OpenAPI shows.
     """

@@ -27,6 +27,7 @@ from sqlalchemy.orm import Session
 from api.kernel import idempotency
 from api.kernel.caller import AgentCaller, Caller, Nobody, OperatorCaller
 from api.kernel.credentials import Credentials, Proven, caller_for, prove_bearer, prove_key
+from api.kernel.idempotency import SecretSlot
 from api.kernel.metrics import NO_REASON, Served
 from api.kernel.operation import Answer, Command, Deps, Family, Operation, Outcome, ReadCall, Refusal, WriteCall
 from api.kernel.payments import metering
@@ -36,6 +37,7 @@ from api.kernel.quota import Quota
 from api.kernel.refusals import path_ids, refusal_of, refused
 from api.kernel.scopes import require_scope
 from api.kernel.secrets_guard import refuse_secrets
+from api.kernel.tokens import TokenKind, mint
 from api.kernel.validation import command_of
 from core.db.engine import ReadSession, WriteSession
 from core.errors import MandateError, OutsideError
@@ -172,9 +174,11 @@ def _read(run: _Run) -> Outcome | metering.Settle:
 
 def _charged(run: _Run, outcome: Outcome) -> Outcome | metering.Settle:
     resource = url_of(run.deps.base_url, run.operation, run.fields)
-    read = MeteredRead(operation=run.operation, caller=run.caller, resource=resource, payment=run.payment, deps=run.deps, now=run.now)
     slot = idempotency.slot_of(run.operation, run.caller, run.ids, _command(run), run.idempotency_key)
-    return metering.charged(read, slot, outcome)
+    read = MeteredRead(
+        operation=run.operation, caller=run.caller, resource=resource, payment=run.payment, slot=slot, deps=run.deps, now=run.now
+    )
+    return metering.charged(read, outcome)
 
 
 def _write(run: _Run) -> Outcome:
@@ -193,10 +197,12 @@ def _answer_write(run: _Run, session: WriteSession) -> Outcome:
     _admit(run, session)
     command = _command(run)
     slot = idempotency.slot_of(run.operation, run.caller, run.ids, command, run.idempotency_key)
+    if slot is not None and run.operation.shows_secrets:
+        slot = idempotency.secret_slot(slot, run.deps.pepper, run.now)
     kept = None if slot is None else idempotency.claim(session, slot)
     if kept is not None:
         return kept
-    outcome = _served_or_kept(run, session, command)
+    outcome = _served_or_kept(run, session, command, slot.mint if isinstance(slot, SecretSlot) else mint)
     if slot is not None:
         slot.keep(session, outcome, run.now)
     return outcome
@@ -216,10 +222,10 @@ def _command(run: _Run) -> Command:
     return command_of(run.operation.command, run.fields)
 
 
-def _served_or_kept(run: _Run, session: WriteSession, command: Command) -> Outcome:
+def _served_or_kept(run: _Run, session: WriteSession, command: Command, mint: Callable[[TokenKind], str]) -> Outcome:
     """A refusal that keeps what it wrote ends the transaction like an answer; any other undoes it by raising."""
     try:
-        call = WriteCall(db=session, now=run.now, deps=run.deps, request_id=run.request_id, client=run.credentials.client)
+        call = WriteCall(db=session, now=run.now, deps=run.deps, request_id=run.request_id, client=run.credentials.client, mint=mint)
         return _outcome(run, run.operation.handler(call, run.caller, command))
     except Refusal as refusal:
         if not refusal.keeps_write:
@@ -241,7 +247,7 @@ def _outside(run: _Run) -> Iterator[None]:
 
 def _outcome(run: _Run, answer: Answer[BaseModel]) -> Outcome:
     file = None if answer.file is None else answer.file()
-    body = answer.body.model_dump(mode="json", exclude_unset=True) if isinstance(answer.body, BaseModel) else answer.body
+    body = answer.body.model_dump(mode="json", exclude_unset=True)
     return Outcome(answer.status, body, answer.headers, run.operation.media_type, answer.lines, file)
 
 

@@ -2,6 +2,7 @@
 
 Laws
 - A reason's status, retry_safe, who_fixes and default next calls are declared once, here or in the one area that refuses with it.
+- A refusal with a time is retry_safe, whatever its reason: the same call works from then on.
 - A next call is callable as written: its ids are filled and its body is valid, or it is left out (docs/rules.md#next-calls).
 - The body is {"detail": sentence, ..., "service": {...}}; which refusals carry `service` is said in docs/rules.md#refusal-block.
 """
@@ -29,12 +30,12 @@ REASONS: Mapping[str, Reason] = {
     "auth_required": Reason(
         401, False, "caller", ("identity.connect",), "This call is the agent's; send the agent's key in X-SVC-User-Key."
     ),
-    "auth_invalid": Reason(
+    "auth_invalid": Reason(  # what helps needs a recovery code or a wallet's signature, which no next call can fill in
         401,
         False,
         "caller",
-        ("identity.connect",),
-        "The key in X-SVC-User-Key is not valid; send a live one, or register with /auth/agent/connect.",
+        (),
+        "The key in X-SVC-User-Key is not valid; send a live one, or send the agent's recovery_code to /auth/agent/recover.",
     ),
     "scope_denied": Reason(403, False, "owner", ("agents.scopes",), "This key lacks the scope tx; its owner can grant it."),
     "not_owner": Reason(403, False, "owner", (), "Agent 1001 is not yours; its policy is its owner's to read and to replace."),
@@ -144,7 +145,7 @@ def _block(refusal: Refusal, reason: Reason, ids: Mapping[str, str], catalogue: 
     block: dict[str, Any] = {
         "reason": refusal.reason,
         "error": refusal.reason,
-        "retry_safe": reason.retry_safe,
+        "retry_safe": reason.retry_safe or refusal.retry_at is not None,
         "who_fixes": reason.who_fixes,
         "next": next_items(reason.next_calls if refusal.next_calls is None else refusal.next_calls, ids, catalogue),
     }

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from api.kernel.caller import AgentCaller, BearerCaller, OwnerCaller
 from api.kernel.operation import Call, Refusal, WriteCall
-from api.kernel.tokens import TokenKind, mint, token_hash
+from api.kernel.tokens import TokenKind, token_hash
 from core.identity import evictions
 from core.identity import queries as identity
 from core.identity.tables import Account
@@ -44,14 +44,14 @@ def open_owner_session(call: WriteCall, owner_id: int) -> tuple[str, datetime]:
 
 
 def _open(call: WriteCall, kind: TokenKind, session_kind: str, account_id: int, expires_at: datetime) -> str:
-    token = mint(kind)
+    token = call.mint(kind)
     identity.add_session(call.db, session_kind, account_id, hash_of(call, token), call.now, expires_at)
     return token
 
 
 def evict(call: WriteCall, agent: Account, *, unlinks: bool = False) -> Evicted:
     """Replace all secrets of an agent whose row is held; a wallet that waits goes with them, with `unlinks` any."""
-    key, code = mint(TokenKind.AGENT_KEY), mint(TokenKind.RECOVERY_CODE)
+    key, code = call.mint(TokenKind.AGENT_KEY), call.mint(TokenKind.RECOVERY_CODE)
     unlinked = evictions.evict(call.db, agent, hash_of(call, key), hash_of(call, code), call.now, unlinks=unlinks)
     return Evicted(key, code, open_agent_session(call, agent.id), unlinked)
 
@@ -60,7 +60,7 @@ def lock_caller(call: WriteCall, caller: AgentCaller | BearerCaller) -> Account:
     """The caller's account, held until the call ends. Errors: Refusal auth_invalid when its secrets were replaced meanwhile."""
     account = identity.lock_account(call.db, caller.account_id)
     if account.generation != caller.generation:
-        raise Refusal("auth_invalid", "The secrets of this account were replaced a moment ago; send the new ones.", next_calls=())
+        raise Refusal("auth_invalid", "The secrets of this account were replaced a moment ago; send the new ones.")
     return account
 
 
@@ -68,4 +68,4 @@ def lock_owner(call: WriteCall, caller: OwnerCaller) -> None:
     """What an owner does to secrets comes one after the other. Errors: Refusal auth_invalid when this session was ended meanwhile."""
     identity.lock_owner(call.db, caller.account_id)
     if identity.session_is_revoked(call.db, caller.session_id):
-        raise Refusal("auth_invalid", "This session was ended a moment ago; sign in again at /auth/owner/login.", next_calls=())
+        raise Refusal("auth_invalid", "This session was ended a moment ago; sign in again at /auth/owner/login.")

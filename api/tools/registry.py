@@ -16,14 +16,13 @@ from mcp_types import Tool as Described
 from mcp_types import ToolAnnotations
 from pydantic.json_schema import GenerateJsonSchema
 
-from api.kernel.idempotency import KEY_PATTERN
+from api.kernel.idempotency import pattern_of
 from api.kernel.operation import Catalogue, Operation
 from api.kernel.tool import Profile, Tool, ToolKind
 
 IDEMPOTENCY_ARGUMENT = "idempotency_key"
 IDEMPOTENCY_SCHEMA: Mapping[str, Any] = {
     "type": "string",
-    "pattern": f"^{KEY_PATTERN}$",
     "description": "of your own making; the same key and arguments again get the first answer again, and nothing is written twice",
 }
 
@@ -97,5 +96,5 @@ def _arguments(operation: Operation) -> dict[str, Any]:
     found = {name: value for name, value in schema.items() if name not in ("title", "description")}
     found.setdefault("properties", {})
     if operation.idempotent:
-        found["properties"][IDEMPOTENCY_ARGUMENT] = dict(IDEMPOTENCY_SCHEMA)
+        found["properties"][IDEMPOTENCY_ARGUMENT] = {**IDEMPOTENCY_SCHEMA, "pattern": f"^{pattern_of(operation)}$"}
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 from psycopg import Connection
 from psycopg.rows import tuple_row
-from sqlalchemy import delete, func, select, tuple_
+from sqlalchemy import ColumnElement, delete, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
@@ -68,8 +68,20 @@ def count_call(connection: Connection[Any], key_hash: bytes, now: datetime, ceil
 
 def try_lock_idempotency(session: WriteSession, scope: str, key: str) -> bool:
     """Take (scope, key) until the transaction ends, or answer False at once: another call with it is in flight."""
-    name = f"idempotency:{scope}:{key}"
-    return bool(session.scalar(select(func.pg_try_advisory_xact_lock(func.hashtextextended(name, 0)))))
+    return bool(session.scalar(select(func.pg_try_advisory_xact_lock(_lock_number(scope, key)))))
+
+
+def try_hold_idempotency(session: WriteSession, scope: str, key: str) -> bool:
+    """Take (scope, key) for this connection, across its transactions, or answer False at once. It ends with the connection."""
+    return bool(session.scalar(select(func.pg_try_advisory_lock(_lock_number(scope, key)))))
+
+
+def release_idempotency(session: WriteSession, scope: str, key: str) -> None:
+    session.execute(select(func.pg_advisory_unlock(_lock_number(scope, key))))
+
+
+def _lock_number(scope: str, key: str) -> ColumnElement[int]:
+    return func.hashtextextended(f"idempotency:{scope}:{key}", 0)
 
 
 def find_idempotency(session: Session, scope: str, key: str) -> IdempotencyRecord | None:

@@ -1,7 +1,7 @@
 """All SQL of payments in USDC. Each change of state is one statement that names the state it leaves."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -97,9 +97,16 @@ def failures(session: Session, identity: Identity, after: datetime) -> Failures:
     return Failures(int(count), since)
 
 
-def reclaim(session: WriteSession, identity: Identity, now: datetime) -> None:
+def unserved_of_slot(session: Session, slot: bytes) -> Sequence[X402Payment]:
+    """Payments that were sent with this idempotency key and have served no call, the oldest first."""
+    mine = (X402Payment.slot == slot, X402Payment.state != "served")
+    query = select(X402Payment).where(*mine).order_by(X402Payment.claimed_at, X402Payment.nonce)
+    return session.scalars(query.execution_options(populate_existing=True)).all()
+
+
+def reclaim(session: WriteSession, identity: Identity, slot: bytes | None, now: datetime) -> None:
     """What did not settle is about to be sent again; `claimed_block` stays, since it may have settled from there on."""
-    _move(session, identity, ("claimed", "failed"), state="claimed", tx_hash=None, claimed_at=now)
+    _move(session, identity, ("claimed", "failed"), state="claimed", tx_hash=None, slot=slot, claimed_at=now)
 
 
 def mark_sent(session: WriteSession, identity: Identity, tx_hash: bytes) -> None:

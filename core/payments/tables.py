@@ -19,6 +19,7 @@ class X402Payment(Base):
     __table_args__ = (
         CheckConstraint("state in ('claimed', 'settled', 'served', 'failed')", name="state"),
         Index("ix_x402_payment_open", "asset", "payer", postgresql_where=text("state in ('claimed', 'failed')")),
+        Index("ix_x402_payment_slot", "slot", postgresql_where=text("slot is not null and state <> 'served'")),
     )
 
     asset: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
@@ -36,6 +37,7 @@ class X402Payment(Base):
     tx_hash: Mapped[bytes | None] = mapped_column(Hash32)  # while claimed: the transaction that is under way, as the facilitator says
     failure: Mapped[str | None] = mapped_column(Text)  # why the last try to settle failed
     failures: Mapped[int] = mapped_column(Integer, server_default="0")  # tries that failed, each a transaction at our cost
+    slot: Mapped[bytes | None] = mapped_column(Hash32)  # SHA-256 of the call's idempotency scope and key; null: sent without a key
     claimed_at: Mapped[datetime]  # last: each try to settle claims it again
     settled_at: Mapped[datetime | None]
     served_at: Mapped[datetime | None]

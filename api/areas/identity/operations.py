@@ -47,6 +47,8 @@ AREA = Area(
             handler=service.connect,
             refuses=("owned_agents_limit",),
             example={"agent_name": "my-agent"},
+            idempotent=True,
+            shows_secrets=True,
             in_turn=True,
             tool=Tool("agent_connect", "Register an agent", ToolKind.WRITE, Profile.CONNECTOR),
         ),
@@ -59,6 +61,8 @@ AREA = Area(
             answer=schemas.Connected,
             handler=service.register,
             refuses=("signature_invalid", "wallet_taken"),
+            idempotent=True,
+            shows_secrets=True,
             in_turn=True,
         ),
         Write(
@@ -70,6 +74,8 @@ AREA = Area(
             answer=schemas.RegisteredExternal,
             handler=service.register_external,
             refuses=("external_id_taken",),
+            idempotent=True,
+            shows_secrets=True,
             in_turn=True,
         ),
         Write(
@@ -80,6 +86,8 @@ AREA = Area(
             command=schemas.Recover,
             answer=schemas.Recovered,
             handler=recovery.recover,
+            idempotent=True,
+            shows_secrets=True,
             in_turn=True,
         ),
         Write(

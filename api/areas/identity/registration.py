@@ -17,7 +17,7 @@ from api.kernel.caller import OwnerCaller
 from api.kernel.defense import welcomes_a_day
 from api.kernel.operation import Refusal, WriteCall
 from api.kernel.sessions import hash_of, lock_owner, open_agent_session
-from api.kernel.tokens import TokenKind, mint
+from api.kernel.tokens import TokenKind
 from core.credits.ledger import writer as credit_ledger
 from core.identity import queries as identity
 from core.safety import queries as safety
@@ -67,7 +67,7 @@ def admit_owner(call: WriteCall) -> None:
 
 def enrol(call: WriteCall, name: str, *, owner_id: int | None = None, is_welcome: bool, **names: str) -> Connected:
     """Make the agent; the answer has all that is shown once. `names`: external_id and recovery_name, where it has them."""
-    key, recovery = mint(TokenKind.AGENT_KEY), mint(TokenKind.RECOVERY_CODE)
+    key, recovery = call.mint(TokenKind.AGENT_KEY), call.mint(TokenKind.RECOVERY_CODE)
     agent = identity.add_agent(call.db, name, owner_id, call.client, hash_of(call, recovery), call.now, **names)
     identity.add_key(call.db, agent.id, hash_of(call, key), call.now)
     welcome = call.deps.limits.welcome_credits if is_welcome else 0

@@ -11,6 +11,7 @@ Laws
 - A call that comes back with the same payment goes on where the last one ended: it waits for a transaction that is under way,
   and what did not settle is judged again before it is sent again (judged.py). Settling twice is no danger to the payer, since
   the token takes a nonce once. What another resource, account or signature is used with is a payment already used.
+- A call that comes back with its idempotency key and another payment is served by the first one, once that has settled.
 """
 
 import hashlib
@@ -20,44 +21,105 @@ from datetime import timedelta
 from typing import Final
 
 import structlog
+from eth_utils.address import to_checksum_address
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse
 
 from api.kernel.caller import AgentCaller
+from api.kernel.idempotency import Slot
 from api.kernel.operation import Refusal
 from api.kernel.payments import gas
 from api.kernel.payments.gas import TX_HASH, Reserved
 from api.kernel.payments.judged import RETRY_S, Payment, purse_of, require_covered, require_valid, too_dear
-from api.kernel.payments.offer import Keep, MeteredRead, exact_requirements, receipt_header, unpaid
-from api.kernel.payments.rails import DearGasError, FacilitatorError, NotSentError, Rails
+from api.kernel.payments.offer import MeteredRead, Till, exact_requirements, receipt_header, unpaid
+from api.kernel.payments.rails import DearGasError, FacilitatorError, NotSentError
 from api.kernel.payments.sent import SignedAuthorization, authorization_of, require_offered
+from api.kernel.payments.verdicts import NO_REASON, sentence_of
 from core.chain.abi import hex_bytes, hex_text
-from core.db.engine import WriteSession
+from core.chain.reader import ChainReader
 from core.errors import OutsideError
 from core.payments import queries as payments
-from core.payments.chain import is_paid, settlement_of
+from core.payments.chain import Authorization, is_paid, settlement_of
 from core.payments.tables import X402Payment
 
 MAX_FAILURE: Final = 200  # characters of a reason that are kept
+LEASE: Final = timedelta(seconds=60)  # so long a payment that may have been sent keeps others of its idempotency key from being taken
 PENDING: Final = "settlement_pending"  # the facilitator's word for: sent, outcome not known
 
 log = structlog.get_logger("api")
 
 
-def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload, keep: Keep) -> dict[str, str]:
+def pay(till: Till, payload: PaymentPayload) -> dict[str, str]:
     """Take the payment; answers the receipt's header. Errors: Refusal payment_invalid, payment_already_used, settlement_pending."""
+    read, rails = till.read, till.rails
     offer = exact_requirements(read, rails)
     require_offered(read, payload.accepted, offer)
     signed = authorization_of(read, payload, offer)
     payload = _alone_as_signed(payload, offer)
-    with _alone(read, signed) as session:
-        payment = Payment(session, read, rails, payload, offer, signed)
-        tx_hash = _settled(payment)
-        if not payments.mark_served(session, signed.identity, read.now):
-            raise already_used(read)
-        keep(session)
-        session.commit()
-    settled = SettleResponse(success=True, transaction=tx_hash, network=rails.network, payer=signed.authorization.payer)
-    return receipt_header(settled)
+    with _alone(till, signed.identity):
+        tx_hash = _settled(Payment(till.session, read, rails, payload, offer, signed))
+        return _served(till, signed.identity, signed.authorization.payer, tx_hash)
+
+
+def _served(till: Till, identity: payments.Identity, payer: str, tx_hash: str) -> dict[str, str]:
+    if not payments.mark_served(till.session, identity, till.read.now):
+        raise already_used(till.read)
+    till.serve()
+    return receipt_header(SettleResponse(success=True, transaction=tx_hash, network=till.rails.network, payer=payer))
+
+
+def paid_before(till: Till, slot: Slot, payload: PaymentPayload) -> dict[str, str] | None:
+    """Serve by another payment that was sent with this idempotency key and has settled: whoever sent it never heard so, and signed again.
+
+    What was sent now is then not touched. None: no other payment has paid for this call. Errors: Refusal settlement_pending while one
+    still may; errors of chain reads.
+    """
+    authorization = payload.payload.get("authorization")
+    sent_now = str(authorization.get("nonce")).lower() if isinstance(authorization, dict) else None
+    rows = payments.unserved_of_slot(till.session, slot.digest)
+    till.session.commit()
+    for row in rows:
+        wanted = _authorization_of(row)
+        if wanted.nonce == sent_now or row.resource != till.read.resource:
+            continue
+        with _alone(till, (row.asset, row.payer, row.nonce)):
+            tx_hash = _hash_of(row) if row.state == "settled" else _late(till, row, wanted)
+            if tx_hash is not None:
+                return _served(till, (row.asset, row.payer, row.nonce), wanted.payer, tx_hash)
+    return None
+
+
+def _late(till: Till, row: X402Payment, wanted: Authorization) -> str | None:
+    """The transaction that has settled it after all; None: nothing will. Errors: Refusal settlement_pending."""
+    chain, now = till.read.deps.chain, till.read.now
+    used = chain.is_authorization_used(wanted.token, wanted.payer, wanted.nonce)
+    found = settlement_of(chain, wanted, row.claimed_block) if used else None
+    if found is not None:
+        payments.mark_settled(till.session, (row.asset, row.payer, row.nonce), hex_bytes(found), now)
+        return found
+    is_over = row.valid_before is not None and now.timestamp() >= row.valid_before
+    if used or is_over or row.state == "failed" or (row.claimed_at + LEASE <= now and not _is_waiting(chain, row.tx_hash)):
+        return None
+    detail = (
+        "An earlier payment with this Idempotency-Key may still settle, and this one was not touched; send the same call again, "
+        "with either payment."
+    )
+    raise Refusal("settlement_pending", detail, retry_at=now + timedelta(seconds=RETRY_S))
+
+
+def _authorization_of(row: X402Payment) -> Authorization:
+    return Authorization(
+        token=to_checksum_address(row.asset),
+        payer=to_checksum_address(row.payer),
+        nonce=hex_text(row.nonce),
+        pay_to=to_checksum_address(row.pay_to),
+        amount=row.amount_usdc_e6,
+    )
+
+
+def _is_waiting(chain: ChainReader, tx_hash: bytes | None) -> bool:
+    """Whether the chain knows the transaction that was sent, and has not mined it."""
+    seen = None if tx_hash is None else chain.transaction(hex_text(tx_hash))
+    return seen is not None and seen.get("blockNumber") is None
 
 
 def _alone_as_signed(payload: PaymentPayload, offer: PaymentRequirements) -> PaymentPayload:
@@ -67,17 +129,17 @@ def _alone_as_signed(payload: PaymentPayload, offer: PaymentRequirements) -> Pay
 
 
 @contextmanager
-def _alone(read: MeteredRead, signed: SignedAuthorization) -> Iterator[WriteSession]:
+def _alone(till: Till, identity: payments.Identity) -> Iterator[None]:
     """Errors: Refusal payment_already_used while another call works on the payment."""
-    with read.deps.database.pinned() as session:
-        if not payments.try_lock(session, signed.identity):
-            raise already_used(read)
-        try:
-            yield session
-        finally:
-            session.rollback()
-            payments.unlock(session, signed.identity)
-            session.commit()
+    session = till.session
+    if not payments.try_lock(session, identity):
+        raise already_used(till.read)
+    try:
+        yield
+    finally:
+        session.rollback()
+        payments.unlock(session, identity)
+        session.commit()
 
 
 def _settled(payment: Payment) -> str:
@@ -116,6 +178,7 @@ def _claim(payment: Payment) -> tuple[int, Reserved | None]:
         claimed_block=height,
         claimed_at=read.now,
         valid_before=signed.valid_before,
+        slot=_slot_of(read),
     )
     if not claimed:
         raise already_used(read)
@@ -147,7 +210,7 @@ def _reclaim(payment: Payment) -> Reserved | None:
     """It is about to be sent again. Errors: Refusal payment_invalid, temporarily_unavailable."""
     purse = purse_of(payment)
     require_covered(payment, purse)
-    payments.reclaim(payment.session, payment.identity, payment.read.now)
+    payments.reclaim(payment.session, payment.identity, _slot_of(payment.read), payment.read.now)
     reserved = gas.reserve(payment, is_contract=purse.has_code)
     payment.session.commit()
     return reserved
@@ -155,9 +218,8 @@ def _reclaim(payment: Payment) -> Reserved | None:
 
 def _is_under_way(payment: Payment, tx_hash: bytes) -> bool:
     """Whether the chain knows the transaction that was sent before, and has not mined it."""
-    seen = payment.read.deps.chain.transaction(hex_text(tx_hash))
     is_late = int(payment.read.now.timestamp()) >= payment.signed.valid_before
-    return seen is not None and seen.get("blockNumber") is None and not is_late
+    return not is_late and _is_waiting(payment.read.deps.chain, tx_hash)
 
 
 def _settle(payment: Payment, from_block: int, reserved: Reserved | None) -> str:
@@ -233,10 +295,10 @@ def _keep_settled(payment: Payment, tx_hash: str) -> str:
 
 
 def _failed(payment: Payment, answer: SettleResponse) -> Refusal:
-    reason = answer.error_reason or "no reason given"
+    reason = answer.error_reason or NO_REASON
     payments.mark_failed(payment.session, payment.identity, reason[:MAX_FAILURE], sent=True)
     payment.session.commit()
-    detail = f"The payment did not settle: {reason}; nothing was charged. Send it again, or sign a new one."
+    detail = f"The payment did not settle: {sentence_of(reason)}; nothing was charged. Send it again, or sign a new one."
     return unpaid(payment.read, "payment_invalid", detail, failed=answer)
 
 
@@ -258,6 +320,10 @@ def _pending(read: MeteredRead) -> Refusal:
 
 def _account_id(read: MeteredRead) -> int | None:
     return read.caller.account_id if isinstance(read.caller, AgentCaller) else None
+
+
+def _slot_of(read: MeteredRead) -> bytes | None:
+    return None if read.slot is None else read.slot.digest
 
 
 def _signature_hash(signed: SignedAuthorization) -> bytes:

@@ -20,6 +20,7 @@ from api.kernel.operation import Refusal
 from api.kernel.payments.offer import MeteredRead, unpaid
 from api.kernel.payments.rails import DearGasError, Rails
 from api.kernel.payments.sent import SignedAuthorization, require_in_time
+from api.kernel.payments.verdicts import sentence_of
 from core.chain.abi import hex_text
 from core.db.engine import WriteSession
 from core.payments import queries as payments
@@ -64,7 +65,7 @@ def require_valid(payment: Payment) -> None:
     except DearGasError as error:
         raise too_dear(payment, error) from error
     if not verdict.is_valid:
-        raise _invalid(payment, verdict.invalid_reason or "no reason given")
+        raise _invalid(payment, sentence_of(verdict.invalid_reason))
 
 
 def too_dear(payment: Payment, error: DearGasError) -> Refusal:
@@ -76,13 +77,13 @@ def too_dear(payment: Payment, error: DearGasError) -> Refusal:
     return Refusal("temporarily_unavailable", detail, retry_at=again, next_calls=("credits.balance", "credits.prices"))
 
 
-def _invalid(payment: Payment, reason: str) -> Refusal:
+def _invalid(payment: Payment, sentence: str) -> Refusal:
     """A facilitator rarely says that the money is not there, so it is looked for here."""
     wanted = payment.signed.authorization
     held = payment.read.deps.chain.usdc_balance(wanted.payer)
     if held < wanted.amount:
-        reason += f", and {wanted.payer} holds {held} base units, {wanted.amount} are needed"
-    return unpaid(payment.read, "payment_invalid", f"The payment was refused: {reason}; sign a new one.")
+        sentence += f", and {wanted.payer} holds {held} base units, {wanted.amount} are needed"
+    return unpaid(payment.read, "payment_invalid", f"The payment was refused: {sentence}; sign a new one.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,14 @@ Laws
 - Free reads are counted for the agent and its pools in one statement (core.credits.rules.free_reads, core.credits.queries).
 - A payment is not looked at while a free read or credits cover the call; it can be used for another one.
 - One call is charged at most once. With an Idempotency-Key the first answer is kept in the transaction that charges, and
-  a repeated call gets it again, uncharged.
+  a repeated call gets it again, uncharged. While a payment for it is settled, the key is held, and no other payment is looked at.
+- HEAD has no body to sell: it is answered as a call that pays nothing (RFC 9110, 9.3.2).
 """
 
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -23,11 +23,10 @@ from x402.schemas import PaymentPayload
 
 from api.kernel import idempotency
 from api.kernel.caller import AgentCaller
-from api.kernel.idempotency import Slot
 from api.kernel.limits import Limits
 from api.kernel.operation import Outcome, Refusal
 from api.kernel.payments import exact, vault
-from api.kernel.payments.offer import EXACT, VAULT, Keep, MeteredRead, unpaid
+from api.kernel.payments.offer import EXACT, VAULT, MeteredRead, Till, unpaid
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.sent import payload_of
 from api.kernel.scopes import SPEND_SCOPE
@@ -36,7 +35,7 @@ from core.credits.ledger import writer as credit_ledger
 from core.credits.queries import UsedUp
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.free_reads import FreeReads, PoolLimits, pools_of
-from core.db.engine import WriteSession, driver_of
+from core.db.engine import driver_of
 from core.times import next_day
 
 FREE_HEADER = "X-Free-Reads-Remaining"
@@ -45,7 +44,9 @@ CREDITS_HEADER = "X-Credits-Charged"
 Settle = Callable[[], Outcome]
 """What is left of a call that a payment covers: look it up or settle it, which waits for a chain, and serve."""
 
-_SCHEMES: Final[Mapping[str, Callable[[MeteredRead, Rails, PaymentPayload, Keep], dict[str, str]]]] = {EXACT: exact.pay, VAULT: vault.pay}
+Pay = Callable[[Till, PaymentPayload], dict[str, str]]
+
+_SCHEMES: Final[Mapping[str, Pay]] = {EXACT: exact.pay, VAULT: vault.pay}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,39 +58,34 @@ class _Shortfall:
     free: FreeReads | None = None
 
 
-def charged(read: MeteredRead, slot: Slot | None, outcome: Outcome) -> Outcome | Settle:
+def charged(read: MeteredRead, outcome: Outcome) -> Outcome | Settle:
     """The outcome once it is paid, with headers that say how; what is left to do, where a payment was sent for it.
 
     Errors: Refusal payment_required, credit_insufficient, payment_invalid, payment_already_used, settlement_pending,
-    agent_key_scope; FacilitatorError and errors of chain reads.
+    agent_key_scope, idempotency_in_flight, idempotency_key_reused; FacilitatorError and errors of chain reads.
     """
-    if slot is None:
+    if read.payment.only_asks:
+        raise _unpaid(read, _Shortfall(read.price.credits or 0))
+    if read.slot is None:
         paid = _charged_alone(read)
         if not isinstance(paid, _Shortfall):
             return _with(outcome, paid)
     else:
         with read.deps.database.write() as session:
-            kept = idempotency.claim(session, slot)
+            kept = idempotency.claim(session, read.slot)
             if kept is not None:
                 return replace(kept, media_type=outcome.media_type)
-            slot.keep(session, outcome, read.now)  # first, since what pays holds rows that other calls wait for
+            read.slot.keep(session, outcome, read.now)  # first, since what pays holds rows that other calls wait for
             paid = _free_read(read, lambda: nullcontext(driver_of(session))) or _by_credits(read, partial(credit_ledger.spend, session))
             if not isinstance(paid, _Shortfall):
                 return _with(outcome, paid)
             session.rollback()
-    pay = _payment(read, paid, lambda serving: _keep(serving, slot, outcome, read.now))
-    return lambda: _with(outcome, pay())
+    return _payment(read, paid, outcome)
 
 
 def _charged_alone(read: MeteredRead) -> dict[str, str] | _Shortfall:
     """A call without an Idempotency-Key has nothing else to write: each way to pay is a statement that commits itself."""
     return _free_read(read, read.deps.database.statements) or _by_credits(read, partial(credit_ledger.spend_alone, read.deps.database))
-
-
-def _keep(session: WriteSession, slot: Slot | None, outcome: Outcome, now: datetime) -> None:
-    """Errors: Refusal idempotency_in_flight; the payment then stays settled and serves the repeated call."""
-    if slot is not None and idempotency.claim(session, slot) is None:
-        slot.keep(session, outcome, now)
 
 
 def _with(outcome: Outcome, headers: Mapping[str, str]) -> Outcome:
@@ -144,8 +140,8 @@ def _require_spend(caller: AgentCaller) -> None:
         )
 
 
-def _payment(read: MeteredRead, shortfall: _Shortfall, keep: Keep) -> Callable[[], dict[str, str]]:
-    """Takes the payment that was sent, once it is called; answers the receipt's header. Errors: Refusal, of what was sent."""
+def _payment(read: MeteredRead, shortfall: _Shortfall, outcome: Outcome) -> Settle:
+    """Takes the payment that was sent, once it is called. Errors: Refusal, of what was sent."""
     rails = read.deps.rails
     if read.payment.v2 is None or rails is None:
         raise _unpaid(read, shortfall)
@@ -154,7 +150,19 @@ def _payment(read: MeteredRead, shortfall: _Shortfall, keep: Keep) -> Callable[[
     if pay is None:
         detail = f"PAYMENT-SIGNATURE: the scheme is {payload.accepted.scheme[:20]}; pay with one of {', '.join(_SCHEMES)}."
         raise unpaid(read, "payment_invalid", detail)
-    return partial(pay, read, rails, payload, keep)
+    return partial(_settle, read, rails, payload, pay, outcome)
+
+
+def _settle(read: MeteredRead, rails: Rails, payload: PaymentPayload, pay: Pay, outcome: Outcome) -> Outcome:
+    """One connection for all of it: what it holds, the slot and the payment, ends with it."""
+    with read.deps.database.pinned() as session:
+        till = Till(session, read, rails, outcome)
+        if read.slot is None:
+            return _with(outcome, pay(till, payload))
+        with idempotency.held(session, read.slot) as kept:
+            if kept is not None:
+                return replace(kept, media_type=outcome.media_type)
+            return _with(outcome, exact.paid_before(till, read.slot, payload) or pay(till, payload))
 
 
 def _unpaid(read: MeteredRead, shortfall: _Shortfall) -> Refusal:

@@ -5,7 +5,7 @@ then `vault`, the adapter's event of a vault, which signs nothing.
 """
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,14 +14,12 @@ from x402.http.constants import PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER
 from x402.schemas import PaymentRequired, PaymentRequirements, ResourceInfo, SettleResponse
 
 from api.kernel.caller import Caller
-from api.kernel.operation import Deps, Operation, Refusal
+from api.kernel.idempotency import Slot
+from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.payments.rails import MAX_TIMEOUT_S, Rails
 from core.credits.rules.prices import PRICES, Price
 from core.db.engine import WriteSession
 from core.payments.chain import resource_hash
-
-Keep = Callable[[WriteSession], None]
-"""What else the transaction that serves writes: the answer to an Idempotency-Key."""
 
 EXACT, VAULT = "exact", "vault"
 ADAPTER = "x402_adapter"
@@ -29,20 +27,25 @@ ADAPTER = "x402_adapter"
 
 @dataclass(frozen=True, slots=True)
 class SentPayment:
-    """The payment headers of a call as they came: x402 v2's, and v1's, which is refused."""
+    """The payment headers of a call as they came: x402 v2's, and v1's, which is refused.
+
+    `only_asks`: a HEAD, which pays nothing whatever came with it.
+    """
 
     v2: str | None = None
     v1: str | None = None
+    only_asks: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeteredRead:
-    """A read that has a price and an answer, before it is paid. `resource` is its URL."""
+    """A read that has a price and an answer, before it is paid. `resource` is its URL; `slot`: of its idempotency key."""
 
     operation: Operation
     caller: Caller
     resource: str
     payment: SentPayment
+    slot: Slot | None
     deps: Deps
     now: datetime
 
@@ -54,6 +57,22 @@ class MeteredRead:
     @property
     def amount_usdc_e6(self) -> int | None:
         return self.price.usdc_e6
+
+
+@dataclass(frozen=True, slots=True)
+class Till:
+    """Where a payment is taken: a session that stays on one connection, and the answer that it pays for."""
+
+    session: WriteSession
+    read: MeteredRead
+    rails: Rails
+    outcome: Outcome
+
+    def serve(self) -> None:
+        """End the transaction that serves; it keeps the answer to the idempotency key."""
+        if self.read.slot is not None:
+            self.read.slot.keep(self.session, self.outcome, self.read.now)
+        self.session.commit()
 
 
 def exact_requirements(read: MeteredRead, rails: Rails) -> PaymentRequirements:

@@ -27,7 +27,7 @@ from x402.mechanisms.evm.erc6492 import parse_erc6492_signature
 from x402.mechanisms.evm.exact.eip3009_utils import parse_eip3009_transfer_error
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse
 
-from api.kernel.payments.rails import DearGasError, GasBudget, NotSentError
+from api.kernel.payments.rails import LEAST_LEFT_S, DearGasError, GasBudget, NotSentError
 from core.chain import results
 from core.chain.abi import AbiEncodeError, hex_bytes, hex_text
 from core.chain.fees import layer_1_fee_wei
@@ -42,7 +42,6 @@ MOST_GAS: Final = 120_000
 TRANSACTION_GAS: Final = 21_000
 FLOOR_GAS: Final = 10  # a byte of zero; any other counts four times
 ENVELOPE_BYTES: Final = 130  # of an unsigned type 2 transaction beside its data, upper bound
-ENDS_AFTER_S: Final = 6  # what ends sooner may end before it is mined
 CONFIRM_WITHIN_S: Final = 20.0
 LOOK_EVERY_S: Final = 0.2
 BELIEVED_S: Final = 30.0  # for so long a node that knows nothing of what was sent lags; after that it was lost
@@ -134,7 +133,7 @@ class OwnSettler:
 
     def _refused(self, transfer: _Transfer, price: _Price) -> str | None:
         """Why the token does not take it, in x402's words; None: it does. Errors: those of all reads."""
-        if transfer.ends_at < time.time() + ENDS_AFTER_S:
+        if transfer.ends_at < time.time() + LEAST_LEFT_S:
             return ERR_VALID_BEFORE_EXPIRED
         call = {"from": self._signer.address, "to": transfer.token, "data": transfer.data, "gas": hex(MOST_GAS)}
         call |= {name: hex(wei) for name, wei in price.as_fields().items()}

@@ -14,6 +14,7 @@ from core.errors import OutsideError
 from core.money import USDC_E6_PER_USDC
 
 MAX_TIMEOUT_S = 60  # how long a payer's authorization should hold
+LEAST_LEFT_S = 6  # what ends sooner may end before it is mined; x402's facilitator has the same bound, not as a constant
 
 
 class Settler(Protocol):

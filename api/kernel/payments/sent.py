@@ -13,6 +13,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements
 
 from api.kernel.operation import Refusal
 from api.kernel.payments.offer import MeteredRead, unpaid
+from api.kernel.payments.rails import LEAST_LEFT_S, MAX_TIMEOUT_S
 from core.chain.abi import hex_bytes
 from core.payments.chain import Authorization
 
@@ -94,14 +95,15 @@ def authorization_of(read: MeteredRead, payload: PaymentPayload, offer: PaymentR
 
 
 def require_in_time(read: MeteredRead, signed: SignedAuthorization) -> None:
-    """Errors: Refusal payment_invalid, for a payment that the token would not take now."""
+    """Errors: Refusal payment_invalid, for a payment that the token would not take now, or not for long enough to be mined."""
     now = int(read.now.timestamp())
     if now <= signed.valid_after:
-        raise _invalid(read, f"PAYMENT-SIGNATURE: the authorization holds only after unix second {signed.valid_after}; it is {now}")
-    if now >= signed.valid_before:
         raise _invalid(
-            read, f"PAYMENT-SIGNATURE: the authorization ended at unix second {signed.valid_before}; it is {now}; sign a new one"
+            read, f"PAYMENT-SIGNATURE: authorization.validAfter is unix second {signed.valid_after}, and it is {now}; it must be past"
         )
+    if now + LEAST_LEFT_S > signed.valid_before:
+        rule = f"at least {LEAST_LEFT_S} s must be left; sign one that holds {MAX_TIMEOUT_S} s from now"
+        raise _invalid(read, f"PAYMENT-SIGNATURE: authorization.validBefore is unix second {signed.valid_before}, and it is {now}; {rule}")
 
 
 def _unix_seconds(read: MeteredRead, holder: dict[str, Any], field: str) -> int:

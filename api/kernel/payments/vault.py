@@ -14,7 +14,7 @@ from x402.schemas import PaymentPayload, SettleResponse
 
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Refusal
-from api.kernel.payments.offer import ADAPTER, Keep, MeteredRead, receipt_header, unpaid, vault_requirements
+from api.kernel.payments.offer import ADAPTER, MeteredRead, Till, receipt_header, unpaid, vault_requirements
 from api.kernel.payments.rails import Rails
 from api.kernel.payments.sent import require_offered
 from core.chain.abi import hex_bytes
@@ -31,8 +31,9 @@ ASKED_S: Final = 2.0  # how long one node has to say whether it knows a transact
 HASH_CHARACTERS: Final = 66
 
 
-def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload, keep: Keep) -> dict[str, str]:
+def pay(till: Till, payload: PaymentPayload) -> dict[str, str]:
     """Take the payment; answers the receipt's header. Errors: Refusal payment_invalid, payment_already_used, settlement_pending."""
+    read, rails = till.read, till.rails
     offer = vault_requirements(read, rails)
     if offer is None:
         raise unpaid(read, "payment_invalid", "Vaults can't pay here: no adapter is deployed; pay with the scheme exact.")
@@ -44,7 +45,7 @@ def pay(read: MeteredRead, rails: Rails, payload: PaymentPayload, keep: Keep) ->
     if not paid:
         wanted = f"{offer.amount} base units to {offer.pay_to} for {read.resource}"
         raise unpaid(read, "payment_invalid", f"The transaction holds no X402Paid of {wanted}; present the one that paid for this.")
-    vault = _serve(read, read.caller, receipt, paid, keep)
+    vault = _serve(till, read.caller, receipt, paid)
     return receipt_header(SettleResponse(success=True, transaction=receipt.tx_hash, network=rails.network, payer=vault))
 
 
@@ -85,27 +86,26 @@ def _is_for(read: MeteredRead, rails: Rails, event: X402Paid) -> bool:
     return said == (rails.pay_to, read.amount_usdc_e6, resource_hash(read.resource))
 
 
-def _serve(read: MeteredRead, agent: AgentCaller, receipt: Receipt, paid: list[tuple[int, X402Paid]], keep: Keep) -> str:
+def _serve(till: Till, agent: AgentCaller, receipt: Receipt, paid: list[tuple[int, X402Paid]]) -> str:
     """The vault whose payment serves; of several equal events of one transaction each serves once."""
-    chain_id = read.deps.chain_id
-    with read.deps.database.write() as session:
-        own = [(i, e) for i, e in paid if is_agent_of_vault(session, chain_id, hex_bytes(e.vault), agent.account_id)]
-        if not own:
-            raise unpaid(read, "payment_invalid", "The paying vault is of no mandate that names you; only its agent presents its payments.")
-        for log_index, event in own:
-            is_new = payments.serve_vault_payment(
-                session,
-                chain_id=chain_id,
-                tx_hash=hex_bytes(receipt.tx_hash),
-                log_index=log_index,
-                vault=hex_bytes(event.vault),
-                account_id=agent.account_id,
-                resource=read.resource,
-                price_key=read.price.key,
-                amount_usdc_e6=event.amount,
-                served_at=read.now,
-            )
-            if is_new:
-                keep(session)
-                return event.vault
+    read, chain_id = till.read, till.read.deps.chain_id
+    own = [(i, e) for i, e in paid if is_agent_of_vault(till.session, chain_id, hex_bytes(e.vault), agent.account_id)]
+    if not own:
+        raise unpaid(read, "payment_invalid", "The paying vault is of no mandate that names you; only its agent presents its payments.")
+    for log_index, event in own:
+        is_new = payments.serve_vault_payment(
+            till.session,
+            chain_id=chain_id,
+            tx_hash=hex_bytes(receipt.tx_hash),
+            log_index=log_index,
+            vault=hex_bytes(event.vault),
+            account_id=agent.account_id,
+            resource=read.resource,
+            price_key=read.price.key,
+            amount_usdc_e6=event.amount,
+            served_at=read.now,
+        )
+        if is_new:
+            till.serve()
+            return event.vault
     raise unpaid(read, "payment_already_used", "This payment of the vault has served a call; pay again for this one.")

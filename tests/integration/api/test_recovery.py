@@ -99,7 +99,7 @@ def test_recover__wrong_codes_at_once__never_pass_the_bound(limited: Limit) -> N
 def test_recover__a_wrong_code__says_what_to_send_and_where_to_go_on(client: TestClient) -> None:
     answer = recover(client, "svc_rec_wrong")
     assert answer.json()["detail"].startswith("recovery_code: it is not valid, was used already, or does not go with agent_name.")
-    assert [call["path"] for call in answer.json()["service"]["next"]] == ["/auth/agent/connect", "/agent/catalog"]
+    assert [call["path"] for call in answer.json()["service"]["next"]] == ["/agent/catalog"]
 
 
 # Rotation by the owner

@@ -60,7 +60,7 @@ class Offers(AnswerBody):
 
 
 class WholeMandate(AnswerBody):
-    """Wallet spec 2.2 to 2.8."""
+    """A mandate with its clauses, limits, progress, lock and newest steps."""
 
     mandate: MandateView
     clauses: list[Clause]
@@ -79,7 +79,7 @@ class WholeMandate(AnswerBody):
 
 
 class Terms(AnswerBody):
-    """Wallet spec 2.9. `terms`: by their EIP-712 names, integers in digits."""
+    """`terms`: by their EIP-712 names, integers in digits."""
 
     id: str
     version: Literal[1, 2]
@@ -185,7 +185,7 @@ class MandateEnd(OneMandate):
 
 
 class CloseAllPlan(LedgerAnswer):
-    """Wallet spec 2.18."""
+    """The steps by which the owner leaves, in order."""
 
     mandate_id: str
     steps: list[PlanStep]
@@ -204,7 +204,7 @@ class CloseAllPlan(LedgerAnswer):
 
 
 class Statement(WeekLine):
-    """Wallet spec 2.12."""
+    """A week of a mandate in figures that balance."""
 
     period: WeekPeriod
     allowed_vs_used: AllowedVsUsed
@@ -247,7 +247,7 @@ class HeldEnded(LedgerAnswer):
 
 
 class AgentStatus(AnswerBody):
-    """Wallet spec 2.8. `ended_mandates`: the newest."""
+    """`ended_mandates`: the newest."""
 
     active_mandates: list[HeldActive]
     ended_mandates: list[HeldEnded]
@@ -280,7 +280,7 @@ class PolicyChange(AnswerBody):
 
 
 class Policy(AnswerBody):
-    """Wallet spec 2.15."""
+    """What the owner allows the agent beside the terms; replaced whole."""
 
     agent_id: str
     assets: list[str]

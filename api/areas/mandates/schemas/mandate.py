@@ -1,4 +1,4 @@
-"""A mandate as it is shown: its fields, its clauses and the card around them (wallet spec 2.1, 2.2).
+"""A mandate as it is shown: its fields, its clauses and the card around them.
 
 Amounts are text with six decimals, times ISO 8601 in UTC; unknown is null. What an agent or an owner wrote freely is JSON without a form.
 """
@@ -60,7 +60,7 @@ class VaultRule(AnswerBody):
 
 
 class MandateView(LedgerAnswer):
-    """Wallet spec 2.1."""
+    """A mandate."""
 
     id: str
     public_id: str
@@ -139,7 +139,7 @@ class ClauseParams(AnswerBody):
 
 
 class Clause(AnswerBody):
-    """Wallet spec 2.2. `source`: the first signed term behind it."""
+    """`source`: the first signed term behind it."""
 
     n: int
     key: str

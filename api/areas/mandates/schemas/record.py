@@ -1,4 +1,4 @@
-"""What the record says: steps, rows of the ledger, and what an agent reported (wallet spec 2.4, 2.10, 2.11)."""
+"""What the record says: steps, rows of the ledger, and what an agent reported."""
 
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ class StepTarget(TypedDict):
 
 @with_config(AnswerBody.model_config)
 class RecordStep(TypedDict):
-    """Wallet spec 2.4. `allowed_by`, `breached` and `clauses` are numbers of clauses.
+    """`allowed_by`, `breached` and `clauses` are numbers of clauses.
 
     A dict, and closed like an AnswerBody: a mandate's read holds up to a page of them, and an instance for each would cost more than
     all the rest of the answer.
@@ -100,7 +100,7 @@ class AttemptedCall(AnswerBody):
 
 
 class RecordedRefusal(AnswerBody):
-    """Wallet spec 2.11."""
+    """A refusal that the record has."""
 
     reason: str
     code: str | None = None

@@ -1,4 +1,4 @@
-"""Where a mandate stands: limits, fees, progress and lock (wallet spec 2.3, 2.5 to 2.7)."""
+"""Where a mandate stands: limits, fees, progress and lock."""
 
 from typing import Literal
 
@@ -55,7 +55,7 @@ class MandateBreaches(AnswerBody):
 
 
 class MandateLimits(AnswerBody):
-    """Wallet spec 2.3."""
+    """What is allowed, what is used, and what was breached."""
 
     allowed: AllowedLimits
     used: UsedLimits
@@ -92,7 +92,7 @@ class NetEstimate(NetRealized):
 
 
 class MandateFees(AnswerBody):
-    """Wallet spec 2.5."""
+    """Fees by class and who is owed them."""
 
     tools: str | None
     venue: str | None
@@ -160,7 +160,7 @@ class LeaveNowBasis(AnswerBody):
 
 
 class MandateProgress(LedgerAnswer):
-    """Wallet spec 2.6. `positions_void`: what a paper mandate's end voided."""
+    """`positions_void`: what a paper mandate's end voided."""
 
     status: Status
     worth_est: str | None
@@ -185,7 +185,7 @@ class MandateProgress(LedgerAnswer):
 
 
 class MandateLock(AnswerBody):
-    """Wallet spec 2.7. `withdrawable` null: not known now."""
+    """`withdrawable` null: not known now."""
 
     withdrawable: bool | None
     reason: LockReason | None

@@ -1,4 +1,4 @@
-"""The blocks of a week's statement (wallet spec 2.12). Null: not known of a ledger that is short."""
+"""The blocks of a week's statement. Null: not known of a ledger that is short."""
 
 from typing import Any
 

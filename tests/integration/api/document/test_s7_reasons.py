@@ -76,7 +76,7 @@ def scene(stage: Stage, deps: Deps, postgres: EmbeddedPostgres, database_url: st
 
 CASES: Mapping[str, Case] = {
     "auth_required": Case(provoke=p.without_a_key, next=(CONNECT, CATALOGUE)),
-    "auth_invalid": Case(provoke=p.with_an_unknown_key, next=(CONNECT, CATALOGUE)),
+    "auth_invalid": Case(provoke=p.with_an_unknown_key, next=(CATALOGUE,)),
     "scope_denied": Case(provoke=p.outside_its_scopes, shown={"missing": "tx"}, next=(("GET /agent/scopes", 200), CATALOGUE)),
     "spend_limit_reached": Case(
         provoke=p.above_the_keys_day,

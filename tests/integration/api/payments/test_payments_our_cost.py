@@ -55,7 +55,7 @@ def test_a_failed_payment__whose_time_is_over__is_not_sent_again(shop: Shop) -> 
     shop.settler.on_settle = lambda real: real()
     pass_(shop, 61)
     answer = shop.get(payment)
-    assert "the authorization ended at unix second" in answer.json()["detail"]
+    assert "authorization.validBefore is unix second" in answer.json()["detail"]
     assert (shop.settler.settled, shop.states()) == (0, ["failed"])
 
 
@@ -79,6 +79,7 @@ def test_a_payment__that_keeps_failing__is_sent_three_times_and_no_more(shop: Sh
     assert [reason(answer) for answer in answers] == [(402, "payment_invalid")] * 5
     assert "3 settlements of" in answers[-1].json()["detail"]
     assert answers[-1].json()["service"]["retry_at"] is not None
+    assert answers[-1].json()["service"]["retry_safe"] is True
     assert len(sent) == 3
 
 

@@ -32,7 +32,7 @@ from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain
 from tests.personas import STRANGER
 
 # The stock clients pay in assets that they know, and of this chain they know the real USDC alone.
-START_S = 30.0
+START_S = 120.0
 
 
 @dataclass
@@ -205,3 +205,45 @@ def lost_call(url: str, headers: dict[str, str]) -> None:
     except httpx.HTTPError:
         return
     raise AssertionError("it was to be killed before it answered")
+
+
+@pytest.fixture
+def beside(api: Api) -> Iterator[Api]:
+    """Another process of the same service: the same database, chain and base URL."""
+    port = free_port()
+    other = Api({**api.environment, "PORT": str(port)}, f"http://127.0.0.1:{port}")
+    yield other
+    if hasattr(other, "process"):
+        other.kill()
+
+
+def paying_agent(api: Api) -> dict[str, str]:
+    """Headers of an agent that has nothing but payments, with an idempotency key."""
+    agent = httpx.post(f"{api.base_url}/auth/agent/connect", json={"agent_name": "reader"}).json()
+    return {"X-SVC-User-Key": agent["api_key"], "Idempotency-Key": "one-page"}
+
+
+def paid_with(api: Api, payer: LocalAccount, agent: dict[str, str]) -> dict[str, str]:
+    required = httpx.get(f"{api.base_url}{PAGE}")
+    payment = register_exact_evm_client(x402ClientSync(), EthAccountSigner(payer)).create_payment_payload(payment_required(required))
+    return {**agent, "PAYMENT-SIGNATURE": encoded(payment.model_dump(by_alias=True, exclude_none=True))}
+
+
+def test_two_processes__and_a_killed_one__take_one_payment_for_one_idempotency_key(
+    api: Api, beside: Api, till: Till, payer: LocalAccount, facilitator: HangingFacilitator
+) -> None:
+    for process in (api, beside):
+        process.environment |= {"X402_FACILITATOR_URL": facilitator.url, "FREE_READS_PER_DAY": "0", "WELCOME_CREDITS": "0"}
+        process.start()
+    agent = paying_agent(api)
+    lost = threading.Thread(target=lost_call, args=(f"{api.base_url}{PAGE}", paid_with(api, payer, agent)))
+    lost.start()
+    assert facilitator.has_settled.wait(20)
+    refused = httpx.get(f"{beside.base_url}{PAGE}", headers=paid_with(beside, payer, agent), timeout=30)
+    assert (refused.status_code, refused.json()["service"]["reason"]) == (409, "idempotency_in_flight")
+    api.kill()
+    lost.join(10)
+    answers = [httpx.get(f"{beside.base_url}{PAGE}", headers=paid_with(beside, payer, agent), timeout=30) for _ in range(2)]
+    assert [one.status_code for one in answers] == [200, 200]
+    assert [one.headers.get("Idempotent-Replay") for one in answers] == [None, "true"]
+    assert (till.income, facilitator.settles) == (PRICE, 1)

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from eth_account import Account
-from x402.schemas import VerifyResponse
+from x402.schemas import PaymentPayload, PaymentRequirements, VerifyResponse
 
 from core.chain.abi_text import call_by_signature
 from core.chain.rpc import Rpc
@@ -19,8 +19,8 @@ from tests.personas import DEPLOYER
 
 ELSEWHERE = "0x" + "11" * 20
 BAD: dict[str, tuple[Callable[[Shop], dict[str, Any]], str]] = {
-    "expired": (lambda shop: shop.payment(validBefore=str(int(time.time()) - 1)), "the authorization ended at unix second"),
-    "not yet valid": (lambda shop: shop.payment(validAfter=str(int(time.time()) + 60)), "holds only after unix second"),
+    "expired": (lambda shop: shop.payment(validBefore=str(int(time.time()) - 1)), "authorization.validBefore is unix second"),
+    "not yet valid": (lambda shop: shop.payment(validAfter=str(int(time.time()) + 60)), "authorization.validAfter is unix second"),
     "tampered after signing": (lambda shop: shop.payment(signed=False, nonce="0x" + "22" * 32), "invalid_exact_evm_payload_signature"),
     "of somebody else's money": (lambda shop: shop.payment(**{"from": DEPLOYER.address}), "invalid_exact_evm_payload_signature"),
     "on another network": (lambda shop: shop.payment(accepted={"network": "eip155:1"}), "accepted.network is eip155:1; pay eip155:84532"),
@@ -156,7 +156,7 @@ def test_a_settlement__that_failed__charges_nothing_and_may_be_tried_again(shop:
     shop.settler.on_settle = lambda real: said(error_reason="transaction_failed")
     answer = shop.get(payment)
     assert reason(answer) == (402, "payment_invalid")
-    assert "did not settle: transaction_failed; nothing was charged" in answer.json()["detail"]
+    assert "reverted; check that its nonce is unused (transaction_failed); nothing was charged" in answer.json()["detail"]
     assert decoded(answer.headers["PAYMENT-RESPONSE"])["success"] is False
     assert (shop.income, shop.states()) == (0, ["failed"])
     shop.settler.on_settle = lambda real: real()
@@ -241,3 +241,46 @@ def test_a_node__that_fails_after_the_settlement__is_503_and_the_payment_serves_
     assert reason(shop.get(payment)) == (503, "settlement_pending")
     chain.rpc = good
     assert (shop.get(payment).status_code, shop.income) == (200, PRICE)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"validBefore": 5}, "authorization.validBefore is unix second"),
+        ({"validBefore": 3}, "at least 6 s must be left; sign one that holds 60 s from now"),
+        ({"validAfter": 60}, "authorization.validAfter is unix second"),
+    ],
+    ids=["5 s left", "3 s left", "not yet"],
+)
+def test_a_payment__out_of_time__names_the_field_and_the_rule(shop: Shop, changes: dict[str, int], sentence: str) -> None:
+    now = int(time.time())
+    answer = shop.get(shop.payment(**{name: str(now + seconds) for name, seconds in changes.items()}))
+    assert reason(answer) == (402, "payment_invalid")
+    assert sentence in answer.json()["detail"]
+    assert nothing_happened(shop)
+
+
+def test_a_payment__with_the_least_time_left__is_taken(shop: Shop) -> None:
+    assert shop.get(shop.payment(validBefore=str(int(time.time()) + 8))).status_code == 200
+
+
+def test_a_payment__signed_by_another__names_the_signature_and_what_to_sign(shop: Shop) -> None:
+    payment = shop.payment()
+    stranger = Account.create()
+    shop.payer, payer = stranger, shop.payer
+    payment["payload"]["signature"] = shop.payment(**payment["payload"]["authorization"])["payload"]["signature"]
+    shop.payer = payer
+    detail = shop.get(payment).json()["detail"]
+    assert "payload.signature: it is not that of authorization.from" in detail
+    assert "TransferWithAuthorization" in detail
+    assert nothing_happened(shop)
+
+
+def test_what_somebody_else_has_settled__is_said_to_be_used_and_serves_nobody(shop: Shop) -> None:
+    payment = shop.payment()
+    offered = PaymentRequirements.model_validate(payment["accepted"])
+    assert shop.settler.real.settle(PaymentPayload.model_validate(payment), offered).success
+    answer = shop.get(payment)
+    assert reason(answer) == (402, "payment_invalid")
+    assert "authorization.nonce: the token has seen it already" in answer.json()["detail"]
+    assert shop.states() == []

@@ -46,7 +46,7 @@ def test_a_write_that_takes_no_key__is_sent_once() -> None:
     service = Service([DOWN])
 
     with pytest.raises(Unreachable) as caught:
-        service.client().identity.connect(agent_name="quant")
+        service.client().identity.nonce(wallet_address="0x" + "11" * 20, purpose="login")
 
     assert len(service.calls) == 1
     assert IDEMPOTENCY not in service.calls[0].headers

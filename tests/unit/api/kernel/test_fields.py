@@ -1,6 +1,8 @@
 """Each field type: what it reads, and the sentence it refuses with."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -19,6 +21,7 @@ from api.kernel.fields import (
     PublicId,
     QueryText,
     TxHash,
+    UnsignedUsdc,
     Usdc,
 )
 from api.kernel.operation import Command, Refusal
@@ -179,3 +182,38 @@ def test_account_id__of_no_account__is_refused(sent: Any) -> None:
     for kind in (AccountId, AccountIdText):
         with pytest.raises(ValidationError):
             TypeAdapter(kind).validate_python(sent)
+
+
+AMOUNTS = (
+    "0", "0.000000", "0.000001", "1", "1.5", "12.500000", "999999999999.999999", "1000000000000", "1000000000000.000000",
+    "1000000000000.000001", "1000000000001", "9999999999999", "0000000000001", "10000000000000", "1.0000001", "1.", ".5", "", "+1", "1e3",
+    " 1", "\u0661",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [Usdc, UnsignedUsdc, PositiveUsdc], ids=["signed", "unsigned", "positive"])
+@pytest.mark.parametrize("sign", ["", "-"])
+@pytest.mark.parametrize("written", AMOUNTS)
+def test_an_amount__is_taken_just_if_its_schema_says_so(kind: Any, sign: str, written: str) -> None:
+    if (kind, sign) == (UnsignedUsdc, "-") and not written.strip("0."):
+        pytest.skip("minus zero is no amount that anybody sends")
+    taken = TypeAdapter(kind)
+    forms = taken.json_schema()["anyOf"]
+    said = re.search(forms[0]["pattern"], sign + written) is not None
+    try:
+        taken.validate_python(sign + written)
+    except ValidationError:
+        assert not said
+    else:
+        assert said
+
+
+@pytest.mark.parametrize("written", ["1", "1.5", "1000000000000", "-1000000000000", "1000000000000.000001", "1000000000001"])
+def test_an_amount__written_as_a_json_number__is_taken_within_the_bounds_of_the_schema(written: str) -> None:
+    number = TypeAdapter(Usdc).json_schema()["anyOf"][1]
+    is_taken = True
+    try:
+        read(f'{{"amount_usdc": {written}}}')
+    except Refusal:
+        is_taken = False
+    assert is_taken == (number["minimum"] <= Decimal(written) <= number["maximum"])

@@ -85,3 +85,14 @@ def test_a_next_call__that_needs_a_body__is_left_out_without_one() -> None:
 
 def test_a_filled_path__cannot_leave_its_segment() -> None:
     assert fill_path("/mandates/{id}", {"id": "../agents?x"}, {}) == "/mandates/..%2Fagents%3Fx"
+
+
+@pytest.mark.parametrize("reason", catalogue().reasons)
+def test_a_refusal_with_a_time__is_safe_to_send_again_whatever_its_reason(reason: str) -> None:
+    outcome = refused(Refusal(reason, "Later.", retry_at=NOW + timedelta(seconds=5)), None, {}, NOW, catalogue())
+    assert outcome.body["service"]["retry_safe"] is True
+
+
+def test_a_credential_that_is_not_valid__leads_to_no_new_agent() -> None:
+    outcome = refused(Refusal("auth_invalid", "Dead."), None, {}, NOW, catalogue())
+    assert outcome.body["service"]["next"] == [CATALOG_CALL]
