@@ -18,6 +18,7 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.guard import OwnService, guard_refusal, is_own
 from core.mandate.rules.ledger import guard_refusal_note
 from core.mandate.tables import Mandate
+from core.mandate.venues import x402
 from core.payments import signed_resources
 from core.payments.chain import resource_hash
 from core.payments.guard_signatures import Signed
@@ -55,7 +56,7 @@ def paying_call(call: Call, standing: Standing, vault: str, command: ExecuteCall
         "deadline": standing.now + HOLDS_S,
     }
     signature = guard.sign_digest(x402_payment_digest(adapter, call.deps.chain_id, vault, **payment))
-    inner = calldata.Call(adapter, command.amount_usdc, calldata.x402_pay(**payment, guard_signature=signature))
+    inner = calldata.Call(adapter, command.amount_usdc, x402.pay(**payment, guard_signature=signature))
     said = {name: payment[name] for name in ("pay_to", "resource_hash", "nonce", "deadline")}
     shown = {"payment": {"resource": resource, **said, "guard": guard.address, "guard_signature": signature}}
     signed = Signed(vault.lower(), payment["nonce"], command.amount_usdc, payment["deadline"])
