@@ -14,7 +14,7 @@ from api.areas.mandates.service.access import party_of
 from api.areas.mandates.service.current import Current, current_of
 from api.areas.mandates.service.limits_now import limits_view, standing_of
 from api.areas.mandates.service.owner_calls import built, nothing_to_send
-from api.areas.mandates.service.views import is_paper, rules_of
+from api.areas.mandates.service.views import is_paper, rules_of, terms_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call
 from core.chain.reader import reason_of_run
@@ -180,7 +180,7 @@ def _names_of(call: Call, adapter: str) -> set[str | None]:
 def _checked(call: Call, vault: str, data: str, mandate: Mandate) -> tuple[dict[str, Any], int | None]:
     """(check, gas) of the call as it would run now, sent by the owner."""
     try:
-        gas = call.deps.chain.estimate_gas(mandate.terms["owner"], vault, data)
+        gas = call.deps.chain.estimate_gas(terms_of(mandate).owner, vault, data)
     except (RpcRevertedError, RpcCodeFailedError) as error:
         return {"ok": False, "reason": reason_of_run(error) or UNKNOWN, "source": "chain"}, None
     return {"ok": True, "reason": None, "source": "chain"}, gas
