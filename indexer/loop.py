@@ -28,6 +28,7 @@ from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.errors import OutsideError, text_of
 from core.health import views as health
 from core.mandate.chain.reader import VaultReader
+from core.mandate.venues.registry import venues
 from core.quarantine import queries as quarantine_repository
 from core.quarantine.views.unregistered import unregistered_vaults
 from core.watchdog import Watchdog
@@ -147,7 +148,7 @@ class Indexer:
             chain_id=self._chain_id,
             factory=contracts["factory"],
             usdc=contracts["usdc"],
-            x402_adapter=contracts.get("x402_adapter"),
+            x402_adapter=venues().payment_adapter(contracts),
             start_block=self._start_block,
             epoch=self._leadership.epoch,
             fence=self._fence,

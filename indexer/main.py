@@ -24,6 +24,7 @@ from core.db.leadership import Leadership, LeadershipLostError
 from core.errors import MandateError, OutsideError, text_of
 from core.exporter import serve_or_tell
 from core.mandate.chain.reader import VaultReader
+from core.mandate.venues.registry import venues
 from core.settings import Deployment, Settings
 from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
@@ -90,7 +91,7 @@ def beside(database: Database, rpc: Rpc, deployment: Deployment) -> ChainContext
         chain_id=deployment.chain_id,
         factory=contracts["factory"],
         usdc=contracts["usdc"],
-        x402_adapter=contracts.get("x402_adapter"),
+        x402_adapter=venues().payment_adapter(contracts),
         start_block=deployment.block,
         epoch=0,
         fence=lambda session: keep_out_writes(session, NAME),

@@ -13,6 +13,7 @@ from web3.contract import Contract
 from web3.types import LogReceipt, TxReceipt
 
 from core.mandate.chain import calldata
+from core.mandate.venues import test_venue
 
 BALANCE_OF = [
     {
@@ -45,7 +46,7 @@ class Chain:
         return str(self.web3.eth.get_transaction(tx_hash)["from"])
 
     def set_price_data(self, price_e6: int) -> str:
-        return calldata.set_price(price_e6)
+        return test_venue.set_price(price_e6)
 
     def withdraw_data(self, token: str, to: str, amount: int) -> str:
         return calldata.withdraw(token, to, amount)

@@ -24,8 +24,8 @@ from core.hexes import bytes_of, checksum_address, hex_of
 from core.selectors import element_type, member_types
 
 ABIS = Path(__file__).parent / "abis"
-CONTRACTS = ("IAdapter", "MandateVault", "MandateVaultFactory", "MockUSDC", "TestVenue", "TestVenueAdapter", "X402Adapter")
 ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")  # contracts of this repository whose functions are known by name only
+CONTRACTS = tuple(sorted({file.stem for file in ABIS.glob("*.json")} - set(ALSO_KNOWN)))  # written by scripts/export_abis.py
 SELECTOR_BYTES = 4
 WORD_BYTES = 32
 hex_bytes, hex_text = bytes_of, hex_of  # the names that api/kernel/payments knows them by

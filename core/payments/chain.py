@@ -10,12 +10,13 @@ from itertools import pairwise
 from eth_utils.crypto import keccak
 
 from core.chain import results
-from core.chain.abi import address_word, function, topic_of
+from core.chain.abi import address_word, topic_of
 from core.chain.blocks import RawLog, Receipt
 from core.chain.reader import At, ChainReader, block_argument
 from core.hexes import hex_of
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import X402Paid
+from core.mandate.venues.x402 import is_nonce_used
 from core.payments.rules import Cost, Sent
 
 LOG_WINDOW_BLOCKS = 2_000  # public nodes answer no wider range
@@ -98,7 +99,7 @@ def vault_payments_of(receipt: Receipt, adapter: str) -> Iterator[tuple[int, X40
 
 def used_nonces(chain: ChainReader, adapter: str, asked: Sequence[tuple[str, str]], at: At) -> frozenset[tuple[str, str]]:
     """Which of these (vault, nonce) have paid through the adapter at that block. Errors: those of all reads."""
-    used = function("X402Adapter", "isNonceUsed")
+    used = is_nonce_used()
     calls = [("eth_call", [{"to": adapter, "data": used.encode(vault, nonce)}, block_argument(at)]) for vault, nonce in asked]
     answers = chain.rpc.batch(calls, [results.code] * len(calls))
     return frozenset(one for one, answer in zip(asked, answers, strict=True) if used.decode_output(answer)[0])

@@ -37,6 +37,7 @@ from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import MandateTerms
 from core.mandate.tables import Mandate
+from core.mandate.venues import test_venue
 from keeper.observe import Observer
 from keeper.tick import Tick
 from tests.bench import many_vaults
@@ -208,7 +209,7 @@ def stops(where: World) -> list[int]:
     where.chain.rpc.call("evm_setIntervalMining", [BLOCK_S])
     waited: list[int] = []
     for venue, vaults in zip(where.venues, where.groups, strict=True):
-        crossed = where.chain.succeed(OPERATOR, venue, calldata.set_price(AT_THE_FLOOR)).block_number
+        crossed = where.chain.succeed(OPERATOR, venue, test_venue.set_price(AT_THE_FLOOR)).block_number
         waited += [number - crossed for number in _stopped_at(where, vaults, crossed)]
         print(f"{len(vaults)} vaults fell in block {crossed}; stopped {sorted(set(waited[-len(vaults) :]))} blocks later", flush=True)
     where.chain.rpc.call("evm_setIntervalMining", [0])

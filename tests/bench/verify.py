@@ -25,8 +25,9 @@ from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.mandate import record as mandate_record
-from core.mandate.chain.calldata import Call, execute_batch, venue_buy
+from core.mandate.chain.calldata import Call, execute_batch
 from core.mandate.queries import find_mandate
+from core.mandate.venues import test_venue
 from tests.bench.workload import FINAL_AFTER
 from tests.integration.chain_fixtures import ROOT, USDC, deploy_contracts, start_anvil
 from tests.integration.indexer.conftest import Follower, Issued
@@ -62,7 +63,7 @@ def work(follower: Follower, rows: int) -> Issued:
     cap = 1_000 * USDC
     mandate = follower.issue(per_tx_cap=cap, daily_cap=cap)
     vault = chain.create_vault(mandate.terms)
-    call, left = Call(chain.contracts["test_venue_adapter"], SPENT, venue_buy(SPENT)), rows - FRAME
+    call, left = Call(chain.contracts["test_venue_adapter"], SPENT, test_venue.buy(SPENT)), rows - FRAME
     while left > 0:
         count = min(BATCH, left)
         transaction = {"from": AGENT.address, "to": vault, "data": execute_batch([call] * count), "gas": hex(GAS)}

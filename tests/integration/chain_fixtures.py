@@ -25,6 +25,7 @@ from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.calldata import Call, Funding
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import MandateTerms, Rule
+from core.mandate.venues import test_venue
 from tests.personas import AGENT, DEPLOYER, GUARD, KEEPER, OPERATOR, OWNER, Persona
 
 __all__ = ["deployed", "ground"]
@@ -230,10 +231,10 @@ class DeployedChain:
         return self.send(sender, vault, self.buy_data(amount))
 
     def buy_data(self, amount: int) -> str:
-        return calldata.execute(Call(self.contracts["test_venue_adapter"], amount, calldata.venue_buy(amount)))
+        return calldata.execute(Call(self.contracts["test_venue_adapter"], amount, test_venue.buy(amount)))
 
     def sell(self, vault: str, units: int) -> Receipt:
-        return self.send(AGENT, vault, calldata.execute(Call(self.contracts["test_venue_adapter"], 0, calldata.adapter_sell(units))))
+        return self.send(AGENT, vault, calldata.execute(Call(self.contracts["test_venue_adapter"], 0, test_venue.sell(units))))
 
 
 def deploy_contracts(anvil: Anvil) -> DeployedChain:

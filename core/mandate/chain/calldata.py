@@ -1,8 +1,8 @@
-"""Call data for every function that the product calls, and back. All builders answer 0x lower-case hex.
+"""Call data for every function of our contracts that the product calls, and back. All builders answer 0x lower-case hex.
 
 Amounts are USDC base units, times unix seconds, addresses hex in any case, hashes and bytes 0x hex. Nothing here reads
-the chain; the contracts check every argument again. Errors of all builders: AbiEncodeError.
-Source: contracts/interfaces/*.sol, contracts/adapters/*.sol.
+the chain; the contracts check every argument again. Errors of all builders: AbiEncodeError. Calls of adapters stand with their venues.
+Source: contracts/interfaces/*.sol; core/mandate/venues.
 """
 
 from collections.abc import Sequence
@@ -20,8 +20,6 @@ from core.hexes import hex_of
 from core.mandate.rules.terms import MandateTerms, Rule
 
 TRANSFER_WITH_BYTES = "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
-# What an adapter's exit is called whose one argument is a number of units: TestVenueAdapter's sell.
-SELL_SELECTOR = function("TestVenueAdapter", "sell").selector
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,26 +147,6 @@ def unwind(calls: Sequence[Call]) -> str:
 
 def settle() -> str:
     return function("MandateVault", "settle").encode()
-
-
-# Adapters and venue
-
-
-def venue_buy(amount_usdc: int) -> str:
-    return function("TestVenueAdapter", "buy").encode(amount_usdc)
-
-
-def adapter_sell(units: int) -> str:
-    return function("TestVenueAdapter", "sell").encode(units)
-
-
-def set_price(price_e6: int) -> str:
-    """USDC base units for 1e6 units of the position."""
-    return function("TestVenue", "setPrice").encode(price_e6)
-
-
-def x402_pay(pay_to: str, amount: int, resource_hash: str, nonce: str, deadline: int, guard_signature: str) -> str:
-    return function("X402Adapter", "pay").encode(pay_to, amount, resource_hash, nonce, deadline, guard_signature)
 
 
 # USDC

@@ -25,13 +25,12 @@ from core.mandate.rules.worth import exit_cost_up
 from core.money import bps_of_down, usdc_text_or_none
 from core.times import utc_text_or_none
 
+LISTED = "listed"  # the `adapter` of a position at no declared venue
 
-class Adapter(StrEnum):
-    """`listed`: any other adapter of the mandate's rules; the position's `venue` names it where the deployment does."""
 
-    TEST_VENUE = "test_venue"
-    LISTED = "listed"
-    RELAY = "relay"
+class ClosedBy(StrEnum):
+    OWNER = "owner"  # by the vault's unwind
+    RELAY = "relay"  # the service, with its relay key
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +45,22 @@ class OwnerCall:
 class AdapterPosition:
     """What an adapter says it holds for the vault. `worth_usdc_e6` None: not priced. A worth of 0 is a position too.
 
-    `unwind`: the owner's call; None: no exit is known, so the position is kept. `dry_run`: what the relay's trial said,
-    for relay. `venue` None: no name is known.
+    `adapter`: the declared venue's name, or LISTED; `venue`: its name in the deployment, None: it has none there. `unwind`: the owner's
+    call; None: no exit is known, so the position is kept. `dry_run`: what the relay's trial said, where the relay closes it.
     """
 
-    adapter: Adapter
+    adapter: str
     adapter_address: str
     venue: str | None
     label: str | None
     worth_usdc_e6: int | None
     unwind: OwnerCall | None = None
+    closed_by: ClosedBy = ClosedBy.OWNER
     dry_run: Mapping[str, Any] | None = None
 
     @property
     def is_closable(self) -> bool:
-        return self.adapter is Adapter.RELAY or self.unwind is not None
+        return self.closed_by is ClosedBy.RELAY or self.unwind is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,17 +121,17 @@ def _withdraw(plan: PlanFacts) -> list[dict[str, Any]]:
 
 
 def _close(position: AdapterPosition, plan: PlanFacts) -> dict[str, Any]:
-    is_relay = position.adapter is Adapter.RELAY
+    is_relay = position.closed_by is ClosedBy.RELAY
     step = _step(
         "close" if is_relay else "unwind",
-        who="relay" if is_relay else "owner",
+        who=position.closed_by.value,
         text="The service closes it with its relay key" if is_relay else "You sign the unwind",
         call=None if is_relay else position.unwind,
         note="Closed at the market." if is_relay else "Sold through its adapter; the USDC goes to your vault.",
     )
     step |= {
         "venue": position.venue,
-        "adapter": position.adapter.value,
+        "adapter": position.adapter,
         "adapter_address": position.adapter_address,
         "action": "close_at_market" if is_relay else "unwind",
         "est_proceeds_usdc": usdc_text_or_none(_proceeds(position, plan.spread_bps)),
@@ -142,7 +142,7 @@ def _close(position: AdapterPosition, plan: PlanFacts) -> dict[str, Any]:
 
 def _keep_at_adapter(position: AdapterPosition) -> dict[str, Any]:
     step = _step("unwind", who=None, text=None, call=None, note="Held through an adapter whose exit this service does not know.")
-    where = {"venue": position.venue, "adapter": position.adapter.value, "adapter_address": position.adapter_address}
+    where = {"venue": position.venue, "adapter": position.adapter, "adapter_address": position.adapter_address}
     return step | where | {"action": "keep", "reason": "no_known_exit_adapter", "position_label": position.label}
 
 

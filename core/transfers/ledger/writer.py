@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Numeric, Row, Select, Text, and_, any_, cast, func, insert, literal, select, update
+from sqlalchemy import BigInteger, Numeric, Row, Select, Text, and_, any_, cast, func, literal, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session, aliased
@@ -23,7 +23,7 @@ from core.canonical import canonical_json, chain_hash
 from core.db.arrays import Columns, table_of
 from core.db.copying import copy_lines
 from core.db.engine import WriteSession
-from core.ledger.chain import Facts, KnownKeys, Link, chain_faults, facts_of, genesis, known_keys, link_hash, lock_head, plain_payload
+from core.ledger.chain import KnownKeys, Link, chain_faults, genesis, known_keys
 from core.times import exact_instant_text
 from core.transfers.ledger.copy_rows import COPIED, STATES, Linked, NewTransfer, canonical_entry, line_of, of_states
 from core.transfers.rules import FourStates
@@ -83,13 +83,12 @@ class _Tip:
 
 def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: datetime) -> Posted:
     """Post a fact unless it stands. Errors: InvalidParameterError for a payload that is not JSON."""
-    head = _lock(session, account_id, now)
-    known = _known(session, account_id, transfer.base_key)
-    standing = known.standing.get(transfer.base_key)
-    if standing is not None:
-        return Posted(standing.id, standing.seq, standing.incarnation, is_new=False)
-    incarnation = known.incarnations.get(transfer.base_key, 0) + 1
-    return _write(session, account_id, head, _entry(transfer, incarnation), now)
+    tips = _lock_many(session, [account_id], now)
+    known = known_keys(session, TransferEntry, TransferEntry.account_id, {account_id: [transfer.base_key]})
+    count = _copy_new(session, tips, {account_id: [transfer]}, known, now)
+    columns = (TransferEntry.id, TransferEntry.seq, TransferEntry.incarnation)
+    query = select(*columns).where(TransferEntry.account_id == account_id, TransferEntry.base_key == transfer.base_key)
+    return Posted(*session.execute(query.order_by(TransferEntry.seq.desc()).limit(1)).one(), is_new=count == 1)
 
 
 def post_books(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]], now: datetime) -> int:
@@ -98,7 +97,17 @@ def post_books(session: WriteSession, books: Mapping[int, Sequence[NewTransfer]]
     Heads are locked by rising account id.
     """
     tips = _lock_many(session, sorted(books), now)
-    known = _known_keys(session, books)
+    return _copy_new(session, tips, books, _known_keys(session, books), now)
+
+
+def _copy_new(
+    session: WriteSession,
+    tips: Sequence[_Tip],
+    books: Mapping[int, Sequence[NewTransfer]],
+    known: Mapping[int, KnownKeys],
+    now: datetime,
+) -> int:
+    """Write what is not known to stand; how many entries."""
     sums: _Sums = {}
     return _copy(session, tips, sums, _lines(tips, books, known, sums, now.astimezone(UTC)), now)
 
@@ -201,7 +210,7 @@ def _compensation(entry: Row[Any], cause: str) -> NewTransfer:
 
 def lock_balance(session: WriteSession, account_id: int, chain_id: int, asset: str, now: datetime) -> FourStates:
     """As `load_balance`, and no entry of the account is written by another until the transaction ends."""
-    _lock(session, account_id, now)
+    _lock_many(session, [account_id], now)
     return load_balance(session, account_id, chain_id, asset)
 
 
@@ -232,47 +241,11 @@ def verify(session: Session, account_id: int) -> list[str]:
     entries = session.scalars(select(TransferEntry).where(TransferEntry.account_id == account_id).order_by(TransferEntry.seq)).all()
     links = [Link(entry.seq, entry.prev_hash, entry.row_hash, _body(entry)) for entry in entries]
     faults = chain_faults(links, genesis(BOOK, account_id)) + _reversal_faults(entries)
-    head = session.get(TransferHead, account_id)
+    head = session.get(TransferHead, account_id, populate_existing=True)
     last = (entries[-1].seq, entries[-1].row_hash) if entries else (0, genesis(BOOK, account_id))
     if (head is not None or entries) and (head is None or (head.seq, head.row_hash) != last):
         faults.append(f"head: it does not stand at the book's last row, seq {last[0]}")
     return faults + _balance_faults(session, account_id)
-
-
-def _lock(session: WriteSession, account_id: int, now: datetime) -> TransferHead:
-    empty = {"seq": 0, "row_hash": genesis(BOOK, account_id), "updated_at": now}
-    return lock_head(session, TransferHead, {"account_id": account_id}, empty)
-
-
-def _known(session: WriteSession, account_id: int, base_key: str) -> Facts:
-    return facts_of(session, TransferEntry, TransferEntry.account_id == account_id, [base_key])
-
-
-def _entry(transfer: NewTransfer, incarnation: int) -> TransferEntry:
-    return TransferEntry(
-        kind=transfer.kind,
-        base_key=transfer.base_key,
-        incarnation=incarnation,
-        chain_id=transfer.chain_id,
-        asset=transfer.asset,
-        **{f"{state}_delta_e6": getattr(transfer.deltas, f"{state}_e6") for state in STATES},
-        tx_hash=None if transfer.tx_hash is None else bytes.fromhex(transfer.tx_hash.removeprefix("0x")),
-        reported_by=transfer.reported_by,
-        payload=plain_payload(transfer.payload),
-    )
-
-
-def _write(session: WriteSession, account_id: int, head: TransferHead, entry: TransferEntry, now: datetime) -> Posted:
-    """Chain the entry to the last one, insert it, and move head and balance."""
-    entry.account_id, entry.seq = account_id, head.seq + 1
-    entry.created_at, entry.prev_hash = now.astimezone(UTC), head.row_hash
-    entry.row_hash = link_hash(entry.prev_hash, _body(entry))
-    columns: Columns = {column.name: getattr(entry, column.name) for column in TransferEntry.__table__.columns if column.name != "id"}
-    entry_id = session.scalars(insert(TransferEntry).returning(TransferEntry.id), columns).one()
-    head.seq, head.row_hash, head.updated_at = entry.seq, entry.row_hash, now
-    session.flush()
-    _add_to_balance(session, entry, now)
-    return Posted(entry_id, entry.seq, entry.incarnation, is_new=True)
 
 
 def _lock_many(session: WriteSession, account_ids: Sequence[int], now: datetime) -> list[_Tip]:
@@ -340,14 +313,6 @@ def _add_to_balances(session: WriteSession, sums: Mapping[tuple[int, int, str], 
     session.execute(statement.on_conflict_do_update(index_elements=keys, set_=sum_of | {"updated_at": now}))
 
 
-def _add_to_balance(session: WriteSession, entry: TransferEntry, now: datetime) -> None:
-    key = {"account_id": entry.account_id, "chain_id": entry.chain_id, "asset": entry.asset}
-    deltas = {f"{state}_e6": getattr(entry, f"{state}_delta_e6") for state in STATES}
-    sums: dict[str, Any] = {name: getattr(TransferBalance, name) + delta for name, delta in deltas.items()}
-    statement = upsert(TransferBalance).values(**key, **deltas, updated_at=now)
-    session.execute(statement.on_conflict_do_update(index_elements=list(key), set_=sums | {"updated_at": now}))
-
-
 def _body(entry: TransferEntry) -> dict[str, Any]:
     """What is hashed of an entry: all but ids and hashes of the chain. Amounts are text: they may pass 2**53."""
     deltas = {f"{state}_delta_e6": str(getattr(entry, f"{state}_delta_e6")) for state in STATES}
@@ -372,7 +337,8 @@ def _balance_faults(session: Session, account_id: int) -> list[str]:
     place = (TransferEntry.chain_id, TransferEntry.asset)
     sums = [func.sum(getattr(TransferEntry, f"{state}_delta_e6")) for state in STATES]
     entries = session.execute(select(*place, *sums).where(TransferEntry.account_id == account_id).group_by(*place)).all()
-    balances = session.scalars(select(TransferBalance).where(TransferBalance.account_id == account_id)).all()
+    query = select(TransferBalance).where(TransferBalance.account_id == account_id).execution_options(populate_existing=True)
+    balances = session.scalars(query).all()
     summed = {(chain_id, asset): tuple(map(int, amounts)) for chain_id, asset, *amounts in entries}
     stored = {(row.chain_id, row.asset): tuple(getattr(row, f"{state}_e6") for state in STATES) for row in balances}
     differing = {place for place in summed.keys() | stored.keys() if summed.get(place) != stored.get(place)}

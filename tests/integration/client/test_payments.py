@@ -16,6 +16,7 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
 from core.mandate.rules.chain_rows import row_from_event
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
+from core.mandate.venues import x402
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.client.conftest import export, following, settle_reverts
 from tests.integration.forger import FORGER, forge_payment, list_forger
@@ -84,7 +85,7 @@ def _paying(follower: Follower, chain: DeployedChain, public_id: str, nonce: int
     payment = {"pay_to": STRANGER.address, "amount": USDC, "resource_hash": HASH, "nonce": "0x" + secrets.token_hex(32)}
     deadline = chain.now + 600
     guard = GUARD.signer.sign_digest(typed_data.x402_payment_digest(adapter, CHAIN_ID, vault, **payment, deadline=deadline))
-    chain.succeed(AGENT, vault, calldata.execute(Call(adapter, USDC, calldata.x402_pay(*payment.values(), deadline, guard))))
+    chain.succeed(AGENT, vault, calldata.execute(Call(adapter, USDC, x402.pay(*payment.values(), deadline, guard))))
     return mandate, vault
 
 

@@ -26,6 +26,7 @@ from core.mandate.rules.lifecycle import VaultStatus
 from core.mandate.rules.limits import DAY_S, Effect, Refused, VaultModel, left_today_usdc_e6, window_frees_at
 from core.mandate.rules.lock import StoppedBy, check_stop
 from core.mandate.rules.terms import UNPINNED, ZERO_ADDRESS, Rule, RuleKind
+from core.mandate.venues import test_venue
 from core.selectors import selector_of
 from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain
 from tests.personas import AGENT, DEPLOYER, OPERATOR, OWNER, Persona
@@ -120,12 +121,12 @@ class Pair:
         if self.units:
             units = self.luck.randrange(1, self.units + 1)
             income = units * self.price_e6 // USDC
-            self.act([calldata.Call(self.adapter, 0, calldata.adapter_sell(units))], [gave(income)], [-units])
+            self.act([calldata.Call(self.adapter, 0, test_venue.sell(units))], [gave(income)], [-units])
 
     def buy_and_sell(self) -> None:
         amount = self.amount()
         units = amount * USDC // self.price_e6
-        calls = [self._buy(amount), calldata.Call(self.adapter, 0, calldata.adapter_sell(max(units, 1)))]
+        calls = [self._buy(amount), calldata.Call(self.adapter, 0, test_venue.sell(max(units, 1)))]
         self.act(calls, [took(amount), gave(units * self.price_e6 // USDC)], [units, -units])
 
     def take_a_part(self) -> None:
@@ -166,7 +167,7 @@ class Pair:
 
     def _stray(self) -> calldata.Call:
         """A function that no rule names, at an allowed and at another target, and calls without a whole selector."""
-        data = self.luck.choice(["0x", "0x12", "0x123456", "0x12345678", calldata.venue_buy(1)[:8], calldata.transfer(AGENT.address, 1)])
+        data = self.luck.choice(["0x", "0x12", "0x123456", "0x12345678", test_venue.buy(1)[:8], calldata.transfer(AGENT.address, 1)])
         target = self.luck.choice([self.adapter, self.chain.contracts["usdc"], OWNER.address])
         return calldata.Call(target, self.luck.choice([0, self.amount()]), data)
 
@@ -179,7 +180,7 @@ class Pair:
 
     def move_price(self) -> None:
         self.price_e6 = self.luck.choice([500_000, 999_999, 1_000_000, 1_000_001, 2_000_000])
-        self.chain.succeed(OPERATOR, self.chain.contracts["test_venue"], calldata.set_price(self.price_e6))
+        self.chain.succeed(OPERATOR, self.chain.contracts["test_venue"], test_venue.set_price(self.price_e6))
 
     def pause_the_factory(self) -> None:
         name = "unpause()" if self.model.is_factory_paused else "pause()"
@@ -226,7 +227,7 @@ class Pair:
         return calldata.Call(self.venue, max_spend, call_by_signature(function, arguments))
 
     def _buy(self, amount: int) -> calldata.Call:
-        return calldata.Call(self.adapter, amount, calldata.venue_buy(min(amount, 2**255)))
+        return calldata.Call(self.adapter, amount, test_venue.buy(min(amount, 2**255)))
 
 
 def took(amount: int) -> Effect:

@@ -14,6 +14,7 @@ from core.mandate.chain.calldata import Call
 from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.ledger import Kind, LedgerRow, NewRow, ReportedBy
+from core.mandate.venues import test_venue
 from indexer.chain import reverts
 from indexer.chain.reverts import PATIENCE_ROUNDS, UNANSWERED_ROUNDS
 from indexer.chain.tip import TipLoop
@@ -55,8 +56,8 @@ def refused_calls(follower: Follower) -> dict[str, str]:
         "TargetNotAllowed": calldata.execute(Call(usdc, 0, calldata.approve(AGENT.address, 1))),
         "OverPerTxCap": chain.buy_data(100 * USDC + 1),
         "NotOwner": calldata.withdraw(usdc, AGENT.address, 1),
-        "OverPosition": calldata.execute(Call(adapter, 0, calldata.adapter_sell(1))),
-        "ExitNotFree": calldata.execute(Call(adapter, 1, calldata.adapter_sell(1))),
+        "OverPosition": calldata.execute(Call(adapter, 0, test_venue.sell(1))),
+        "ExitNotFree": calldata.execute(Call(adapter, 1, test_venue.sell(1))),
         "ReservedReason": call_by_signature("stop(bytes32)", [calldata.ascii_word("stop_line")]),
         "EmptyBatch": calldata.execute_batch([]),
     }
@@ -130,7 +131,7 @@ def test_what_only_an_earlier_call_of_the_same_block_explains__is_unknown(follow
 def test_strangers_and_other_targets__are_no_attempts(follower: Follower, working: Working) -> None:
     mandate, vault = working
     follower.deployed.buy(vault, USDC, sender=STRANGER)
-    follower.deployed.send(AGENT, follower.deployed.contracts["test_venue_adapter"], calldata.adapter_sell(1))
+    follower.deployed.send(AGENT, follower.deployed.contracts["test_venue_adapter"], test_venue.sell(1))
     follower.catch_up()
     assert (reasons(follower), notes(follower, mandate)) == ([], [])
 

@@ -19,6 +19,7 @@ from core.mandate.chain.calldata import Call
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import UNPINNED, RuleKind
 from core.mandate.tables import MandateEvent
+from core.mandate.venues import test_venue
 from indexer.chain import finality
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
 from indexer.chain.rules import RULES_ROUNDS
@@ -47,12 +48,12 @@ def test_a_mandates_life__stands_in_the_book_and_ends_at_nothing(follower: Follo
     mandate, vault = working
     chain, usdc = follower.deployed, follower.deployed.contracts["usdc"]
     chain.buy(vault, 40 * USDC)
-    chain.succeed(OPERATOR, chain.contracts["test_venue"], calldata.set_price(1_500_000))
+    chain.succeed(OPERATOR, chain.contracts["test_venue"], test_venue.set_price(1_500_000))
     chain.sell(vault, 10 * USDC)
     chain.succeed(OWNER, vault, calldata.remove_agent())
     chain.succeed(OWNER, vault, calldata.set_agent(AGENT.address))
     chain.succeed(AGENT, vault, calldata.stop("done"))
-    chain.succeed(OWNER, vault, calldata.unwind([Call(chain.contracts["test_venue_adapter"], 0, calldata.adapter_sell(30 * USDC))]))
+    chain.succeed(OWNER, vault, calldata.unwind([Call(chain.contracts["test_venue_adapter"], 0, test_venue.sell(30 * USDC))]))
     chain.succeed(OWNER, vault, calldata.settle())
     chain.succeed(OWNER, vault, calldata.withdraw(usdc, OWNER.address, chain.reader.usdc_balance(vault)))
     follower.catch_up()

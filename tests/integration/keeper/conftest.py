@@ -23,10 +23,11 @@ from core.hexes import bytes_of
 from core.identity.tables import Account
 from core.keeper.gas import GasBudgets
 from core.keeper.tables import KeeperIntent, KeeperTx, VaultMark
-from core.mandate.chain import calldata, typed_data
+from core.mandate.chain import typed_data
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import Rule
 from core.mandate.tables import Mandate, MandateHead
+from core.mandate.venues import test_venue
 from keeper.drafts import Caps
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
@@ -261,7 +262,7 @@ class Stage:
         return float(self.chain.now)
 
     def set_price(self, price_e6: int) -> None:
-        self.chain.succeed(OPERATOR, self.chain.contracts["test_venue"], calldata.set_price(price_e6))
+        self.chain.succeed(OPERATOR, self.chain.contracts["test_venue"], test_venue.set_price(price_e6))
 
     def status(self) -> str:
         return self.chain.reader.status(self.vault).word

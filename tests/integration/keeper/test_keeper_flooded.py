@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.mandate.chain import calldata
+from core.mandate.venues import test_venue
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.flood import SEALING_KEY, flood
 from tests.integration.keeper.processes import Start, environment_of, starting, wait_until
@@ -33,7 +33,7 @@ def test_with_ten_thousand_requests_queued__a_stop_is_mined_within_one_block(sta
     rpc = stage.chain.anvil.rpc
     rpc.call("evm_setAutomine", [False])
     rpc.call(
-        "eth_sendRawTransaction", [stage.chain.sign(OPERATOR, stage.chain.contracts["test_venue"], calldata.set_price(PRICE_AT_FLOOR))]
+        "eth_sendRawTransaction", [stage.chain.sign(OPERATOR, stage.chain.contracts["test_venue"], test_venue.set_price(PRICE_AT_FLOOR))]
     )
     rpc.call("evm_mine")
     time.sleep(BLOCK_S)

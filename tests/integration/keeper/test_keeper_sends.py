@@ -7,6 +7,7 @@ import httpx
 from core.chain.blocks import Receipt
 from core.hexes import bytes_of, hex_of
 from core.mandate.chain import calldata
+from core.mandate.venues import test_venue
 from keeper.drafts import Caps
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage, Wire
 from tests.personas import KEEPER, OPERATOR, OWNER, STRANGER
@@ -34,7 +35,7 @@ def pending_mark(stage: Stage) -> KeeperProcess:
 def fell(stage: Stage) -> None:
     """The price, in a block of its own. Within no_blocks."""
     venue = stage.chain.contracts["test_venue"]
-    stage.chain.anvil.rpc.call("eth_sendRawTransaction", [stage.chain.sign(OPERATOR, venue, calldata.set_price(PRICE_AT_FLOOR))])
+    stage.chain.anvil.rpc.call("eth_sendRawTransaction", [stage.chain.sign(OPERATOR, venue, test_venue.set_price(PRICE_AT_FLOOR))])
     mine(stage)
 
 

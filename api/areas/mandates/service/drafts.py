@@ -40,6 +40,7 @@ from core.mandate.rules.terms import (
     terms_to_json,
 )
 from core.mandate.tables import Mandate
+from core.mandate.venues.registry import ADAPTER_NAME_END, venues
 
 TERMS_VERSION: Final = 2
 MAX_TARGET_BPS: Final = 1_000_000
@@ -285,13 +286,13 @@ def listed_contracts(call: Call) -> ListedContracts:
         chain_id=call.deps.chain_id,
         adapters=adapters or _adapters_on_chain(call),
         never=never,
-        x402_adapter=contracts.get("x402_adapter"),
+        x402_adapter=venues().payment_adapter(contracts),
         signatures=signatures_by_selector(),
     )
 
 
 def _adapters_on_chain(call: Call) -> Mapping[str, tuple[Rule, ...]]:
-    named = [address for name, address in call.deps.contracts.items() if name.endswith("_adapter")]
+    named = [address for name, address in call.deps.contracts.items() if name.endswith(ADAPTER_NAME_END)]
     return {address: _published(call, address) for address in named if call.deps.chain.is_adapter(address)}
 
 

@@ -29,6 +29,7 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.guard import OwnService, guard_refusal, host_of, is_own
 from core.mandate.rules.ledger import guard_refusal_note
 from core.mandate.tables import Mandate
+from core.mandate.venues import x402
 from core.money import usdc_text
 from core.payments import guard_signatures, signed_resources
 from core.payments.chain import resource_hash, used_nonces
@@ -137,7 +138,7 @@ def _signed(call: Call, wanted: Wanted, signed: Signed, used: frozenset[Signed],
         "deadline": signed.deadline,
     }
     signature = guard.sign_digest(x402_payment_digest(adapter, call.deps.chain_id, wanted.vault, **payment))
-    inner = calldata.Call(adapter, wanted.amount_usdc_e6, calldata.x402_pay(**payment, guard_signature=signature))
+    inner = calldata.Call(adapter, wanted.amount_usdc_e6, x402.pay(**payment, guard_signature=signature))
     said = {name: payment[name] for name in ("pay_to", "resource_hash", "nonce", "deadline")}
     shown = {"payment": {"resource": wanted.resource, **said, "guard": guard.address, "guard_signature": signature}}
     return Paying(wanted, inner, shown, signed, used, mined)

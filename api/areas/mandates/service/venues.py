@@ -2,8 +2,8 @@
 
 - A mandate's adapters are the targets of its rules of kind 2: the vault itself adds up their valueOf. All are read alike, by
   IAdapter, at one block; what an adapter says is a claim until it is parsed, and one that fails hides no other.
-- An adapter is closed by `sell(uint256 units)`, when the mandate has that exit rule. No other exit's arguments are known here.
-- The test venue's price has no spread, so closing costs nothing beside gas; no other venue's spread is known.
+- An adapter is closed by an exit that a venue declares (core.mandate.venues), when the mandate has a rule for it. What closing costs is
+  known of declared venues alone.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from api.areas.mandates.service.access import party_of
 from api.areas.mandates.service.current import Current, current_of
 from api.areas.mandates.service.limits_now import limits_view, standing_of
 from api.areas.mandates.service.owner_calls import built, nothing_to_send
-from api.areas.mandates.service.views import is_paper, rules_of
+from api.areas.mandates.service.views import is_paper, rules_of, terms_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call
 from core.chain.reader import reason_of_run
@@ -23,14 +23,13 @@ from core.chain.rpc import RpcCodeFailedError, RpcRevertedError
 from core.errors import InvalidParameterError
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import AdapterReading
-from core.mandate.rules.close_plan import Adapter, AdapterPosition, OwnerCall
+from core.mandate.rules.close_plan import LISTED, AdapterPosition, ClosedBy, OwnerCall
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.refusals import UNKNOWN
 from core.mandate.rules.terms import RuleKind, address_from_text
 from core.mandate.tables import Mandate
+from core.mandate.venues.registry import Exit, venue_name, venues
 
-TEST_VENUE_SPREAD_BPS = 0
-ADAPTER_NAME_END = "_adapter"
 UNWIND_HAPPENS = "The position is sold through its adapter and the USDC comes back to the vault; nobody else gets any."
 
 
@@ -54,17 +53,22 @@ def valuing_adapters(mandate: Mandate) -> tuple[str, ...]:
     return tuple(dict.fromkeys(rule.target for rule in rules_of(mandate) if rule.kind is RuleKind.VALUED))
 
 
-def _exit_adapters(mandate: Mandate) -> tuple[str, ...]:
-    """Those of them that the owner can leave by a call that is known here."""
-    sellable = {rule.target for rule in rules_of(mandate) if rule.kind is RuleKind.EXIT and rule.selector == calldata.SELL_SELECTOR}
-    return tuple(adapter for adapter in valuing_adapters(mandate) if adapter in sellable)
+def _exits(call: Call, mandate: Mandate) -> dict[str, Exit]:
+    """How the owner can leave those of them whose exit is known here."""
+    contracts, rules = call.deps.contracts, rules_of(mandate)
+    found = {}
+    for adapter in valuing_adapters(mandate):
+        selectors = {rule.selector for rule in rules if rule.target == adapter and rule.kind is RuleKind.EXIT}
+        known = venues().exit_of(venues().of(contracts, adapter), selectors)
+        if known is not None:
+            found[adapter] = known
+    return found
 
 
 def spread_bps(call: Call, mandate: Mandate) -> int | None:
     """What closing costs; None when a target is allowed whose price nobody here knows."""
-    adapter = call.deps.contracts.get("test_venue_adapter")
-    others = [rule for rule in rules_of(mandate) if rule.target != adapter and rule.kind is not RuleKind.COST]
-    return None if others or is_paper(mandate) else TEST_VENUE_SPREAD_BPS
+    targets = {rule.target for rule in rules_of(mandate) if rule.kind is not RuleKind.COST}
+    return None if is_paper(mandate) else venues().spread_bps(call.deps.contracts, targets)
 
 
 def adapter_positions(call: Call, mandate: Mandate, current: Current) -> AdapterPositions:
@@ -73,29 +77,24 @@ def adapter_positions(call: Call, mandate: Mandate, current: Current) -> Adapter
     if vault is None or not adapters:
         return NO_POSITIONS
     readings = call.deps.chain.adapter_readings(adapters, vault)
-    exits = _exit_adapters(mandate)
+    exits = _exits(call, mandate)
     known = tuple(
-        _position(call, state, vault, adapter, reading, has_exit=adapter in exits) for adapter, reading in readings.items() if reading.units
+        _position(call, state, vault, adapter, reading, exits.get(adapter)) for adapter, reading in readings.items() if reading.units
     )
     return AdapterPositions(known, is_complete=all(reading.units is not None for reading in readings.values()))
 
 
-def _position(call: Call, state: MandateState, vault: str, adapter: str, reading: AdapterReading, *, has_exit: bool) -> AdapterPosition:
-    venue = _venue_name(call, adapter)
+def _position(call: Call, state: MandateState, vault: str, adapter: str, reading: AdapterReading, leave: Exit | None) -> AdapterPosition:
+    venue = venues().of(call.deps.contracts, adapter)
     return AdapterPosition(
-        adapter=_kind(venue),
+        adapter=LISTED if venue is None else venue.name,
         adapter_address=adapter,
-        venue=venue,
+        venue=venue_name(call.deps.contracts, adapter),
         label=_label(state, adapter),
         worth_usdc_e6=reading.worth_usdc_e6,
-        unwind=OwnerCall(vault, _unwind_data(adapter, reading.units or 0)) if has_exit else None,
+        unwind=None if leave is None else OwnerCall(vault, _unwind_data(adapter, leave, reading.units or 0)),
+        closed_by=ClosedBy.OWNER if venue is None else venue.closed_by,
     )
-
-
-def _venue_name(call: Call, adapter: str) -> str | None:
-    """The venue's name in the deployment, which names its adapter `<venue>_adapter`."""
-    names = (name.removesuffix(ADAPTER_NAME_END) for name, address in call.deps.contracts.items() if address == adapter)
-    return next(names, None)
 
 
 def _label(state: MandateState, adapter: str) -> str | None:
@@ -104,8 +103,8 @@ def _label(state: MandateState, adapter: str) -> str | None:
     return named[0].name or named[0].id if named else None
 
 
-def _unwind_data(adapter: str, units: int) -> str:
-    return calldata.unwind([calldata.Call(adapter, 0, calldata.adapter_sell(units))])
+def _unwind_data(adapter: str, leave: Exit, units: int) -> str:
+    return calldata.unwind([calldata.Call(adapter, 0, leave.data(units))])
 
 
 def unwind_call(call: Call, caller: AgentCaller | OwnerCaller, command: UnwindCall) -> Answer[UnwindBuilt]:
@@ -124,7 +123,8 @@ def _unwind(call: Call, mandate: Mandate, current: Current, adapter: str | None)
     vault = current.vault
     if vault is None:
         return nothing_to_send(call, None, "no_vault", "There is no vault, so there is nothing to unwind.") | _unsent(adapter)
-    if adapter is None:
+    leave = None if adapter is None else _exits(call, mandate).get(adapter)
+    if adapter is None or leave is None:
         return nothing_to_send(call, vault, "no_known_exit_adapter", "No adapter can close this position.") | _unsent(None)
     units = call.deps.chain.adapter_readings([adapter], vault)[adapter].units
     if units is None:
@@ -133,7 +133,7 @@ def _unwind(call: Call, mandate: Mandate, current: Current, adapter: str | None)
     if units == 0:
         what = "The adapter holds no position for this vault."
         return nothing_to_send(call, vault, "nothing_to_unwind", what) | _unsent(adapter)
-    data = _unwind_data(adapter, units)
+    data = _unwind_data(adapter, leave, units)
     check, gas = _checked(call, vault, data, mandate)
     remaining = limits_view(standing_of(call, mandate))["used"]
     sent = built(call, vault, data) | {"reason": None, "what_happens": UNWIND_HAPPENS, "locked_until": None}
@@ -143,7 +143,7 @@ def _unwind(call: Call, mandate: Mandate, current: Current, adapter: str | None)
 
 def _adapter_named(call: Call, mandate: Mandate, state: MandateState, command: UnwindCall) -> str | None:
     """The exit adapter that is meant: by its address or name, by a position's id, or the only one. Errors: InvalidParameterError."""
-    known = _exit_adapters(mandate)
+    known = tuple(_exits(call, mandate))
     if command.adapter is not None:
         adapter = _adapter_of(call, mandate, command.adapter)
         return adapter if adapter in known else None
@@ -175,18 +175,14 @@ def _adapter_of(call: Call, mandate: Mandate, named: str) -> str:
 
 
 def _names_of(call: Call, adapter: str) -> set[str | None]:
-    venue = _venue_name(call, adapter)
-    return {venue, _kind(venue).value}
-
-
-def _kind(venue: str | None) -> Adapter:
-    return Adapter.TEST_VENUE if venue == Adapter.TEST_VENUE.value else Adapter.LISTED
+    venue = venues().of(call.deps.contracts, adapter)
+    return {venue_name(call.deps.contracts, adapter), LISTED if venue is None else venue.name}
 
 
 def _checked(call: Call, vault: str, data: str, mandate: Mandate) -> tuple[dict[str, Any], int | None]:
     """(check, gas) of the call as it would run now, sent by the owner."""
     try:
-        gas = call.deps.chain.estimate_gas(mandate.terms["owner"], vault, data)
+        gas = call.deps.chain.estimate_gas(terms_of(mandate).owner, vault, data)
     except (RpcRevertedError, RpcCodeFailedError) as error:
         return {"ok": False, "reason": reason_of_run(error) or UNKNOWN, "source": "chain"}, None
     return {"ok": True, "reason": None, "source": "chain"}, gas

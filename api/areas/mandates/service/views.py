@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from api.kernel.operation import Call
@@ -26,7 +27,13 @@ PAUSES = ("paused", "paused_at", "last_paused_at", "last_resumed_at")
 
 
 def terms_of(mandate: Mandate) -> MandateTerms:
-    return terms_from_json(mandate.terms)
+    """Parsed once for as long as they stay the same: one call asks for them many times."""
+    return _parsed(tuple(mandate.terms.items()))
+
+
+@lru_cache(maxsize=4_096)
+def _parsed(items: tuple[tuple[str, str], ...]) -> MandateTerms:
+    return terms_from_json(dict(items))
 
 
 def rules_of(mandate: Mandate) -> tuple[Rule, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from core.chain.blocks import Receipt
 from core.mandate.chain import calldata
+from core.mandate.venues import test_venue
 from tests.integration.api.mandates.stage import Stage
 from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain
 from tests.integration.indexer.conftest import Follower
@@ -61,7 +62,7 @@ class Live:
 
     def price(self, price_e6: int) -> None:
         """What a unit of the test venue costs, in USDC base units."""
-        self.send(OPERATOR, {"to": self.deployed.contracts["test_venue"], "data": calldata.set_price(price_e6)})
+        self.send(OPERATOR, {"to": self.deployed.contracts["test_venue"], "data": test_venue.set_price(price_e6)})
 
     def sign_in_at(self, at: int) -> None:
         """The API's clock says `at` too, in unix seconds; the owner signs in again."""

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from core.mandate.chain import calldata
+from core.mandate.venues import test_venue
 from tests.integration.api.document.on_chain import World, world  # noqa: F401 (fixtures)
 from tests.integration.api.mandates.stage import ADAPTER, Stage, address
 from tests.integration.chain_fixtures import USDC
@@ -35,7 +36,7 @@ def test_plan__reads_the_adapters_position_and_keeps_the_reported_one(world: Wor
     stage, adapter = world.stage, world.chain.contracts["test_venue_adapter"]
     tx_hash = world.send(AGENT, world.buy(40))
     bought(stage, world.mandate_id, adapter, {"id": "u", "name": "Units"}, tx_hash)
-    world.chain.succeed(OPERATOR, world.chain.contracts["test_venue"], calldata.set_price(1_100_000))
+    world.chain.succeed(OPERATOR, world.chain.contracts["test_venue"], test_venue.set_price(1_100_000))
     plan = plan_of(stage, world.mandate_id)
     assert [(step["n"], step["type"], step["action"], step["who_signs"]) for step in plan["steps"]] == [
         (1, "stop", None, "owner"),

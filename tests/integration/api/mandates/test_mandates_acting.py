@@ -5,6 +5,7 @@ from core.mandate.chain import calldata
 from core.mandate.chain.vault_address import vault_address
 from core.mandate.rules import events as ev
 from core.mandate.rules.terms import terms_from_json
+from core.mandate.venues import test_venue
 from tests.integration.api.conftest import KEY, connect
 from tests.integration.api.mandates.stage import ADAPTER, BUY, CONTRACTS, KEEPER, USDC, Stage, address, reason
 
@@ -66,7 +67,7 @@ def test_offers__of_another_agent__are_not_owner(stage: Stage) -> None:
 def test_execute_call__inside_the_limits__is_the_vaults_call_and_passes(stage: Stage) -> None:
     mandate_id = stage.working()
     call = build(stage, mandate_id, "200.000000")
-    inner = calldata.Call(ADAPTER, 200 * USDC, calldata.venue_buy(200 * USDC))
+    inner = calldata.Call(ADAPTER, 200 * USDC, test_venue.buy(200 * USDC))
     assert call["data"] == calldata.execute(inner)
     assert call["to"] == call["vault_address"]
     assert (call["value"], call["chain_id"], call["gas"]) == (0, 84532, None)

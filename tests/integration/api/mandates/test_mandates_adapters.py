@@ -1,18 +1,25 @@
 """Several adapters in one mandate: each is read by IAdapter, and one that fails spoils no step of the others."""
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import core.mandate.venues
 from api.kernel.operation import Deps
 from core.chain.abi import AbiDecodeError
+from core.chain.abi_text import call_by_signature
 from core.chain.answers import refused
 from core.chain.rpc import RpcCodeFailedError, RpcRevertedError, RpcUnreachableError
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import UNREAD_ADAPTER, AdapterReading
 from core.mandate.rules.terms import Rule, RuleKind
+from core.mandate.venues import test_venue
+from core.mandate.venues.registry import venues
+from core.selectors import selector_of as selector_of_signature
 from tests.integration.api.conftest import Clock
 from tests.integration.api.mandates.stage import ADAPTER, BUY, CONTRACTS, DRAFT, SELL, USDC, Stage, StageChain, address, reason
 from tests.integration.chain_fixtures import DeployedChain, deployed, ground  # noqa: F401 (fixtures)
@@ -20,7 +27,12 @@ from tests.integration.chain_fixtures import DeployedChain, deployed, ground  # 
 OTHER, CLOSED, SILENT = address(0x1007), address(0x1008), address(0x1009)
 HELD = AdapterReading(units=40 * USDC, worth_usdc_e6=44 * USDC, unit_price_e6=1_100_000, is_linear=True)
 NOTHING = AdapterReading(units=0, worth_usdc_e6=0, unit_price_e6=USDC, is_linear=True)
-LOCK = "0x0badc0de"  # an exit whose arguments nobody here knows
+LOCK = selector_of_signature("leave(uint256,bool)")  # an exit whose arguments no venue declares
+MADE_UP = """
+from core.mandate.venues.registry import Exit, Venue
+
+VENUE = Venue(name="closed", contract="ClosedAdapter", exit=Exit("leave(uint256,bool)", lambda units: (units, True)), spread_bps=50)
+"""
 
 
 @dataclass
@@ -44,6 +56,9 @@ class ManyAdapters(StageChain):
     def adapter_readings(self, adapters: Sequence[str], vault: str, at: Any = "latest") -> dict[str, AdapterReading]:
         self._require_up()
         return {adapter: self.says.get(adapter, NOTHING) for adapter in adapters}
+
+    def estimate_gas(self, sender: str, to: str, data: str, at: Any = "latest") -> int:
+        return 200_000
 
 
 def selector_of(rule: Rule) -> int:
@@ -79,7 +94,7 @@ def unwinds(plan: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def sold(adapter: str) -> str:
-    return calldata.unwind([calldata.Call(adapter, 0, calldata.adapter_sell(40 * USDC))])
+    return calldata.unwind([calldata.Call(adapter, 0, test_venue.sell(40 * USDC))])
 
 
 def test_draft__an_adapter_that_publishes_no_rules__adds_none(stage: Stage) -> None:
@@ -149,6 +164,31 @@ def test_plan__an_exit_that_nobody_knows__is_kept(plan: Plan) -> None:
     (kept,) = (step for step in found["steps"] if step["type"] == "unwind")
     assert (kept["reason"], kept["who_signs"], kept["adapter_address"]) == ("no_known_exit_adapter", None, CLOSED)
     assert (found["closes"], found["kept_at_venue"]) == (0, 1)
+
+
+# A venue that somebody adds
+
+
+@pytest.fixture
+def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """One file more in the venues' folder; the call data that closes 40 units there."""
+    (tmp_path / "closed.py").write_text(MADE_UP)
+    monkeypatch.setattr(core.mandate.venues, "__path__", [*core.mandate.venues.__path__, str(tmp_path)])
+    venues.cache_clear()
+    leave = call_by_signature("leave(uint256,bool)", [40 * USDC, True])
+    yield calldata.unwind([calldata.Call(CLOSED, 0, leave)])
+    venues.cache_clear()
+    sys.modules.pop("core.mandate.venues.closed")
+
+
+def test_plan__a_position_at_a_venue_whose_file_was_added__is_unwound_by_its_exit(plan: Plan, made_up: str) -> None:
+    assert unwinds(plan({CLOSED: HELD})) == [("closed", "closed", "unwind", made_up)]
+
+
+def test_unwind_call__at_a_venue_whose_file_was_added__is_its_exit_with_all_units(stage: Stage, chain: ManyAdapters, made_up: str) -> None:
+    mandate_id, chain.says = stage.working(), {CLOSED: HELD}
+    answer = stage.post(f"/mandates/{mandate_id}/unwind-call", stage.owner, {"adapter": "closed"})
+    assert (answer["adapter"], answer["units"], answer["data"]) == (CLOSED, str(40 * USDC), made_up)
 
 
 def test_unwind_call__of_several_adapters__wants_one_named(stage: Stage, chain: ManyAdapters) -> None:

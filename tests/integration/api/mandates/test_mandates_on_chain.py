@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from api.kernel.operation import Deps
 from api.main import create_app
 from core.db.engine import Database
-from core.mandate.chain import calldata
+from core.mandate.venues import test_venue
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.mandates.stage import Stage, StageChain
 from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain
@@ -175,7 +175,7 @@ def test_leaving__stop_unwind_withdraw__brings_everything_home(
 ) -> None:
     mandate_id, vault = working
     send(deployed, AGENT, execute(stage, deployed, mandate_id, "buy(uint256)", 200 * USDC, "200.000000"))
-    deployed.succeed(OPERATOR, deployed.contracts["test_venue"], calldata.set_price(900_000))
+    deployed.succeed(OPERATOR, deployed.contracts["test_venue"], test_venue.set_price(900_000))
     deployed.mint(vault, 7 * USDC)  # a donation: the owner's, never the agent's
     follower.catch_up()
     path = f"/mandates/{mandate_id}"

@@ -14,6 +14,7 @@ from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.calldata import Call
 from core.mandate.rules.terms import Rule
 from core.mandate.tables import Mandate
+from core.mandate.venues import x402
 from tests.integration.api.payments.shop import KEY, OTHER_PAGE, PAGE, PRICE, Shop, decoded, encoded, reason
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.integration.core.rows import add_mandate
@@ -50,7 +51,7 @@ class Fund:
         } | changes
         adapter = offer["extra"]["adapter"]
         guard = GUARD.signer.sign_digest(typed_data.x402_payment_digest(adapter, CHAIN_ID, self.vault, **paid))
-        data = calldata.execute(Call(adapter, paid["amount"], calldata.x402_pay(*paid.values(), guard)))
+        data = calldata.execute(Call(adapter, paid["amount"], x402.pay(*paid.values(), guard)))
         return self.shop.chain.succeed(AGENT, self.vault, data)
 
     def present(self, tx_hash: str, path: str = PAGE, headers: dict[str, str] | None = None, **accepted: Any) -> Response:

@@ -1,12 +1,14 @@
 """The transfer book: four states, each the sum of its entries; facts once, reversals as entries."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from sqlalchemy import event, text
 
 from core.db.engine import Database, WriteSession
+from core.errors import InvalidParameterError
 from core.transfers.ledger import writer as transfer_ledger
 from core.transfers.ledger.writer import NewTransfer
 from core.transfers.rules import FourStates
@@ -115,3 +117,11 @@ def test_reverse_facts__of_many_books__is_as_many_statements_as_of_one(write: Wr
         assert [fault for account in accounts for fault in transfer_ledger.verify(write, account)] == []
         counts.append(len(sent))
     assert counts[0] == counts[1]
+
+
+def test_post__a_payload_that_is_not_json__is_refused_and_the_transaction_goes_on(write: WriteSession) -> None:
+    account = add_account(write, "agent")
+    with pytest.raises(InvalidParameterError):
+        transfer_ledger.post(write, account, replace(_in("tx:1", 5), payload={"share": 0.5}), NOW)
+    assert transfer_ledger.post(write, account, _in("tx:2", 7), NOW).seq == 1
+    assert transfer_ledger.verify(write, account) == []

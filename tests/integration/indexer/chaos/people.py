@@ -10,6 +10,7 @@ from core.chain.blocks import BlockHeader
 from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.calldata import Call, Funding
 from core.mandate.rules.terms import MandateTerms
+from core.mandate.venues import test_venue
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.indexer.conftest import Issued
 from tests.personas import AGENT, DEPLOYER, KEEPER, OPERATOR, OWNER, STRANGER, Persona
@@ -131,7 +132,7 @@ class Crowd:
         return [Deed(luck.choice((OWNER, KEEPER, STRANGER, *AGENTS)), place.vault, calldata.stop("enough"))]
 
     def _after_stop(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
-        sell = Call(self.chain.contracts["test_venue_adapter"], 0, calldata.adapter_sell(luck.randint(1, 20) * USDC))
+        sell = Call(self.chain.contracts["test_venue_adapter"], 0, test_venue.sell(luck.randint(1, 20) * USDC))
         return [Deed(OWNER, place.vault, calldata.unwind([sell])), Deed(OWNER, place.vault, calldata.settle())]
 
     # The agents
@@ -149,10 +150,10 @@ class Crowd:
     def _batch(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
         adapter = self.chain.contracts["test_venue_adapter"]
         amounts = [luck.randint(1, 40) * USDC for _ in range(luck.randint(2, 4))]
-        return [Deed(AGENT, place.vault, calldata.execute_batch([Call(adapter, one, calldata.venue_buy(one)) for one in amounts]))]
+        return [Deed(AGENT, place.vault, calldata.execute_batch([Call(adapter, one, test_venue.buy(one)) for one in amounts]))]
 
     def _sell(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
-        call = Call(self.chain.contracts["test_venue_adapter"], 0, calldata.adapter_sell(luck.randint(1, 20) * USDC))
+        call = Call(self.chain.contracts["test_venue_adapter"], 0, test_venue.sell(luck.randint(1, 20) * USDC))
         return [Deed(AGENT, place.vault, calldata.execute(call))]
 
     def _stranger(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:

@@ -21,6 +21,7 @@ from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcRefusedError
 from core.db.engine import Database
 from core.mandate.chain import calldata
+from core.mandate.venues import test_venue
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.indexer.conftest import issue
 from tests.integration.keeper.chaos.mempool import Mempool, tx_hash_of
@@ -127,7 +128,7 @@ class World:
     # What people do: each answers the raw transaction
 
     def price(self, venue: int, price_e6: int) -> str:
-        return self._signed(OPERATOR, self._venues[venue], calldata.set_price(price_e6))
+        return self._signed(OPERATOR, self._venues[venue], test_venue.set_price(price_e6))
 
     def some_price(self) -> list[str]:
         """A move of one venue; one that fell for good stays below every floor."""

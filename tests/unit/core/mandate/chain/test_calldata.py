@@ -7,23 +7,24 @@ from core.chain.abi_text import call_by_signature
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import Call
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
+from core.mandate.venues import test_venue
 from tests.unit.core.mandate.chain.test_typed_data import TERMS
 
 TARGET = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 
 
 def test_buy__has_the_selector_that_the_adapter_publishes() -> None:
-    assert calldata.venue_buy(5) == "0xd96a094a" + f"{5:064x}"
-    assert calldata.adapter_sell(5)[:10] == "0xe4849b32"
+    assert test_venue.buy(5) == "0xd96a094a" + f"{5:064x}"
+    assert test_venue.sell(5)[:10] == "0xe4849b32"
 
 
 def test_execute__and_back__gives_the_call() -> None:
-    call = Call(TARGET, 5, calldata.venue_buy(5))
+    call = Call(TARGET, 5, test_venue.buy(5))
     assert calldata.calls_of(calldata.execute(call)) == (call,)
 
 
 def test_execute_batch__and_back__gives_the_calls() -> None:
-    calls = (Call(TARGET, 5, calldata.venue_buy(5)), Call(TARGET, 0, calldata.adapter_sell(7)))
+    calls = (Call(TARGET, 5, test_venue.buy(5)), Call(TARGET, 0, test_venue.sell(7)))
     assert calldata.calls_of(calldata.execute_batch(calls)) == calls
     assert calldata.calls_of(calldata.unwind(calls)) == calls
 

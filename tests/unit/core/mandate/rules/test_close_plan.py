@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.mandate.rules.close_plan import Adapter, AdapterPosition, OwnerCall, PlanFacts, close_all_plan
+from core.mandate.rules.close_plan import LISTED, AdapterPosition, ClosedBy, OwnerCall, PlanFacts, close_all_plan
 from core.mandate.rules.ledger import Kind, ReportedBy, stop_row
 from tests.unit.core.mandate.rules.books import (
     PAPER,
@@ -26,10 +26,16 @@ from tests.unit.core.mandate.rules.books import (
 NOW = int(START.timestamp()) + 3600
 STOP, WITHDRAW, SELL = OwnerCall(VAULT, "0x01"), OwnerCall(VAULT, "0x02"), OwnerCall(VAULT, "0x03")
 HELD = AdapterPosition(
-    adapter=Adapter.TEST_VENUE, adapter_address=VENUE, venue="Test venue", label="ETH", worth_usdc_e6=e6("90.000001"), unwind=SELL
+    adapter="test_venue", adapter_address=VENUE, venue="Test venue", label="ETH", worth_usdc_e6=e6("90.000001"), unwind=SELL
 )
 RELAYED = AdapterPosition(
-    adapter=Adapter.RELAY, adapter_address=X402, venue="Relay venue", label=None, worth_usdc_e6=e6("40"), dry_run={"ok": True}
+    adapter="relay",
+    closed_by=ClosedBy.RELAY,
+    adapter_address=X402,
+    venue="Relay venue",
+    label=None,
+    worth_usdc_e6=e6("40"),
+    dry_run={"ok": True},
 )
 
 
@@ -165,7 +171,7 @@ def test_plan__a_position_that_only_the_agent_reported__is_kept() -> None:
 
 @pytest.mark.row("2.18 closes", "2.18 kept_at_venue", "2.18 gets_back_est")
 def test_plan__an_adapter_without_a_known_exit__is_kept_and_brings_nothing_back() -> None:
-    plan = _plan(_out(), replace(HELD, adapter=Adapter.LISTED, venue=None, unwind=None))
+    plan = _plan(_out(), replace(HELD, adapter=LISTED, venue=None, unwind=None))
     kept = plan["steps"][1]
     assert (kept["type"], kept["action"], kept["reason"]) == ("unwind", "keep", "no_known_exit_adapter")
     assert (kept["adapter"], kept["venue"], kept["adapter_address"], kept["position_label"]) == ("listed", None, VENUE, "ETH")
