@@ -101,7 +101,7 @@ def models_in(kind: Any) -> set[type[BaseModel]]:
     return set[type[BaseModel]]().union(*map(models_in, get_args(kind)))
 
 
-@pytest.mark.parametrize("operation", [one for one in catalogue().operations], ids=lambda one: one.key)
+@pytest.mark.parametrize("operation", catalogue().operations, ids=lambda one: one.key)
 def test_an_operation__answers_closed_types_alone(operation: Operation) -> None:
     assert [model.__name__ for model in models_in(operation.answer) if not issubclass(model, AnswerBody)] == []
     assert get_args(get_type_hints(operation.handler)["return"]) == (operation.answer,)
