@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis docs demo up test check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify client deploy verify lock clean
+.PHONY: help setup build abis docs demo up test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify client deploy verify lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -59,6 +59,9 @@ up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API
 
 test: build ## all tests, on LANES workers (default: a core each), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
 	@$(PY) -m pytest $(or $(T),tests --ignore=tests/deep -p tests.lanes -n $(or $(LANES),logical))
+
+unit: .venv/.ready ## the unit tests: without Node, database or network, in less than a minute
+	@$(PY) -m pytest tests/unit -n logical --dist loadfile
 
 check: build .venv-audit/.ready ## format, lint, types, import laws, migrations, ABIs, OpenAPI, Slither
 	@$(PY) -m ruff format --check .

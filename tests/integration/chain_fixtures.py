@@ -32,8 +32,8 @@ __all__ = ["deployed", "ground"]
 
 ROOT = Path(__file__).parents[2]
 ARTIFACTS = ROOT / ".build" / "forge"
-ANVIL = ROOT / "node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
-FORGE = ROOT / "node_modules/@foundry-rs/forge-linux-amd64/bin/forge"
+ANVIL = ROOT / "node_modules" / ".bin" / "anvil-native"
+FORGE = ROOT / "node_modules" / ".bin" / "forge-native"
 CHAIN_ID = 84532
 START_S = 10.0
 GAS = 12_000_000

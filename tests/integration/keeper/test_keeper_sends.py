@@ -13,7 +13,6 @@ from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProces
 from tests.personas import KEEPER, OPERATOR, OWNER, STRANGER
 
 MOVED = 1_100_000  # 900 + 110: a move of 1 %
-DROPPED = 980_000  # 900 + 98: below the last mark, far above the floor
 
 
 def set_base_fee(stage: Stage, wei: int) -> None:

@@ -25,7 +25,6 @@ ZERO_IS_A_NUMBER = {
     if name.endswith(("_PER_DAY", "_PER_MINUTE", "_PER_HOUR", "_PER_PERSON_PER_DAY", "_METRICS_PORT"))
     or name.startswith(("DAILY_CEILING", "WELCOME_", "TARGETS_TIER", "AGENTS_PER"))
 } | {"AUDIT_BLOCKS"}
-ANY_TEXT = {"HOST", "OPERATOR_KEY"}  # a name is looked up when it is listened on; a key is any secret
 
 
 @pytest.fixture
