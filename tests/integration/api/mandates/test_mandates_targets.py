@@ -251,7 +251,7 @@ def listed(stage: Stage, *adapters: tuple[str, tuple[Rule, ...]]) -> None:
     header = BlockHeader(1, "0x" + "01" * 32, "0x" + "00" * 32, 1, 0, ())
     with stage.database.write() as session:
         for adapter, rules in adapters:
-            add_adapter(session, CHAIN_ID, header, adapter, rules)
+            add_adapter(session, CHAIN_ID, header, adapter, rules_to_json(rules))
 
 
 GOOD = (ADAPTER, (Rule(ADAPTER, BUY, UNPINNED, RuleKind.VALUED), Rule(ADAPTER, SELL, UNPINNED, RuleKind.EXIT)))
