@@ -145,7 +145,7 @@ def test_a_vault_that_ended__drops_out_at_the_next_tick_when_the_database_failed
         monkeypatch.undo()
         raise OperationalError("insert", {}, Exception("connection lost"))
 
-    monkeypatch.setattr(watched_rows, "add_ended", lost)
+    monkeypatch.setattr("keeper.tick.add_ended", lost)
     with pytest.raises(OperationalError):
         keeper.run()
     keeper.run()
