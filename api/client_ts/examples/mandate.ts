@@ -96,7 +96,7 @@ export async function live(baseUrl: string, owner: Wallet): Promise<void> {
   console.log(`status ${(await read(api, id)).mandate.status}`);
   const statement = await answer(api.GET("/mandate-wallet/mandates/{id}/statement", { params: { path: { id } } }));
   if (typeof statement === "string") fail("only format=csv and format=pdf answer text");
-  for (const name of ["deposits", "withdrawals", "unexplained"]) console.log(`${name} ${statement.flows[name]}`);
+  for (const name of ["deposits", "withdrawals", "unexplained"] as const) console.log(`${name} ${statement.flows[name]}`);
 }
 
 function read(api: MandateWallet, id: string) {
