@@ -54,7 +54,7 @@ def test_run__with_a_remote_signer__stops_the_vault_and_never_tells_the_token(
 ) -> None:
     signer, settings = remote
     process = start("run", **settings)
-    wait_until(lambda: len(ended(stage)) == 3)
+    wait_until(lambda: len(ended(stage)) == 1)
     stage.set_price(PRICE_AT_FLOOR)
     wait_until(lambda: stage.status() == "stopped")
     process.terminate()
