@@ -34,8 +34,8 @@ _count = itertools.count(1)
 # Clients of HTTP share what they trust: to read the authorities' certificates takes 30 ms, and tests make thousands of clients.
 httpx._transports.default.create_ssl_context = functools.cache(httpx.create_ssl_context)
 
-# Engines share their compiled statements, as all calls of one process do: to compile them anew is a third of a test's time. A
-# statement is kept by its dialect, so that they share the first one's too; `template` has initialised it.
+# Engines share their compiled statements, as all calls of one process do: compiling them for each test took a third of its time.
+# The key of a compiled statement has its dialect, so they also share one dialect, which `template` has initialised.
 _statements: dict[Any, Any] = LRUCache(5_000)
 _dialects: list[Dialect] = []
 
