@@ -388,12 +388,13 @@ def work() -> None:
     settings = read_settings()
     with refusals():
         worker = Worker(
-            settings.database_url,
-            list(settings.rpc_urls),
-            settings.deployment().contracts,
-            now_utc,
-            settings.keeper_mark_retention_days,
-            settings.keeper_intent_retention_days,
+            database_url=settings.database_url,
+            rpc_urls=list(settings.rpc_urls),
+            contracts=settings.deployment().contracts,
+            chain_id=settings.chain_id,
+            clock=now_utc,
+            mark_retention_days=settings.keeper_mark_retention_days,
+            intent_retention_days=settings.keeper_intent_retention_days,
         )
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: worker.end())
