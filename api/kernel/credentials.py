@@ -115,7 +115,8 @@ def caller_for(operation: Operation, proven: Proven, operator_addresses: frozens
     if Credential.KEY in takes and isinstance(proven.by_key, AgentCaller):
         return proven.by_key
     is_operator = _is_operator(proven, operator_addresses)
-    if isinstance(proven.by_bearer, OwnerCaller) and (Credential.SESSION if is_operator else Credential.OWNER) in takes | _owners(takes):
+    takes_session = Credential.SESSION in takes or (Credential.OWNER in takes and not is_operator)
+    if takes_session and isinstance(proven.by_bearer, OwnerCaller):
         return proven.by_bearer
     if Credential.BEARER in takes and isinstance(proven.by_bearer, BearerCaller):
         return proven.by_bearer
@@ -124,11 +125,6 @@ def caller_for(operation: Operation, proven: Proven, operator_addresses: frozens
     if operation.auth.takes_owner and is_operator:
         raise Refusal("not_authorized", "An operator's session makes operators' calls only; sign in with another wallet to be an owner.")
     raise _lacking(operation, proven)
-
-
-def _owners(takes: frozenset[Credential]) -> frozenset[Credential]:
-    """What takes any session takes an owner's."""
-    return frozenset({Credential.OWNER}) if Credential.SESSION in takes else frozenset()
 
 
 def _is_operator(proven: Proven, operator_addresses: frozenset[str]) -> bool:
